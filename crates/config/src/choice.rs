@@ -272,8 +272,8 @@ impl Refusal {
         if !tables.iter().any(|keys| keys.contains(&key)) {
             return Refusal(spelling::unknown_key(key, own));
         }
-        let instead = instead.iter().find(|(name, _)| *name == key).map_or("leave it out", |(_, instead)| instead);
-        Refusal(format!("has no meaning with kind = \"{kind}\": {instead}"))
+        let instead = instead.iter().find(|(name, _)| *name == key).map_or("remove it", |(_, instead)| instead);
+        Refusal(format!("has no effect with kind = \"{kind}\": {instead}"))
     }
 }
 impl<'de> DeserializeSeed<'de> for Refusal {

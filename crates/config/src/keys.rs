@@ -234,9 +234,9 @@ pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
     slot.get_or_insert(default).clone()
 }
 
-/// A key that has no meaning beside another.
+/// A key that has no effect together with another.
 pub fn meaningless(key: Key, beside: &str) -> Wrong {
-    Wrong::at(key, format!("has no meaning with {beside}: leave it out"))
+    Wrong::at(key, format!("has no effect with {beside}: remove it"))
 }
 
 /// `value`, if it is from `least` to `most`.

@@ -61,7 +61,7 @@ says! {
     negative_load: "load = 0.5" => "load = -0.5",
         "fabric.toml:33: key traffic[0].load: found -0.5: write a number above 0, as in 0.5 for one half";
     no_end: "duration = \"1ms\"\n" => "",
-        "fabric.toml:30: key traffic[0]: the end is missing: write duration (flows start for so long) or flows (so many in all)";
+        "fabric.toml:30: key traffic[0]: the end is missing: write duration (time during which flows start) or flows (their number)";
     unknown_transport: "transport = \"bulk\"" => "transport = \"bluk\"",
         "fabric.toml:42: key traffic[1].transport: there is no transport \"bluk\" (did you mean \"bulk\"?): write \"default\" or \"bulk\"";
     unknown_wire_profile: "\"ethernet\"" => "\"ethrnet\"",
@@ -72,7 +72,7 @@ says! {
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
     quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
-        "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: flavour = \"ns3\" has 1: write that or leave it out";
+        "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: flavour = \"ns3\" supports 1 only: write 1 or remove it";
     flavour_of_bbr3: "\"newreno\"" => "\"bbr3\"\nbbr3 = { flavour = \"ns3\" }",
         "fabric.toml:29: key host.transports.bulk.bbr3.flavour: has no meaning with congestion = \"bbr3\": leave it out";
     long_probe_rtt: "\"newreno\"" => "\"bbr\"\nbbr = { probe_rtt_time = \"11s\" }",
@@ -84,7 +84,7 @@ says! {
     prices_of_no_switch: "[run]" => "[[cost.override]]\nmatch = \"laef*\"\nport = 5\n\n[run]",
         "fabric.toml:45: key cost.override[0].match: no node matches \"laef*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
     no_currency: "[run]" => "[cost]\ncurrency = \"\"\n\n[run]",
-        "fabric.toml:45: key cost.currency: \"\": write a currency as it is to be printed, as in \"USD\"";
+        "fabric.toml:45: key cost.currency: \"\": write the currency as it is to be printed, for example \"USD\"";
     format_missing: "format = 1\n" => "",
         "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
     format_wrong: "format = 1" => "format = 2",
@@ -115,7 +115,7 @@ says! {
     too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",
         "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
     conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
-        "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
+        "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": reorder queues store whole frames; write \"store_and_forward\"";
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
         "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
@@ -193,7 +193,7 @@ says! {
     a_short_target: "congestion = \"dctcp\"" => "congestion = \"ledbatpp\"\nledbatpp = { target = \"10ns\" }",
         "fabric.toml:26: key host.transport.ledbatpp.target: \"10ns\": write a time from 1us to 1s";
     hystart_of_ledbatpp: "congestion = \"dctcp\"" => "congestion = \"ledbatpp\"\nhystart_plusplus = true",
-        "fabric.toml:26: key host.transport.hystart_plusplus: congestion = \"ledbatpp\" leaves slow start by its own rule: leave it out";
+        "fabric.toml:26: key host.transport.hystart_plusplus: congestion = \"ledbatpp\" ends slow start by its own rule: remove it";
     a_tick: "congestion = \"dctcp\"" => "congestion = \"htcp\"\nhtcp = { tick = \"3ms\" }",
         "fabric.toml:26: key host.transport.htcp.tick: \"3ms\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"";
     a_tick_of_ns3: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", tick = \"1ms\" }",
@@ -201,7 +201,7 @@ says! {
     hystart_plusplus_of_cubic: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nhystart_plusplus = true",
         "fabric.toml:26: key host.transport.hystart_plusplus: with congestion = \"cubic\" write cubic.hystart = \"plusplus\"";
     coupled_and_another_control: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nmptcp = {}",
-        "fabric.toml:25: key host.transport.congestion: coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"";
+        "fabric.toml:25: key host.transport.congestion: coupled subflows have their own congestion control: remove it, or write mptcp.coupling = \"off\"";
     no_subflow: "congestion = \"dctcp\"" => "mptcp = { subflows = 0 }",
         "fabric.toml:25: key host.transport.mptcp.subflows: found 0: write 1 to 32";
     an_unknown_coupling: "congestion = \"dctcp\"" => "mptcp = { coupling = \"olio\" }",
@@ -225,7 +225,7 @@ says! {
     a_floor_above_the_mean: "senders = 3" => "senders = 3\ndeadline = { mean = \"2ms\", least = \"3ms\" }",
         "fabric.toml:41: key traffic[1].deadline.least: \"3ms\" is above mean = \"2ms\"";
     captures_without_packets: "seed = 7" => "engine = \"ideal\"",
-        "fabric.toml:48: key record.ports: has no meaning with run.engine = \"ideal\", which has no packets: leave it out";
+        "fabric.toml:48: key record.ports: has no effect with run.engine = \"ideal\", which has no packets: remove it";
     a_phantom_queue_that_grows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ndrain = 1.5",
         "fabric.toml:17: key switch.aqm.drain: found 1.5: write a share from 0.1 to 1, as in 0.95";
     a_phantom_queue_by_delay: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ntarget = \"5ms\"",
@@ -249,7 +249,7 @@ says! {
     reports_too_often: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nreport = \"10ns\"",
         "fabric.toml:25: key host.transport.report: \"10ns\": write a time from 1us to 60s";
     an_idle_processor: "wire = \"ethernet\"" => "processor = { queue = 20 }",
-        "fabric.toml:21: key host.processor: a processor that takes no time does nothing: write packet_time, interrupt_time or stall, or \"off\"";
+        "fabric.toml:21: key host.processor: a processor without any cost has no effect: write packet_time, interrupt_time or stall, or \"off\"";
     a_processor_that_holds_nothing: "wire = \"ethernet\"" => "processor = { packet_time = \"5us\", queue = 0 }",
         "fabric.toml:21: key host.processor.queue: found 0: write a number of frames from 1 to 1000000";
     a_stall_after_hardly_any_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"10ns\", pause = \"1s\" } }",
@@ -310,10 +310,10 @@ fn what_flows_without_packets_cannot_be() {
     let message = |from: &str, to: &str| parse(&text.replace("seed = 7", "engine = \"ideal\"").replacen(from, to, 1)).unwrap_err().to_string();
     assert_eq!(
         message("senders = 3", "senders = 3\nrounds = 2\nclosed_loop = true"),
-        "fabric.toml:47: key run.engine: \"ideal\" with flows that others start (closed loop): write \"window_log\", or traffic that starts by the clock"
+        "fabric.toml:47: key run.engine: \"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times"
     );
     let slow = "[[traffic]]\nkind = \"datagram\"\npairs = [[0, 3]]\nrate = \"1Gbps\"\nduration = \"1ms\"\n[run]";
-    assert!(message("[run]", slow).ends_with("\"ideal\" sends at line rate, and there are datagrams of a lower rate: write \"window_log\", or leave them out"));
+    assert!(message("[run]", slow).ends_with("\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them"));
     assert!(parse(&text.replace("seed = 7", "engine = \"ideal\"")).is_ok());
 }
 
@@ -395,7 +395,7 @@ fn inputs_that_are_missing_or_changed() {
     let changed = parse(&resolved).unwrap_err().to_string();
     assert!(changed.contains("the file is not the one of this scenario: its SHA-256 is ") && changed.contains(", the scenario says "), "{changed}");
     let unknown = parse(&text.replace("flows.csv", "flows.txt")).unwrap_err().to_string();
-    assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
+    assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not name a known format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
 }
 
 #[test]

@@ -314,12 +314,12 @@ fn what_is_wrong_is_said() {
         (
             "stack = \"linux\"\nmin_rto = \"5ms\"",
             "kind = \"datagram\"",
-            "fabric.toml:15: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams",
+            "fabric.toml:15: key traffic[0].cluster: Hadoop needs TCP, and the transport of this block sends datagrams: write another transport",
         ),
         (
             "log_size = \"5kB\"\n",
             background,
-            "fabric.toml:38: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
+            "fabric.toml:38: key traffic[1]: background traffic does not end: write [run] until = \"jobs\" or a time",
         ),
     ];
     for (from, to, message) in cases {

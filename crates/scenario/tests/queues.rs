@@ -235,7 +235,7 @@ fn what_is_refused_elsewhere() {
         (
             "senders = 3",
             "senders = 3\npriority = 1\ndscp = 3",
-            "41: key traffic[1].priority: has no meaning with dscp, from which [host] dscp_to_priority makes a priority: leave it out",
+            "41: key traffic[1].priority: has no meaning with dscp, from which [host] dscp_to_priority derives the priority: leave it out",
         ),
         (
             "wire = \"ethernet\"",

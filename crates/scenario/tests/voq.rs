@@ -75,7 +75,7 @@ says! {
     no_cut_through: "sharing = \"voq\"\nforwarding = \"cut_through\"",
         "13: key switch.forwarding: sharing = \"voq\" stores frames: write \"store_and_forward\"";
     no_credit_with_one_queue: "voq = { credit = \"1kB\" }",
-        "12: key switch.voq.credit: with one core there is one queue, which has every turn: leave it out, or write ports_per_core";
+        "12: key switch.voq.credit: has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core";
     ports_of_cores_only: "voq = { ingress = \"port\", ports_per_core = 2 }",
         "12: key switch.voq.ports_per_core: has no meaning with ingress = \"port\": leave it out";
     shares_of_one: "voq = { reserved = 0.5, dynamic = 0.6 }",

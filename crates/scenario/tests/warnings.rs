@@ -143,7 +143,7 @@ warns! {
     a_default_transport_that_nothing_uses: STAR, [("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"), ("senders = 4", "senders = 4\ntransport = \"marked\"")],
         "fabric.toml:13: key host.transport: has no effect: no traffic is sent by this transport; remove it, or a block's transport = \"…\"";
     an_override_without_a_key: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch0\"\n\n[host.transport]")],
-        "fabric.toml:13: key switch.override[0]: changes nothing: it has no key but match; write what differs, or remove it";
+        "fabric.toml:13: key switch.override[0]: has no effect: match is its only key; write a key that differs, or remove it";
     a_key_that_an_override_replaces_everywhere: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch*\"\nbuffer = \"2MB\"\n\n[host.transport]")],
         "fabric.toml:10: key switch.buffer: has no effect: an override says buffer for every switch; remove it, or the override's";
     an_override_that_a_later_one_replaces: STAR, [("[host.transport]", "[[host.override]]\nmatch = \"host1\"\ndelay = \"1us\"\n\n[[host.override]]\nmatch = \"host*\"\ndelay = \"2us\"\n\n[host.transport]")],

@@ -36,7 +36,7 @@ pub(super) fn quantum(given: Or<Auto, u32>, flavour: Flavour, at: Key) -> Result
     let segments = given.0;
     match segments {
         Some(1) => Ok(segments),
-        _ if flavour == Flavour::Ns3 => Err(Wrong::at(at, "flavour = \"ns3\" has 1: write that or leave it out")),
+        _ if flavour == Flavour::Ns3 => Err(Wrong::at(at, "flavour = \"ns3\" supports 1 only: write 1 or remove it")),
         Some(0 | 128..) => Err(Wrong::at(at, "write 1 to 127 segments, or \"auto\"")),
         _ => Ok(segments),
     }

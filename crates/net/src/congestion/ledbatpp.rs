@@ -284,7 +284,7 @@ impl Controller for Ledbatpp {
 }
 
 pub const ABOUT: About = About {
-    slow_start: SlowStart::Own("congestion = \"ledbatpp\" leaves slow start by its own rule: leave it out"),
+    slow_start: SlowStart::Own("congestion = \"ledbatpp\" ends slow start by its own rule: remove it"),
     initial_window: LEAST_WINDOW,
     ..About::of(MODEL)
 };

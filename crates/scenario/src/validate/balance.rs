@@ -32,27 +32,27 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
     for config in of_switches().filter(|config| config.balance.about().reorders) {
         let (at, name) = (|name: &str| Key::from("switch").name(name), config.balance.name());
         if matches!(config.forwarding, Forwarding::CutThrough { .. }) {
-            let what = format!("\"cut_through\" with balance = \"{name}\": what waits to be reordered is stored; write \"store_and_forward\"");
+            let what = format!("\"cut_through\" with balance = \"{name}\": reorder queues store whole frames; write \"store_and_forward\"");
             return Err(Wrong::at(at("forwarding"), what));
         }
         if matches!(config.buffer, Buffer::Voq(_)) {
-            let what = format!("\"voq\" with balance = \"{name}\": reorder queues of virtual output queues are not built; write another");
+            let what = format!("\"voq\" with balance = \"{name}\": virtual output queues do not support reorder queues; write another value");
             return Err(Wrong::at(at("sharing"), what));
         }
     }
     if let Some(about) = of_switches().filter_map(|config| Some(config.aqm.as_ref()?.about())).find(|about| about.alone) {
-        let (what, name) = ("frames are pinned to paths here and carry no hash", about.model.name);
-        return Err(Wrong::at(key(), format!("{what} that {name} could tell flows by: write another aqm, or another balance")));
+        let (what, name) = ("frames that are pinned to paths carry no hash", about.model.name);
+        return Err(Wrong::at(key(), format!("{what} by which {name} could distinguish flows: write another aqm, or another balance")));
     }
     let named = |node: u32| &topology.nodes[node as usize].name;
     Paths::new(topology, &Ports::new(topology), &Routes::build(topology)).map(drop).map_err(|why| {
         use afflux_net::paths::NoPaths;
         let why = match why {
-            NoPaths::Ports(node) => format!("{} has more than 256 ports, for which a path has no room", named(node)),
+            NoPaths::Ports(node) => format!("{} has more than 256 ports, and a path can name at most 256", named(node)),
             NoPaths::Hops(from, to) => {
-                format!("from {} to {} there are more than 4 switches before the last, for which a path has no room", named(from), named(to))
+                format!("from {} to {} there are more than 4 switches before the last one, and a path can name at most 4", named(from), named(to))
             }
-            NoPaths::Host(host) => format!("{} does not hang on a switch with its only link", named(host)),
+            NoPaths::Host(host) => format!("{} is not connected to a switch by exactly one link", named(host)),
         };
         let others = spelling::list(Balance::ALL.iter().filter(|about| !about.pins).map(|about| about.model.name));
         Wrong::at(key(), format!("frames cannot be pinned to paths in this fabric: {why}; write {others}"))

@@ -14,7 +14,7 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
     let at = |name: &str| Key::from("cost").name(name);
     let currency = fill(&mut cost.currency, "USD".into());
     if currency.trim().is_empty() {
-        return Err(Wrong::at(at("currency"), "\"\": write a currency as it is to be printed, as in \"USD\""));
+        return Err(Wrong::at(at("currency"), "\"\": write the currency as it is to be printed, for example \"USD\""));
     }
     if let Some(expected) = names::wrong(&currency) {
         return Err(Wrong::at(at("currency"), format!("{}: write {expected}, as in \"USD\"", names::shown(&currency))));
@@ -46,5 +46,5 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
 }
 
 fn price(key: &Key, value: f64) -> Result<(), Wrong> {
-    if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(Wrong::at(key.clone(), format!("found {value}: a price is a number, 0 or above"))) }
+    if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(Wrong::at(key.clone(), format!("found {value}: write a price of 0 or more"))) }
 }

@@ -90,7 +90,7 @@ impl Room {
             let (key, part) = memory.largest;
             let message = format!("this scenario needs about {} of memory, {} of it for {key}: {}", shown(memory.bytes), shown(part), limit.words());
             let at = if limit.by.is_none() { "run.max_memory" } else { key };
-            return Err(Wrong::at(at.into(), format!("{message}; shorten it, record less, or allow more")));
+            return Err(Wrong::at(at.into(), format!("{message}: shorten the run, record less, or raise run.max_memory")));
         }
         Ok(Some(MaxMemory { bytes: limit.bytes, by: limit.by, records: Memory::records(limit.bytes, memory.fixed) }))
     }

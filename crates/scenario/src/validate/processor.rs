@@ -36,7 +36,7 @@ fn config(keys: &mut Processor, key: &Key) -> Result<spec::Processor, Wrong> {
         }
     };
     if packet == Span::ZERO && interrupt == Span::ZERO && stall.is_none() {
-        return Err(Wrong::at(key.clone(), "a processor that takes no time does nothing: write packet_time, interrupt_time or stall, or \"off\""));
+        return Err(Wrong::at(key.clone(), "a processor without any cost has no effect: write packet_time, interrupt_time or stall, or \"off\""));
     }
     Ok(spec::Processor { packet, interrupt, queue, stall })
 }

@@ -28,7 +28,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
     }
     let warmup = fill(&mut run.warmup, Duration(Span::ZERO)).0;
     if let Some(until) = until.filter(|until| warmup >= *until) {
-        return Err(Wrong::at(at("warmup"), format!("\"{warmup}\" is not before until = \"{until}\": no flow would count")));
+        return Err(Wrong::at(at("warmup"), format!("\"{warmup}\" is not before until = \"{until}\", so no flow would count: write a shorter warm-up")));
     }
     let seed = fill(&mut run.seed, 1);
     if seed > i64::MAX as u64 {
@@ -41,7 +41,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
     let bounds = fill(&mut run.size_bounds, vec![Size(Bytes(100_000)), Size(Bytes(10_000_000))]);
     let size_bounds: Vec<u64> = bounds.iter().map(|Size(bytes)| bytes.0).collect();
     if size_bounds.first() == Some(&0) || size_bounds.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(Wrong::at(at("size_bounds"), "bounds rise from above 0, as in [\"100kB\", \"10MB\"]"));
+        return Err(Wrong::at(at("size_bounds"), "write ascending sizes above 0, as in [\"100kB\", \"10MB\"]"));
     }
     let max_memory = run.max_memory.map(|Size(bytes)| bytes.0);
     if max_memory == Some(0) {

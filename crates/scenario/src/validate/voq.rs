@@ -27,7 +27,7 @@ pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
         return Err(Wrong::at(at("forwarding"), format!("{SHARING} stores frames: write \"store_and_forward\"")));
     }
     if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
-        return Err(Wrong::at(at("aqm"), format!("{SHARING} has WRED only: write ecn")));
+        return Err(Wrong::at(at("aqm"), format!("{SHARING} supports WRED only: write ecn")));
     }
     if keys.ecn.as_ref().and_then(|ecn| ecn.0.as_ref()).is_some_and(|ecn| ecn.at == Some(MarkAt::Dequeue)) {
         return Err(Wrong::at(at("ecn").name("at"), format!("{SHARING} marks by the length of the queue that a frame joins: write \"enqueue\"")));
@@ -44,7 +44,7 @@ pub fn check_queues(topology: &Topology, configs: &[SwitchConfig]) -> Result<(),
         if queues > u8::MAX as usize {
             return Err(Wrong::at(
                 Key::from("switch").name("voq"),
-                format!("{} has {ports} ports: {queues} queues for each are more than 255; write ingress = \"core\" with a larger ports_per_core", node.name),
+                format!("{} has {ports} ports, so each port has {queues} queues, more than 255: write ingress = \"core\" with a larger ports_per_core", node.name),
             ));
         }
     }

@@ -16,14 +16,14 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         }
         let (several, longest) = *ways.get_or_insert_with(|| ways_of(plan));
         if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
-            return Err(Wrong::at(at(), format!("\"{word}\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]")));
+            return Err(Wrong::at(at(), format!("\"{word}\" needs one path per flow: write balance = \"ecmp\" in [switch]")));
         }
         if needs.symmetric && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {
             let cure = "write hash = \"symmetric\" in [switch]";
-            return Err(Wrong::at(at(), format!("\"{word}\" needs answers that come back by the way of what they answer: {cure}")));
+            return Err(Wrong::at(at(), format!("\"{word}\" needs replies to return on the path of the flow: {cure}")));
         }
         if let Some(most) = needs.links.filter(|most| longest > *most) {
-            return Err(Wrong::at(at(), format!("\"{word}\": its header has room for {most} links on a path, this fabric has paths of {longest}")));
+            return Err(Wrong::at(at(), format!("\"{word}\" supports paths of at most {most} links, and this fabric has paths of {longest}: use another transport, or a fabric with shorter paths")));
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ keys! {
         credit: Size as Option<u32> = {per_core(ingress, ports_per_core).map(|_| Size(Bytes(2_000)))} "`\"2kB\"` (a guess; 1 to 4 kB are usual)",
             check |Size(Bytes(bytes)), at| match bytes {
                 _ if per_core(ingress, ports_per_core).is_none() => {
-                    Err(Wrong::at(at, "with one core there is one queue, which has every turn: leave it out, or write ports_per_core"))
+                    Err(Wrong::at(at, "has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core"))
                 }
                 64..=1_000_000 => Ok(bytes as u32),
                 _ => Err(Wrong::at(at, format!("\"{}\": write a size from 64B to 1MB", Bytes(bytes)))),

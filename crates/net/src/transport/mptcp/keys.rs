@@ -44,7 +44,7 @@ keys! {
         /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings.
         queue_segments: u32 = {(coupling == Coupling::QueueAware).then_some(4)} "4", check |segments, at| match coupling {
             Coupling::QueueAware => Ok(segments),
-            _ => Err(Wrong::at(at, "is for coupling = \"queue_aware\": leave it out")),
+            _ => Err(Wrong::at(at, "has an effect only with coupling = \"queue_aware\": remove it")),
         };
         /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
         /// the window up is slowed down (opportunistic retransmission and penalisation).

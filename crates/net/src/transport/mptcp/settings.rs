@@ -22,7 +22,7 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
     let ns3 = tcp.stack == Some(tcp::Stack::Ns3);
     for (name, value, given) in [("reader", "", tcp.reader.is_some()), ("ssthresh_cache", "", tcp.ssthresh_cache.is_some()), ("stack", " = \"ns3\"", ns3)] {
         if given {
-            return Err(Wrong::at(at(name), format!("with mptcp there is no {name}{value}: leave it out")));
+            return Err(Wrong::at(at(name), format!("mptcp does not support {name}{value}: remove it")));
         }
     }
     let option = MptcpConfig::DATA_OPTION;
@@ -43,7 +43,7 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
     let others = tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno);
     let own = [("newreno", tcp.newreno.is_some()), ("hystart_plusplus", tcp.hystart_plusplus.is_some()), ("congestion", others)];
     if let Some((name, _)) = own.into_iter().find(|(_, given)| coupled.is_some() && *given) {
-        let text = "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"";
+        let text = "coupled subflows have their own congestion control: remove it, or write mptcp.coupling = \"off\"";
         return Err(Wrong::at(at(name), text));
     }
     if coupled.is_some() {

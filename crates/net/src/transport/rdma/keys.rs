@@ -58,7 +58,7 @@ macro_rules! rdma {
                     _ if !mode.goes_back() => Err(meaningless(at, "IRN")),
                     RdmaWindow::Fixed | RdmaWindow::Scaled if own_window(congestion).is_some() => {
                         let names: Vec<&str> = RdmaCongestion::ALL.iter().copied().filter_map(own_window).collect();
-                        Err(Wrong::at(at, format!("{} have windows of their own: leave it out", names.join(" and "))))
+                        Err(Wrong::at(at, format!("{} have their own windows: remove it", names.join(" and "))))
                     }
                     window => Ok(window),
                 };
@@ -158,7 +158,7 @@ impl RdmaMode {
 
     /// Refuses a key that is for IRN with another mode.
     fn of_irn(self, key: Key) -> Result<(), Wrong> {
-        if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "is for IRN: leave it out, or write mode = \"irn\"")) }
+        if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "has an effect only with IRN: remove it, or write mode = \"irn\"")) }
     }
 }
 

@@ -298,7 +298,7 @@ impl Keys {
 }
 
 const SHARES: std::ops::RangeInclusive<f64> = 1.0 / 256.0..=1.0;
-const UNBUFFERED: &str = "has no meaning without receive_buffer = \"SIZE\"";
+const UNBUFFERED: &str = "has no effect without receive_buffer = \"SIZE\"";
 /// Linux's `tcp_rmem[2]`.
 const BUFFER_MAX: Bytes = Bytes(6 << 20);
 
@@ -327,7 +327,7 @@ fn sampled(Span(rtt): Span, Span(min): Span, on_variance: bool) -> Span {
 fn agreed(ecn: EcnMode, congestion: Congestion, key: Key) -> Result<EcnMode, Wrong> {
     match (ecn, congestion.about().echo) {
         (EcnMode::Off | EcnMode::Classic, Echo::Exact) => {
-            Err(Wrong::at(key, format!("congestion = \"{}\" needs ecn = \"dctcp\": leave it out", congestion.name())))
+            Err(Wrong::at(key, format!("congestion = \"{}\" needs ecn = \"dctcp\": remove it", congestion.name())))
         }
         (EcnMode::Dctcp, Echo::Classic) => {
             let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().undated.is_none();

@@ -24,11 +24,11 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     let mut shared = shared(block.common(), slot, index, key, classes, around)?;
     block.transport = transport;
     if around.run.until.is_none() && !around.run.until_done {
-        return Err(Wrong::at(key.clone(), "background traffic has no end of its own: write [run] until = \"jobs\" or a time"));
+        return Err(Wrong::at(key.clone(), "background traffic does not end: write [run] until = \"jobs\" or a time"));
     }
     let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), around.facts)?;
     if hosts.len() < 2 {
-        return Err(Wrong::at(at("hosts"), "one host has nobody to send to: write at least two"));
+        return Err(Wrong::at(at("hosts"), "one host has no destination: write at least two"));
     }
     let connections = fill(&mut block.connections, 1);
     if !(1..=1_000).contains(&connections) {

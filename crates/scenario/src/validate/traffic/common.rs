@@ -30,10 +30,10 @@ pub fn shared(
     named(&name, &at("name"))?;
     let class = fill(common.class, "default".into());
     named(&class, &at("class"))?;
-    let class = classes.index(&class).ok_or_else(|| Wrong::at(at("class"), "write one of at most 65,536 different names"))?;
+    let class = classes.index(&class).ok_or_else(|| Wrong::at(at("class"), "at most 65,536 different classes are possible: use a class that exists"))?;
     let priority = match *common.dscp {
         None => fill(common.priority, 0),
-        Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority makes a priority")),
+        Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority derives the priority")),
         Some(dscp) => match around.priority_of_dscp.get(usize::from(dscp)) {
             Some(priority) => *priority,
             None => return Err(Wrong::at(at("dscp"), format!("found {dscp}: write a DSCP from 0 to 63"))),

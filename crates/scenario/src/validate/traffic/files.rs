@@ -67,7 +67,7 @@ fn by_extension(file: &str, key: &Key) -> Result<FileFormat, Wrong> {
         Some("cm") => Ok(FileFormat::Htsim),
         _ => {
             let message =
-                format!("the extension of \"{file}\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
+                format!("the extension of \"{file}\" does not name a known format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
             Err(Wrong::at(key.clone().name("file"), message))
         }
     }
@@ -138,7 +138,7 @@ fn shift(given: &mut Generated, start: Time, key: &Key) -> Result<(), Wrong> {
     if start == Time::ZERO {
         return Ok(());
     }
-    let late = || Wrong::at(key.clone().name("start"), "flows would start after the end of time (213 days)");
+    let late = || Wrong::at(key.clone().name("start"), "flows would start after the last possible time, 213 days");
     let moved = |time: Time| time.0.checked_add(start.0).filter(|ps| *ps < u64::MAX - 1_000).map(Time).ok_or_else(late);
     for flow in given.flows.iter_mut().chain(&mut given.local) {
         if let Start::At(time) = &mut flow.start {

@@ -72,7 +72,7 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
         settings.jobs.push(Work { job: place as u32, ..work });
     }
     if settings.jobs.is_empty() {
-        return Err(Wrong::at(at("jobs"), format!("no jobs are left of {}", path.display())));
+        return Err(Wrong::at(at("jobs"), format!("no job of {} is left", path.display())));
     }
     segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, Some(&path))?;
     around.room.reserve(settings.expected_flows() as f64, || at("file"))?;
@@ -318,7 +318,7 @@ fn ways(
 ) -> Result<Ways, Wrong> {
     let connect = shared.template.transport;
     let TransportConfig::Tcp(tcp) = around.transports.configs[connect as usize].clone() else {
-        return Err(Wrong::at(key.clone(), "Hadoop runs over TCP: the block's transport sends datagrams"));
+        return Err(Wrong::at(key.clone(), "Hadoop needs TCP, and the transport of this block sends datagrams: write another transport"));
     };
     let rate = |ps_per_byte: u64| Rate(8_000_000_000_000 / ps_per_byte.max(1));
     let answer = TcpConfig { handshake: false, ..tcp.clone() };

@@ -18,12 +18,12 @@ pub fn flows_per_second(
     match (random.load, random.load_basis, random.flows_per_second) {
         (None, None, Some(rate)) if rate > 0.0 && rate.is_finite() => Ok((rate, None)),
         (None, None, Some(rate)) => Err(Wrong::at(at("flows_per_second"), format!("found {rate}: write a number above 0"))),
-        (None, Some(_), _) => Err(Wrong::at(at("load_basis"), "has a meaning with load only")),
+        (None, Some(_), _) => Err(Wrong::at(at("load_basis"), "has an effect only with load")),
         (None, None, None) => Err(Wrong::at(key.clone(), "the rate is missing: write load with load_basis, or flows_per_second")),
-        (Some(_), _, Some(_)) => Err(Wrong::at(at("flows_per_second"), "load is given too: write one of them")),
+        (Some(_), _, Some(_)) => Err(Wrong::at(at("flows_per_second"), "load is given too: write only one of the two")),
         (Some(load), None, None) => {
-            let what = "studies differ in what a load is a share of";
-            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, because {what}: write {}", crate::spelling::list(names))))
+            let what = "the capacity that load is a fraction of";
+            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, {what}: write {}", crate::spelling::list(names))))
         }
         (Some(load), Some(basis), None) => {
             if !(load > 0.0 && load <= 100.0) {
@@ -36,7 +36,7 @@ pub fn flows_per_second(
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             if load > 1.0 {
                 let text =
-                    format!("load = {load} is above 1: more than \"{}\" has is offered, and queues grow as long as this lasts; write at most 1", basis.name());
+                    format!("load = {load} is above 1: the traffic exceeds the capacity \"{}\", and queues grow as long as it lasts; write at most 1", basis.name());
                 around.warnings.push(Wrong::at(at("load"), text));
             }
             let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
@@ -68,7 +68,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
         }
         LoadBasis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
         LoadBasis::Bisection => {
-            let unknown = "is known for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
+            let unknown = "is defined for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
             capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
         }
         LoadBasis::MaxLink => capacity.busiest = busiest(pattern, around)?,
@@ -135,7 +135,7 @@ fn busiest(pattern: &afflux_traffic::Random, around: &Around) -> Result<Option<C
                 shares[a][b] * part(from[a]) * part(receivers)
             })
         }
-        Destinations::Pairs(_) => return Err("is not known for pairs: write another basis".into()),
+        Destinations::Pairs(_) => return Err("is not defined for pairs: write another basis".into()),
     })
 }
 

@@ -23,7 +23,7 @@ fn request_delay(slot: &mut Option<Duration>, key: &Key, around: &Around) -> Res
     if delay < least {
         return Err(Wrong::at(
             key.clone().name("request_delay"),
-            format!("\"{delay}\": nothing crosses this fabric in less than its shortest link delay, \"{least}\""),
+            format!("\"{delay}\" is below the shortest link delay of the fabric: write at least \"{least}\""),
         ));
     }
     Ok(delay)
@@ -51,8 +51,8 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     let size = match (incast.bytes, incast.total) {
         (Some(Size(bytes)), None) => IncastSize::PerSender(bytes.0),
         (None, Some(Size(total))) => IncastSize::Total(total.0),
-        (Some(_), Some(_)) => return Err(Wrong::at(at("total"), "bytes (of each sender) is given too: write one of them")),
-        (None, None) => return Err(Wrong::at(key.clone(), "the size is missing: write bytes (of each sender) or total (of all together)")),
+        (Some(_), Some(_)) => return Err(Wrong::at(at("total"), "bytes (of each sender) is given too: write only one of the two")),
+        (None, None) => return Err(Wrong::at(key.clone(), "the size is missing: write bytes (per sender) or total (all senders together)")),
     };
     let rounds = rounds(&mut incast.rounds, key)?;
     let closed = fill(&mut incast.closed_loop, false);
@@ -145,7 +145,7 @@ pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut C
     let stagger = match block.parallel {
         Some(_) if block.stagger.is_some() => return Err(meaningless(at("stagger"), "parallel")),
         Some(parallel) => Stagger::Parallel { parallel, delay: request_delay(&mut block.request_delay, key, around)? },
-        None if block.request_delay.is_some() => return Err(Wrong::at(at("request_delay"), "has a meaning with parallel only")),
+        None if block.request_delay.is_some() => return Err(Wrong::at(at("request_delay"), "has an effect only with parallel")),
         None => match fill(&mut block.stagger, Duration(Span::ZERO)).0 {
             Span::ZERO => Stagger::None,
             interval => Stagger::Interval(interval),
@@ -181,7 +181,7 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
             Ok(given)
         }
         (None, Some(_)) => Err(Wrong::at(at("bytes"), "\"0B\": write a size above 0")),
-        (Some(_), Some(_)) => Err(Wrong::at(at("bytes"), "duration is given too: write one of them")),
+        (Some(_), Some(_)) => Err(Wrong::at(at("bytes"), "duration is given too: write only one of the two")),
         (None, None) => Err(Wrong::at(key.clone(), "the end is missing: write duration or bytes")),
     }
 }

@@ -27,7 +27,7 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     };
     let arrivals = match fill(&mut random.arrivals, Arrivals::Poisson) {
         Arrivals::Lognormal => afflux_traffic::Arrivals::LogNormal { sigma: fill(&mut random.sigma, 1.0) },
-        _ if random.sigma.is_some() => return Err(Wrong::at(at("sigma"), "has a meaning with arrivals = \"lognormal\" only")),
+        _ if random.sigma.is_some() => return Err(Wrong::at(at("sigma"), "has an effect only with arrivals = \"lognormal\"")),
         Arrivals::Poisson => afflux_traffic::Arrivals::Poisson,
         Arrivals::Fixed => afflux_traffic::Arrivals::Fixed { random_phase: true },
     };
@@ -43,7 +43,7 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
         stop: Stop { after: random.duration.map(|duration| duration.0), flows: random.flows },
     };
     if pattern.stop.after.is_none() && pattern.stop.flows.is_none() {
-        return Err(Wrong::at(key.clone(), "the end is missing: write duration (flows start for so long) or flows (so many in all)"));
+        return Err(Wrong::at(key.clone(), "the end is missing: write duration (time during which flows start) or flows (their number)"));
     }
     let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, around)?;
     pattern.flows_per_second = rate;
@@ -113,7 +113,7 @@ fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destination
     if inter_rack {
         let racks = racks("inter_rack")?;
         if racks.len() < 2 {
-            return Err(Wrong::at(at("inter_rack"), "the fabric has only one rack"));
+            return Err(Wrong::at(at("inter_rack"), "the fabric has only one rack: remove it"));
         }
         return Ok(Destinations::OtherRacks(racks));
     }
@@ -135,7 +135,7 @@ fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destination
         return Ok(Destinations::Matrix { matrix, racks: racks("matrix")? });
     }
     if random.matrix_sha256.is_some() {
-        return Err(Wrong::at(at("matrix_sha256"), "has a meaning with matrix only"));
+        return Err(Wrong::at(at("matrix_sha256"), "has an effect only with matrix"));
     }
     Ok(Destinations::Uniform)
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub fn host(item: &HostItem, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
     match items(item, key, facts)?.as_slice() {
         [one] => Ok(*one),
-        many => Err(Wrong::at(key.clone(), format!("this means {} hosts: write one", many.len()))),
+        many => Err(Wrong::at(key.clone(), format!("names {} hosts: write one host", many.len()))),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u
         let key = key.clone().index(index);
         let (src, dst) = (host(src, &key.clone().index(0), facts)?, host(dst, &key.clone().index(1), facts)?);
         if src == dst {
-            return Err(Wrong::at(key, format!("host {src} to itself: write two different hosts")));
+            return Err(Wrong::at(key, format!("the pair has host {src} twice: write two different hosts")));
         }
         found.push((src, dst));
     }

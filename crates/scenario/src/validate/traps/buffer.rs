@@ -17,7 +17,7 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let (any_lossless, any_lossy) = (ways().any(|way| way), ways().any(|way| !way));
     let limited = pools.iter().any(|(_, rules)| rules.lossy_ingress_alpha.is_some());
     let who = if ground.tree.has(&ground.switch_key("mmu.lossy_pool")) { "mmu.lossy_pool is set" } else { "the preset sets mmu.lossy_pool" };
-    let cure = "set mmu.lossy_pool too, or remove it, so that it follows from the buffer";
+    let cure = "set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     if any_lossy && !any_lossless && !limited {
         found.push(Wrong::at(key, format!("has no effect: all traffic is lossy and shares {}, because {who}; {cure}", Bytes(pool))));
     } else if any_lossy && changed(ground, &key) && !changed(ground, &ground.switch_key("mmu.lossy_pool")) {

@@ -11,7 +11,7 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     warm_up(ground, found);
     let Some(until) = plan.run.until else { return };
     let late = |from: Time| from >= until;
-    let text = |what: &str| format!("{what}: the run ends at run.until = \"{}\"; begin earlier, or let the run last longer", Span(until.0));
+    let text = |what: &str| format!("{what}, because the run ends at run.until = \"{}\"; write an earlier time, or a later run.until", Span(until.0));
     for block in (0..ground.uses.starts.len()).filter(|block| late(ground.uses.starts[*block])) {
         found.push(Wrong::at(Key::from("traffic").index(block).name("start"), text("this traffic never starts")));
     }
@@ -34,7 +34,7 @@ fn warm_up(ground: &Ground, found: &mut Vec<Wrong>) {
         return;
     }
     if plan.flows.iter().all(|flow| matches!(flow.start, Start::At(at) if at.0 < warmup.0)) {
-        let text = format!("all flows start before \"{warmup}\": none counts in the statistics; write a shorter warm-up");
+        let text = format!("all flows start before \"{warmup}\", so no flow counts in the statistics; write a shorter warm-up");
         found.push(Wrong::at(Key::from("run.warmup"), text));
     }
 }

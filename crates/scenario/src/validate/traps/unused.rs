@@ -32,13 +32,13 @@ fn transports(ground: &Ground, found: &mut Vec<Wrong>) {
         let stands_by = index == 0 && ground.uses.ways.is_empty();
         if !used && !stands_by && ground.tree.has(&key) {
             let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
-            found.push(Wrong::at(key, format!("has no effect: no traffic is sent by this transport; {cure}")));
+            found.push(Wrong::at(key, format!("has no effect: no traffic uses this transport; {cure}")));
         }
     }
     for (index, (with, without)) in &ground.uses.refused {
         if *with == 0 && *without > 0 {
             let key = ground.transports.named().find(|(known, _)| known == index).map(|(_, key)| key).unwrap_or_default();
-            let text = "works like NewReno without ECN: all of its flows go to hosts whose own transport is not DCTCP, and those refuse ECN to it";
+            let text = "works like NewReno without ECN, because all of its flows go to hosts whose own transport is not DCTCP, and such hosts refuse ECN to a DCTCP sender";
             found.push(Wrong::at(key.name("congestion"), format!("{text}; give those hosts the transport too")));
         }
     }
@@ -65,12 +65,12 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
     let place = |index: usize| Key::from(table).name("override").index(index);
     for (index, change) in all.iter().enumerate() {
         if change.keys.is_empty() {
-            found.push(Wrong::at(place(index), "changes nothing: it has no key but match; write what differs, or remove it"));
+            found.push(Wrong::at(place(index), "has no effect: match is its only key; write a key that differs, or remove it"));
         }
         for key in change.keys.iter().filter(|key| !MERGED.contains(&key.as_str()) && ground.tree.has(&place(index).name(key))) {
             let later = |node: &NodeId| all[index + 1..].iter().any(|other| other.nodes.contains(node) && other.keys.contains(key));
             if change.nodes.iter().all(later) {
-                let text = format!("has no effect: later overrides say {key} for all that this one matches; remove it, or put it last");
+                let text = format!("has no effect: later overrides set {key} for all nodes that this one matches; remove it, or put it last");
                 found.push(Wrong::at(place(index).name(key), text));
             }
         }
@@ -89,7 +89,7 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
         }
         if nodes.iter().all(|node| all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))) {
             let text =
-                format!("has no effect: an override says {name} for every {}; remove it, or the override's", if table == "host" { "host" } else { "switch" });
+                format!("has no effect: overrides set {name} for every {}; remove it, or the key of an override", if table == "host" { "host" } else { "switch" });
             found.push(Wrong::at(key, text));
         }
     }
