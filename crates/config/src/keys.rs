@@ -452,8 +452,8 @@ mod tests {
         let Both::Other(mut other) = read("weight = 1\nkind = \"other\"").unwrap() else { panic!("the other kind") };
         assert_eq!(other.resolve(&Key::from("a")).unwrap(), Other { weight: 1.0, limit: 10 });
         for (text, message) in [
-            ("kind = \"other\"\nlow = \"1us\"", "key low: has no meaning with kind = \"other\": leave it out"),
-            ("kind = \"example\"\nlimit = 1", "key limit: has no meaning with kind = \"example\": write number"),
+            ("kind = \"other\"\nlow = \"1us\"", "key low: has no effect with kind = \"other\": remove it"),
+            ("kind = \"example\"\nlimit = 1", "key limit: has no effect with kind = \"example\": write number"),
             ("weight = 1", "the key \"kind\" is missing"),
             ("kind = \"other\"\nlimits = 1", "key limits: unknown key (did you mean \"limit\"?); the keys here are weight, limit"),
         ] {

@@ -53,7 +53,7 @@ says! {
     too_many_senders: "senders = 3" => "senders = 8",
         "fabric.toml:40: key traffic[1].senders: found 8: allowed is 1 to 7 (the receiver does not send to itself)";
     load_without_basis: "load_basis = \"host_payload\"\n" => "",
-        "fabric.toml:33: key traffic[0].load: load = 0.5 needs load_basis, because studies differ in what a load is a share of: write \"host_payload\", \"host_wire\", \
+        "fabric.toml:33: key traffic[0].load: load = 0.5 needs load_basis, the capacity that load is a fraction of: write \"host_payload\", \"host_wire\", \
          \"fabric_oversub\", \"bisection\" or \"max_link\"";
     unknown_basis: "\"host_payload\"" => "\"host-payload\"",
         "fabric.toml:34: key traffic[0].load_basis: \"host-payload\" is not known (did you mean \"host_payload\"?): write \"host_payload\", \"host_wire\", \
@@ -74,13 +74,13 @@ says! {
     quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: flavour = \"ns3\" supports 1 only: write 1 or remove it";
     flavour_of_bbr3: "\"newreno\"" => "\"bbr3\"\nbbr3 = { flavour = \"ns3\" }",
-        "fabric.toml:29: key host.transports.bulk.bbr3.flavour: has no meaning with congestion = \"bbr3\": leave it out";
+        "fabric.toml:29: key host.transports.bulk.bbr3.flavour: has no effect with congestion = \"bbr3\": remove it";
     long_probe_rtt: "\"newreno\"" => "\"bbr\"\nbbr = { probe_rtt_time = \"11s\" }",
         "fabric.toml:29: key host.transports.bulk.bbr.probe_rtt_time: \"11s\" is longer than probe_rtt_interval = \"10s\"";
     marks_for_bbr: "\"newreno\"" => "\"bbr\"\necn = \"dctcp\"",
         "fabric.toml:29: key host.transports.bulk.ecn: \"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\"";
     negative_price: "[run]" => "[cost]\nport = -5\n\n[run]",
-        "fabric.toml:45: key cost.port: found -5: a price is a number, 0 or above";
+        "fabric.toml:45: key cost.port: found -5: write a price of 0 or more";
     prices_of_no_switch: "[run]" => "[[cost.override]]\nmatch = \"laef*\"\nport = 5\n\n[run]",
         "fabric.toml:45: key cost.override[0].match: no node matches \"laef*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
     no_currency: "[run]" => "[cost]\ncurrency = \"\"\n\n[run]",
@@ -94,24 +94,23 @@ says! {
     traffic_as_one_table: "\n[[traffic]]\nkind = \"incast\"" => "\n[traffic]\nkind = \"incast\"",
         "fabric.toml:37: not TOML: the key \"traffic\" is there twice";
     two_blocks_of_one_name: "senders = 3" => "name = \"traffic0\"\nsenders = 3",
-        "fabric.toml:40: key traffic[1].name: \"traffic0\" is the name of traffic[0] too: blocks of one name would draw the same numbers";
+        "fabric.toml:40: key traffic[1].name: \"traffic0\" is the name of traffic[0] too, and blocks of one name would draw the same random numbers: write another name";
     alpha_of_a_static_buffer: "buffer = \"9MB\"" => "buffer = \"9MB\"\nsharing = \"static\"",
-        "fabric.toml:14: key switch.alpha: has no meaning with sharing = \"static\": leave it out";
+        "fabric.toml:14: key switch.alpha: has no effect with sharing = \"static\": remove it";
     packets_in_a_shared_buffer: "buffer = \"9MB\"" => "buffer = \"90packets\"\nsharing = \"dynamic\"",
-        "fabric.toml:12: key switch.buffer: packets are for sharing = \"static\": write a size as in \"32MB\"";
+        "fabric.toml:12: key switch.buffer: only sharing = \"static\" counts packets: write a size as in \"32MB\"";
     kmin_above_kmax: "kmin = \"100kB\"" => "kmin = \"500kB\"",
         "fabric.toml:16: key switch.ecn.kmin: \"500kB\" is above kmax = \"400kB\"";
     a_step_and_a_ramp: "kmin = \"100kB\"" => "k = \"100kB\"",
-        "fabric.toml:17: key switch.ecn.kmax: has no meaning with k (a step): leave it out";
+        "fabric.toml:17: key switch.ecn.kmax: has no effect with k (a step): remove it";
     a_probability_above_one: "pmax = 0.2" => "pmax = 20",
         "fabric.toml:18: key switch.ecn.pmax: found 20: write a number from 0 to 1, or a percentage as in \"1%\"";
     marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
-        "fabric.toml:14: key switch.aqm: ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks \
-         has ecn = true in aqm)";
+        "fabric.toml:14: key switch.aqm: ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)";
     an_unknown_key_of_conweave: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", path_bussy = \"8us\" }",
         "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues";
     conweave_forgets_too_soon: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", age = \"200us\" }",
-        "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\": a flow that is not yet silent would be forgotten";
+        "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\", so the ToR would forget active flows: write a longer time";
     too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",
         "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
     conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
@@ -123,23 +122,22 @@ says! {
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
         "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
     a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",
-        "fabric.toml:17: key switch.aqm.quantum: has no meaning with kind = \"codel\": leave it out";
+        "fabric.toml:17: key switch.aqm.quantum: has no effect with kind = \"codel\": remove it";
     a_limit_of_pie: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nlimit = 1000",
-        "fabric.toml:17: key switch.aqm.limit: has no meaning with kind = \"pie\": the limit of its queue is the switch's buffer, as in sharing = \"static\" and \
+        "fabric.toml:17: key switch.aqm.limit: has no effect with kind = \"pie\": the limit of its queue is the switch's buffer, as in sharing = \"static\" and \
          buffer = \"1000packets\"";
     marks_of_pie_without_ecn: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\necn_threshold = 0.2",
-        "fabric.toml:17: key switch.aqm.ecn_threshold: has no meaning with ecn = false: leave it out";
+        "fabric.toml:17: key switch.aqm.ecn_threshold: has no effect with ecn = false: remove it";
     scalable_flows_of_pi2_without_ecn: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pi2\"\nscalable = true",
-        "fabric.toml:17: key switch.aqm.scalable: has no meaning with ecn = false: leave it out";
+        "fabric.toml:17: key switch.aqm.scalable: has no effect with ecn = false: remove it";
     a_coupling_of_classic_flows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pi2\"\ncoupling = 4",
-        "fabric.toml:17: key switch.aqm.coupling: has no meaning with scalable = false: leave it out";
+        "fabric.toml:17: key switch.aqm.coupling: has no effect with scalable = false: remove it";
     a_target_above_the_interval: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\ninterval = \"1ms\"",
         "fabric.toml:15: key switch.aqm.target: \"5ms\" is above interval = \"1ms\": the target is 5 to 10 % of the interval (RFC 8289)";
     a_fair_discipline_among_priorities: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "scheduling = \"strict_priority\"\naqm = { kind = \"fq_codel\" }",
-        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or another kind";
+        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" has its own scheduling: write scheduling = \"fifo\", or another kind";
     a_device_queue_that_counts: "alpha = 1.0" => "device_queue = 1\nqueue_length = \"through_transmission\"",
-        "fabric.toml:14: key switch.queue_length: \"through_transmission\" with device_queue = 1: what is in a device queue has left the queue; write \
-         \"before_transmission\"";
+        "fabric.toml:14: key switch.queue_length: \"through_transmission\" with device_queue = 1: frames in the device queue no longer count in the queue length; write \"before_transmission\"";
     an_unknown_distribution: "\"websearch\"" => "\"websaerch\"",
         "fabric.toml:32: key traffic[0].sizes: found \"websaerch\": allowed is alistorage, solar, websearch, datamining, fbhdp-20, pfabric-websearch, \
          pfabric-datamining, imc10 or the path of a distribution file (did you mean \"websearch\"?)";
@@ -149,15 +147,15 @@ says! {
         "fabric.toml:48: key record.ports.nodes: there is no node \"laef0\" (did you mean \"leaf0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1; \
          or write \"switches\", \"hosts\" or \"all\"";
     flow_control_without_ingress: "alpha = 1.0" => "pfc = {}",
-        "fabric.toml:13: key switch.pfc: flow control needs to know what came in by which port: write sharing = \"sonic\", \"conweave\" or \"hpcc\"";
+        "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\" or \"hpcc\"";
     a_memory_without_management: "alpha = 1.0" => "mmu = { cell = \"256B\" }",
-        "fabric.toml:13: key switch.mmu: has no meaning with sharing = \"dynamic\": leave it out";
+        "fabric.toml:13: key switch.mmu: has no effect with sharing = \"dynamic\": remove it";
     a_cell_too_small: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { cell = \"64B\" }",
         "fabric.toml:14: key switch.mmu.cell: \"64B\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"";
     a_key_of_another_memory: "alpha = 1.0" => "sharing = \"hpcc\"\nmmu = { xon = \"1kB\" }",
-        "fabric.toml:14: key switch.mmu.xon: has no meaning with sharing = \"hpcc\": leave it out";
+        "fabric.toml:14: key switch.mmu.xon: has no effect with sharing = \"hpcc\": remove it";
     a_ninth_priority: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { priorities = [3, 8] }",
-        "fabric.toml:14: key switch.pfc.priorities: found 8: priorities are 0 to 7";
+        "fabric.toml:14: key switch.pfc.priorities: found 8: write priorities from 0 to 7";
     an_unknown_formula: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"cisco\" }",
         "fabric.toml:14: key switch.pfc.headroom: \"cisco\" is not a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \
          (powers of two), as in \"9MB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"";
@@ -167,9 +165,9 @@ says! {
         "fabric.toml:12: key switch.buffer: \"9MB\": at leaf0 12MB of headroom and 55296B of reserves are set aside, which leaves nothing to share; write a \
          larger buffer, fewer lossless priorities, or less headroom";
     a_discipline_on_managed_memory: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "sharing = \"sonic\"\naqm = { kind = \"codel\" }",
-        "fabric.toml:16: key switch.aqm: has no meaning with a memory management unit: leave it out";
+        "fabric.toml:16: key switch.aqm: has no effect with a memory management unit: remove it";
     an_endless_storm: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\" }",
-        "fabric.toml:44: key run: a storm of priority 3 never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm";
+        "fabric.toml:44: key run: the storm of priority 3 never ends, because host.storm has no until: write until here, as in until = \"10ms\", or in storm";
     a_storm_that_ends_before_it_begins: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"2ms\", until = \"1ms\" }",
         "fabric.toml:21: key host.storm.until: \"1ms\" is not after from = \"2ms\"";
     an_override_of_no_switch: "[switch.ecn]" => "[[switch.override]]\nmatch = \"tor*\"\n[switch.ecn]",
@@ -181,13 +179,13 @@ says! {
     a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
     dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",
-        "fabric.toml:26: key host.transport.dctcp: has no meaning with congestion = \"cubic\": leave it out";
+        "fabric.toml:26: key host.transport.dctcp: has no effect with congestion = \"cubic\": remove it";
     d2tcp_of_another: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nd2tcp = { most = 3 }",
-        "fabric.toml:26: key host.transport.d2tcp: has no meaning with congestion = \"dctcp\": leave it out";
+        "fabric.toml:26: key host.transport.d2tcp: has no effect with congestion = \"dctcp\": remove it";
     a_d2tcp_exponent: "congestion = \"dctcp\"" => "congestion = \"d2tcp\"\nd2tcp = { most = 0.5 }",
         "fabric.toml:26: key host.transport.d2tcp.most: found 0.5: write a number from 1 to 100";
     d2tcp_without_echo: "congestion = \"dctcp\"" => "congestion = \"d2tcp\"\necn = \"off\"",
-        "fabric.toml:26: key host.transport.ecn: congestion = \"d2tcp\" needs ecn = \"dctcp\": leave it out";
+        "fabric.toml:26: key host.transport.ecn: congestion = \"d2tcp\" needs ecn = \"dctcp\": remove it";
     a_cubic_beta: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { beta = 1.0 }",
         "fabric.toml:26: key host.transport.cubic.beta: found 1: write a number from 0.1 to 0.99";
     a_short_target: "congestion = \"dctcp\"" => "congestion = \"ledbatpp\"\nledbatpp = { target = \"10ns\" }",
@@ -197,7 +195,7 @@ says! {
     a_tick: "congestion = \"dctcp\"" => "congestion = \"htcp\"\nhtcp = { tick = \"3ms\" }",
         "fabric.toml:26: key host.transport.htcp.tick: \"3ms\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"";
     a_tick_of_ns3: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", tick = \"1ms\" }",
-        "fabric.toml:26: key host.transport.cubic.tick: has no meaning with flavour = \"ns3\": leave it out";
+        "fabric.toml:26: key host.transport.cubic.tick: has no effect with flavour = \"ns3\": remove it";
     hystart_plusplus_of_cubic: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nhystart_plusplus = true",
         "fabric.toml:26: key host.transport.hystart_plusplus: with congestion = \"cubic\" write cubic.hystart = \"plusplus\"";
     coupled_and_another_control: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nmptcp = {}",
@@ -207,15 +205,15 @@ says! {
     an_unknown_coupling: "congestion = \"dctcp\"" => "mptcp = { coupling = \"olio\" }",
         "fabric.toml:25: key host.transport.mptcp.coupling: \"olio\" is not known (did you mean \"olia\"?): write \"off\", \"lia\", \"olia\", \"balia\", \"wvegas\" or \"queue_aware\"";
     a_queue_of_lia: "congestion = \"dctcp\"" => "mptcp = { queue_segments = 4 }",
-        "fabric.toml:25: key host.transport.mptcp.queue_segments: is for coupling = \"queue_aware\": leave it out";
+        "fabric.toml:25: key host.transport.mptcp.queue_segments: has an effect only with coupling = \"queue_aware\": remove it";
     a_segment_without_room_for_the_option: "congestion = \"dctcp\"" => "mss = \"1460B\"\nmptcp = {}",
         "fabric.toml:25: key host.transport.mss: \"1460B\": write a size from 1B to 1436B (mtu = \"1500B\" less 40 B of headers, less 24 B for MPTCP's option)";
     several_paths_as_ns3: "congestion = \"dctcp\"" => "stack = \"ns3\"\nmptcp = {}",
-        "fabric.toml:25: key host.transport.stack: with mptcp there is no stack = \"ns3\": leave it out";
+        "fabric.toml:25: key host.transport.stack: mptcp does not support stack = \"ns3\": remove it";
     a_large_segment: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nmss = \"9000B\"",
         "fabric.toml:26: key host.transport.mss: \"9kB\": write a size from 1B to 1460B (mtu = \"1500B\" less 40 B of headers)";
     warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",
-        "fabric.toml:46: key run.warmup: \"1ms\" is not before until = \"1ms\": no flow would count";
+        "fabric.toml:46: key run.warmup: \"1ms\" is not before until = \"1ms\", so no flow would count: write a shorter warm-up";
     no_time_to_a_deadline: "senders = 3" => "senders = 3\ndeadline = \"0ms\"",
         "fabric.toml:41: key traffic[1].deadline: \"0ps\": write a time above 0, up to 2400h, or \"off\"";
     a_deadline_without_unit: "senders = 3" => "senders = 3\ndeadline = 20",
@@ -229,13 +227,13 @@ says! {
     a_phantom_queue_that_grows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ndrain = 1.5",
         "fabric.toml:17: key switch.aqm.drain: found 1.5: write a share from 0.1 to 1, as in 0.95";
     a_phantom_queue_by_delay: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ntarget = \"5ms\"",
-        "fabric.toml:17: key switch.aqm.target: has no meaning with kind = \"phantom\": leave it out";
+        "fabric.toml:17: key switch.aqm.target: has no effect with kind = \"phantom\": remove it";
     a_pacer_that_learns_nothing: "wire = \"ethernet\"" => "pacer = { eta = 0.0 }",
         "fabric.toml:21: key host.pacer.eta: found 0: write a number above 0 and up to 1";
     a_pacer_that_is_never_slow: "wire = \"ethernet\"" => "pacer = { max_rate = \"1Mbps\" }",
         "fabric.toml:21: key host.pacer.max_rate: \"1Mbps\" is below min_rate = \"10Mbps\"";
     pdq_whose_answers_go_astray: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"",
-        "fabric.toml:24: key host.transport.kind: \"pdq\" needs answers that come back by the way of what they answer: write hash = \"symmetric\" in [switch]";
+        "fabric.toml:24: key host.transport.kind: \"pdq\" needs replies to return on the path of the flow: write hash = \"symmetric\" in [switch]";
     pdq_that_is_all_header: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nheader = \"1460B\"",
         "fabric.toml:25: key host.transport.header: \"1460B\": write a size up to 1000B";
     pdq_that_keeps_nobody: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nmax_flows = 1",
@@ -255,7 +253,7 @@ says! {
     a_stall_after_hardly_any_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"10ns\", pause = \"1s\" } }",
         "fabric.toml:21: key host.processor.stall.work: \"10ns\": write a time from 1us to 3600s";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
-        "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
+        "fabric.toml:43: key traffic[1].request_delay: \"1ns\" is below the shortest link delay of the fabric: write at least \"1us\"";
 }
 
 #[test]
@@ -313,7 +311,10 @@ fn what_flows_without_packets_cannot_be() {
         "fabric.toml:47: key run.engine: \"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times"
     );
     let slow = "[[traffic]]\nkind = \"datagram\"\npairs = [[0, 3]]\nrate = \"1Gbps\"\nduration = \"1ms\"\n[run]";
-    assert!(message("[run]", slow).ends_with("\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them"));
+    assert!(
+        message("[run]", slow)
+            .ends_with("\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them")
+    );
     assert!(parse(&text.replace("seed = 7", "engine = \"ideal\"")).is_ok());
 }
 
@@ -322,7 +323,7 @@ fn flows_that_are_granted_rates_keep_to_one_path() {
     let sprayed = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"").replace("alpha = 1.0", "alpha = 1.0\nbalance = \"spray\"");
     assert_eq!(
         parse(&sprayed).unwrap_err().to_string(),
-        "fabric.toml:25: key host.transport.kind: \"d3\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]"
+        "fabric.toml:25: key host.transport.kind: \"d3\" needs one path per flow: write balance = \"ecmp\" in [switch]"
     );
     // With one spine there is no choice.
     assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_ok());
@@ -444,7 +445,7 @@ fn balancers() {
         ),
         (
             "{ kind = \"dlb\", past_load_weight = 0, future_load_weight = 0 }",
-            "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: one of them is above 0",
+            "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: write at least one of them above 0",
         ),
         (
             "{ kind = \"detail\", thresholds = [\"64kB\", \"16kB\"] }",
@@ -460,6 +461,6 @@ fn balancers() {
     );
     assert_eq!(
         error("alpha = 1.0", "alpha = 1.0\nbalance = \"glb\"\n[[switch.override]]\nmatch = \"leaf*\"\nbalance = \"dlb\""),
-        "fabric.toml:14: key switch.balance: \"glb\": next hops tell ToRs of their links, and these have to understand: write the same for all switches"
+        "fabric.toml:14: key switch.balance: \"glb\": next hops report the state of their links to ToRs, so all switches need it: write the same for all switches"
     );
 }

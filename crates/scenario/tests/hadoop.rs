@@ -288,7 +288,7 @@ fn what_is_wrong_is_said() {
         (
             "map_slots = 2",
             "node_memory = \"8GiB\"",
-            "fabric.toml:21: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out",
+            "fabric.toml:21: key traffic[0].cluster.node_memory: has no effect with map_slots and reduce_slots: remove it",
         ),
         ("map_slots = 2\n", "", "fabric.toml:16: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
         (
@@ -305,7 +305,7 @@ fn what_is_wrong_is_said() {
         (
             "container_start = [\"10ms\", \"50ms\"]",
             "next_task = \"1s\"",
-            "fabric.toml:24: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
+            "fabric.toml:24: key traffic[0].cluster.next_task: has no effect with framework = \"mapreduce\": remove it",
         ),
         ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:35: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
@@ -316,11 +316,7 @@ fn what_is_wrong_is_said() {
             "kind = \"datagram\"",
             "fabric.toml:15: key traffic[0].cluster: Hadoop needs TCP, and the transport of this block sends datagrams: write another transport",
         ),
-        (
-            "log_size = \"5kB\"\n",
-            background,
-            "fabric.toml:38: key traffic[1]: background traffic does not end: write [run] until = \"jobs\" or a time",
-        ),
+        ("log_size = \"5kB\"\n", background, "fabric.toml:38: key traffic[1]: background traffic does not end: write [run] until = \"jobs\" or a time"),
     ];
     for (from, to, message) in cases {
         assert!(SMALL.contains(from), "{from}");

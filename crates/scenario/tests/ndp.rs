@@ -48,11 +48,11 @@ fn defaults() {
 #[test]
 fn what_is_refused() {
     for (written, text) in [
-        ("trimming = {}\naqm = { kind = \"codel\" }", "key switch.aqm: has no meaning with trimming: leave it out"),
-        ("trimming = {}\necn = { k = \"65kB\" }", "key switch.ecn: has no meaning with trimming: leave it out"),
-        ("trimming = {}\nbuffer = \"1MB\"\nsharing = \"static\"", "key switch.sharing: has no meaning with trimming: leave it out"),
-        ("trimming = {}\nbuffer = \"1MB\"", "key switch.buffer: has no meaning with sharing = \"unlimited\": leave it out"),
-        ("trimming = { data = \"0B\" }", "key switch.trimming.data: \"0B\": a queue of size 0 holds nothing: write a size above 0"),
+        ("trimming = {}\naqm = { kind = \"codel\" }", "key switch.aqm: has no effect with trimming: remove it"),
+        ("trimming = {}\necn = { k = \"65kB\" }", "key switch.ecn: has no effect with trimming: remove it"),
+        ("trimming = {}\nbuffer = \"1MB\"\nsharing = \"static\"", "key switch.sharing: has no effect with trimming: remove it"),
+        ("trimming = {}\nbuffer = \"1MB\"", "key switch.buffer: has no effect with sharing = \"unlimited\": remove it"),
+        ("trimming = { data = \"0B\" }", "key switch.trimming.data: \"0B\": a queue of size 0 drops every frame: write a size above 0"),
         ("trimming = { header = \"2kB\" }", "key switch.trimming.header: \"2kB\": write a size from 1B to 1000B"),
     ] {
         let error = parse(&FABRIC.replace("trimming = {}", written)).map(drop).unwrap_err().to_string();

@@ -106,26 +106,26 @@ fn refused() {
         (with("probe_after = 0"), "fabric.toml:24: key host.transport.probe_after: found 0: write at least 1, or \"off\""),
         (with("min_rto = \"0s\""), "fabric.toml:24: key host.transport.min_rto: \"0ps\": write a time above 0 and up to 1s"),
         (with("min_rto = \"2s\""), "fabric.toml:24: key host.transport.min_rto: \"2s\": write a time above 0 and up to 1s"),
-        (with("dctcp = { gain = 0.1 }"), "fabric.toml:24: key host.transport.dctcp: has no meaning with congestion = \"newreno\": leave it out"),
+        (with("dctcp = { gain = 0.1 }"), "fabric.toml:24: key host.transport.dctcp: has no effect with congestion = \"newreno\": remove it"),
         (with("congestion = \"cubic\""), "fabric.toml:24: key host.transport.congestion: \"cubic\" is not known: write \"newreno\" or \"dctcp\""),
         (with("rto = \"fix\""), "fabric.toml:24: key host.transport.rto: \"fix\" is not known (did you mean \"fixed\"?): write \"fixed\" or \"estimated\""),
         (with("connections = \"shared\""), "fabric.toml:24: key host.transport.connections: \"shared\" is not known: write \"own\" or \"pooled\""),
         (with("rank = \"size\""), "fabric.toml:24: key host.transport.rank: \"size\" is not known: write \"remaining\" or \"none\""),
         (
             STUDY.replace("buffer = \"36000B\"\n", "buffer = \"36000B\"\nsharing = \"dynamic\"\n"),
-            "fabric.toml:14: key switch.sharing: scheduling = \"pfabric\" drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"",
+            "fabric.toml:14: key switch.sharing: scheduling = \"pfabric\" drops the least urgent frame of each queue, so queues need their own limits: write sharing = \"static\" (with buffer) or \"unlimited\"",
         ),
         (
             STUDY.replace("buffer = \"36000B\"\n", "buffer = \"36000B\"\ndrop_when = \"above\"\n"),
-            "fabric.toml:14: key switch.drop_when: with scheduling = \"pfabric\" a frame is dropped when the queue reaches its limit: write \"at_or_above\"",
+            "fabric.toml:14: key switch.drop_when: scheduling = \"pfabric\" drops a frame when the queue reaches its limit: write \"at_or_above\"",
         ),
         (
             STUDY.replace("buffer = \"36000B\"\n", "buffer = \"36000B\"\necn = { k = \"15kB\" }\n"),
-            "fabric.toml:14: key switch.ecn: has no meaning with scheduling = \"pfabric\": leave it out",
+            "fabric.toml:14: key switch.ecn: has no effect with scheduling = \"pfabric\": remove it",
         ),
         (
             STUDY.replace("queue = \"36000B\"\n", "queue = \"36000B\"\nnic_ecn = { k = \"15kB\" }\n"),
-            "fabric.toml:20: key host.nic_ecn: has no meaning with scheduling = \"pfabric\": leave it out",
+            "fabric.toml:20: key host.nic_ecn: has no effect with scheduling = \"pfabric\": remove it",
         ),
     ] {
         match parse(&text) {

@@ -163,32 +163,35 @@ fn what_is_refused() {
     refused(one.clone(), "20: key switch.queue: found 1: write 2 to 8 queues");
     refused(one.repeat(9), "20: key switch.queue: found 9: write 2 to 8 queues");
     refused(one.clone() + &queue("weight = 0"), "23: key switch.queue[1].weight: found 0: write a whole number from 1 to 10000");
-    refused(one.clone() + &queue("bandwidth = \"40%\""), "21: key switch.queue[0].weight: has no meaning with scheduling = \"ets\": leave it out");
+    refused(one.clone() + &queue("bandwidth = \"40%\""), "21: key switch.queue[0].weight: has no effect with scheduling = \"ets\": remove it");
     refused(
         one.clone() + &queue("name = \"low\""),
-        "22: key switch.queue[1]: how is it served? Write weight = 14, as a share of what strict queues leave, or strict = true",
+        "22: key switch.queue[1]: this queue has no service rule: write weight = 14 (its share of the bandwidth that strict queues leave) or strict = true",
     );
     refused(
         one.clone() + &queue("weight = 2\nstrict = true"),
-        "24: key switch.queue[1].strict: a strict queue takes what it needs, the others share the rest: write one of them",
+        "24: key switch.queue[1].strict: a strict queue has no share: write strict = true or a share, not both",
     );
     refused(
         queue("bandwidth = \"40%\"") + &queue("bandwidth = \"50%\""),
-        "20: key switch.queue: the bandwidths are 90% together: write shares of what the strict queues leave, 100% in all",
+        "20: key switch.queue: the bandwidths add up to 90%: write shares of the bandwidth that strict queues leave, 100% in total",
     );
     refused(queue("bandwidth = \"33.5%\""), "21: key switch.queue[0].bandwidth: \"33.5%\": write a whole percentage from \"1%\" to \"100%\"");
     refused(one.clone() + &queue("weight = 1\nindex = 2"), "24: key switch.queue[1].index: found 2: with 2 queues write 0 to 1");
     refused(
         one.clone() + &queue("weight = 1\nindex = 0"),
-        "24: key switch.queue[1].index: 0 is the number of block 0 too (from 0; its position if it has no index)",
+        "24: key switch.queue[1].index: block 0 has the index 0 too (blocks count from 0, and a block without index has its position): write another number",
     );
-    refused(queue("weight = 1\nname = \"a\"").repeat(2), "25: key switch.queue[1].name: \"a\" is the name of block 0 too (from 0)");
+    refused(
+        queue("weight = 1\nname = \"a\"").repeat(2),
+        "25: key switch.queue[1].name: block 0 has the name \"a\" too (blocks count from 0): write another name",
+    );
     refused(queue("weight = 1\npriorities = [0, 8]") + &one, "22: key switch.queue[0].priorities[1]: found 8: write priorities from 0 to 7");
     refused(
         queue("weight = 1\npriorities = [0, 3]") + &queue("weight = 1\npriorities = [3]"),
-        "25: key switch.queue[1].priorities[0]: priority 3 goes to queue 0 already",
+        "25: key switch.queue[1].priorities[0]: queue 0 has priority 3 already: remove it from one of the two",
     );
-    refused(one.clone() + &queue("weight = 1\nbuffer = \"0B\""), "24: key switch.queue[1].buffer: a queue of size 0 holds nothing: write a size above 0");
+    refused(one.clone() + &queue("weight = 1\nbuffer = \"0B\""), "24: key switch.queue[1].buffer: a queue of size 0 drops every frame: write a size above 0");
     refused(
         one.clone() + &queue("weight = 1\nalpha = 0"),
         "24: key switch.queue[1].alpha: found 0: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)",
@@ -214,16 +217,16 @@ fn what_is_refused_elsewhere() {
             "scheduling = \"ets\"",
             "13: key switch.scheduling: needs queues: write a [[switch.queue]] block with bandwidth or strict = true for each",
         ),
-        ("alpha = 1.0", "quantum = \"3kB\"", "13: key switch.quantum: has no meaning with scheduling = \"fifo\": leave it out"),
+        ("alpha = 1.0", "quantum = \"3kB\"", "13: key switch.quantum: has no effect with scheduling = \"fifo\": remove it"),
         (
             "alpha = 1.0",
             "scheduling = \"fifo\"\nqueue = [{ strict = true }, { strict = true }]",
-            "14: key switch.queue: has no meaning with scheduling = \"fifo\": leave it out",
+            "14: key switch.queue: has no effect with scheduling = \"fifo\": remove it",
         ),
         (
             "alpha = 1.0",
             "priorities = 2\nqueue = [{ strict = true }, { strict = true }]",
-            "13: key switch.priorities: has no meaning with [[switch.queue]], which says how many there are: leave it out",
+            "13: key switch.priorities: has no effect with [[switch.queue]], whose blocks give the number of queues: remove it",
         ),
         (
             "alpha = 1.0",
@@ -235,7 +238,7 @@ fn what_is_refused_elsewhere() {
         (
             "senders = 3",
             "senders = 3\npriority = 1\ndscp = 3",
-            "41: key traffic[1].priority: has no meaning with dscp, from which [host] dscp_to_priority derives the priority: leave it out",
+            "41: key traffic[1].priority: has no effect with dscp, from which [host] dscp_to_priority derives the priority: remove it",
         ),
         (
             "wire = \"ethernet\"",
@@ -258,7 +261,7 @@ fn what_is_refused_elsewhere() {
         "aqm = { kind = \"codel\" }\nqueue = [{ weight = 1 }, { weight = 1, ecn = { k = \"1MB\" } }]\n",
     );
     let message = parse(&both).expect_err("no error").to_string();
-    assert!(message.ends_with("key switch.queue[1].ecn: aqm decides on marks and drops already: write aqm = \"off\", or leave ecn out"), "{message}");
+    assert!(message.ends_with("key switch.queue[1].ecn: ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn"), "{message}");
     let fair = VALID
         .replace("[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n", "aqm = { kind = \"fq_codel\" }\nqueue = [{ weight = 1 }, { weight = 1 }]\n");
     let message = parse(&fair).expect_err("no error").to_string();

@@ -99,12 +99,12 @@ fn modes() {
         (without(""), "host.transport.mode: needs switches that pause"),
         (with("mode = \"irn\""), "host.transport.mode: switches pause the priority 3"),
         (without("mode = \"semi_lossless\""), "switch.honours_pause = true"),
-        (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, which is not among switch.pfc.priorities"),
-        (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no meaning with IRN"),
+        (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, for which PFC is off"),
+        (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no effect with IRN"),
         (with("bdp = \"104kB\""), "host.transport.bdp: is for IRN"),
         (with("window_size = \"104kB\""), "host.transport.window_size: needs window"),
-        (with("cnp = \"ack\"\ncnp_interval = \"4us\""), "host.transport.cnp_interval: has no meaning"),
-        (with("congestion = \"swift\"\ndcqcn = { g = 0.5 }"), "host.transport.dcqcn: has no meaning with congestion = \"swift\""),
+        (with("cnp = \"ack\"\ncnp_interval = \"4us\""), "host.transport.cnp_interval: has no effect"),
+        (with("congestion = \"swift\"\ndcqcn = { g = 0.5 }"), "host.transport.dcqcn: has no effect with congestion = \"swift\""),
         (with("congestion = \"timely\"\ntimely = { t_low = \"1ms\" }"), "host.transport.timely.t_high"),
         (with("dcqcn = { g = 2 }"), "host.transport.dcqcn.g: found 2: write a number from"),
         (with("mode = \"lossles\""), "lossless"),
@@ -132,16 +132,19 @@ fn entropies() {
     assert_eq!(frozen, Entropy::Reps(Reps { cache: 4, freeze: Some(Span::from_ms(10)), explore: 0 }));
     let switch = |key: &str| ack("\"reps\"").replace("sharing = ", &format!("{key}\nsharing = "));
     for (text, message) in [
-        (with("entropy = \"reps\""), "fabric.toml:25: key host.transport.entropy: \"reps\" learns of marks by acknowledgements: write cnp = \"ack\""),
+        (
+            with("entropy = \"reps\""),
+            "fabric.toml:25: key host.transport.entropy: \"reps\" needs marks to be returned in acknowledgements: write cnp = \"ack\"",
+        ),
         (ack("{ kind = \"reps\", cache = 0 }"), "fabric.toml:26: key host.transport.entropy.cache: found 0: write a number from 1 to 255"),
         (ack("\"rep\""), "fabric.toml:26: key host.transport.entropy: \"rep\" is not known (did you mean \"reps\"?): write \"flow\" or \"reps\""),
         (
             switch("balance = \"drill\""),
-            "fabric.toml:27: key host.transport.entropy: \"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\"",
+            "fabric.toml:27: key host.transport.entropy: \"reps\" needs switches that choose paths by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\"",
         ),
         (
             switch("hash = \"murmur3\""),
-            "fabric.toml:27: key host.transport.entropy: \"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another",
+            "fabric.toml:27: key host.transport.entropy: \"reps\": switch.hash = \"murmur3\" hashes only addresses and ports; write another hash",
         ),
     ] {
         assert_eq!(error(&text), message);

@@ -304,7 +304,8 @@ fn the_hash_ignores_what_does_not_change_results() {
 
 #[test]
 fn options_of_the_command_line_win() {
-    let overrides = Overrides { set: vec![("run.seed".into(), "3".into()), ("switch.ecn".into(), "off".into())], seed: Some(9), threads: Some(2) };
+    let overrides =
+        Overrides { set: vec![("run.seed".into(), "3".into()), ("switch.ecn".into(), "off".into())], seed: Some(9), threads: Some(2), ..Overrides::default() };
     let scenario = parse_with(VALID, &overrides).unwrap();
     assert_eq!((scenario.plan.run.seed, scenario.plan.run.threads), (9, 2));
     assert_eq!(scenario.plan.switches[0].marking, None);

@@ -66,9 +66,9 @@ macro_rules! says {
 
 says! {
     no_buffer_beside_it: "sharing = \"voq\"\nbuffer = \"9MB\"",
-        "13: key switch.buffer: has no meaning with sharing = \"voq\": leave it out";
+        "13: key switch.buffer: has no effect with sharing = \"voq\": remove it";
     not_without_it: "sharing = \"dynamic\"\nvoq = { dram = \"4GB\" }",
-        "13: key switch.voq: has no meaning with sharing = \"dynamic\": leave it out";
+        "13: key switch.voq: has no effect with sharing = \"dynamic\": remove it";
     unknown_key: "voq = { dramm = \"4GB\" }",
         "12: key switch.voq.dramm: unknown key (did you mean \"dram\"?); the keys here are ingress, ports_per_core, credit, grant_latency, max_bytes, max_time, on_chip, \
          evict_bytes, evict_packets, dram, dram_bandwidth, write_buffer, reserved, dynamic";
@@ -77,9 +77,9 @@ says! {
     no_credit_with_one_queue: "voq = { credit = \"1kB\" }",
         "12: key switch.voq.credit: has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core";
     ports_of_cores_only: "voq = { ingress = \"port\", ports_per_core = 2 }",
-        "12: key switch.voq.ports_per_core: has no meaning with ingress = \"port\": leave it out";
+        "12: key switch.voq.ports_per_core: has no effect with ingress = \"port\": remove it";
     shares_of_one: "voq = { reserved = 0.5, dynamic = 0.6 }",
-        "12: key switch.voq.dynamic: found 0.6: with reserved = 0.5 that is more than the whole DRAM";
+        "12: key switch.voq.dynamic: found 0.6: together with reserved = 0.5 it exceeds the DRAM, so write at most the rest of 1";
     a_time_above_0: "voq = { max_time = \"0ms\" }",
         "12: key switch.voq.max_time: \"0ps\": write a time above 0, or \"off\"";
     a_size_above_0: "voq = { max_bytes = \"0B\" }",
@@ -91,7 +91,7 @@ fn no_discipline_beside_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
     let text = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\naqm = { kind = \"pie\" }\n", 1).replacen(ecn, "", 1);
     let message = parse(&text).err().map(|error| error.to_string()).unwrap_or_default();
-    assert_eq!(message, "fabric.toml:13: key switch.aqm: sharing = \"voq\" has WRED only: write ecn");
+    assert_eq!(message, "fabric.toml:13: key switch.aqm: sharing = \"voq\" supports WRED only: write ecn");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn queues_have_a_number_below_256() {
     let keys = "voq = { ingress = \"port\" }\nscheduling = \"strict_priority\"\n";
     let text = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1).replacen("hosts_per_leaf = 4", "hosts_per_leaf = 40", 1);
     let message = parse(&text).err().map(|error| error.to_string()).unwrap_or_default();
-    let expected = "fabric.toml:12: key switch.voq: leaf0 has 42 ports: 336 queues for each are more than 255; write ingress = \"core\" with a larger \
+    let expected = "fabric.toml:12: key switch.voq: leaf0 has 42 ports, so each port has 336 queues, more than 255: write ingress = \"core\" with a larger \
                     ports_per_core";
     assert_eq!(message, expected);
 }

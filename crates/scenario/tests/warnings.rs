@@ -99,20 +99,20 @@ warns! {
     bbr_with_ecn: STAR, [("\"dctcp\"", "\"bbr\"\necn = \"classic\""), ("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("[[traffic]]", "[host.transports.other]\ncongestion = \"dctcp\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\ntransport = \"other\"\n\n[[traffic]]")],
         "fabric.toml:15: key host.transport.ecn: BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"";
     marks_that_nobody_can_carry: STAR, [("congestion = \"dctcp\"", "congestion = \"cubic\"")],
-        "fabric.toml:11: key switch.ecn: drops where it was to mark: no traffic that it meets is ECN-capable; write host.transport.ecn = \"classic\", or a congestion \
-         control that uses ECN, as in congestion = \"dctcp\"; or incapable = \"drop\" here if RED's drops are meant";
+        "fabric.toml:11: key switch.ecn: drops frames instead of marking them: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a congestion \
+         control that uses ECN, as in congestion = \"dctcp\"; or incapable = \"drop\" here if you want RED to drop";
     marks_that_nobody_reacts_to: LOSSLESS, [("kind = \"rdma\"", "kind = \"rdma\"\ncongestion = \"timely\"")],
         "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write host.transport.ecn = \"classic\", or a congestion \
          control that uses ECN, as in congestion = \"dctcp\"";
     a_phantom_queue_for_nobody: STAR, [("ecn = { k = \"65kB\" }", "aqm = { kind = \"phantom\" }"), ("\"dctcp\"", "\"cubic\"")],
-        "fabric.toml:11: key switch.aqm: a phantom queue that marks nothing: no traffic that it meets is ECN-capable; write host.transport.ecn = \"classic\", or a \
+        "fabric.toml:11: key switch.aqm: a phantom queue that marks nothing: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a \
          congestion control that uses ECN, as in congestion = \"dctcp\"";
     a_threshold_above_the_queue: STAR, [("buffer = \"1MB\"", "sharing = \"static\"\nbuffer = \"60kB\"")],
         "fabric.toml:12: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
     a_threshold_above_the_dynamic_limit: STAR, [("buffer = \"1MB\"", "buffer = \"120kB\"")],
         "fabric.toml:11: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
     a_pacer_without_ecn: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "congestion = \"cubic\""), ("[host.transport]", "[host]\npacer = {}\n\n[host.transport]")],
-        "fabric.toml:13: key host.pacer: has no effect: it delays TCP flows that have met marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in \
+        "fabric.toml:13: key host.pacer: has no effect: it delays only TCP flows that got ECN marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in \
          [host.transport], or remove it";
 
     pfc_without_lossless_traffic: LOSSLESS, [("kind = \"rdma\"", "congestion = \"dctcp\""), ("\npriority = 3", "")],
@@ -120,7 +120,7 @@ warns! {
     pfc_that_nobody_obeys: LOSSLESS, [("[host.transport]", "[host]\nhonours_pause = false\n\n[host.transport]"), ("sharing = \"sonic\"", "sharing = \"sonic\"\nhonours_pause = false")],
         "fabric.toml:18: key switch.pfc.priorities: PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; remove honours_pause = false";
     pfc_out_of_reach: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"400MB\"")],
-        "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: a priority group is paused from 199.9 MB on, and there is never so much to hold; \
+        "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: a priority group is paused above 199.9 MB, and its frames can never occupy so much; \
          lower switch.buffer or mmu.lossless_alpha, or send more";
     obedience_without_pauses: STAR, [("[host.transport]", "[host]\nhonours_pause = false\n\n[host.transport]")],
         "fabric.toml:14: key host.honours_pause: has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it";
@@ -130,7 +130,7 @@ warns! {
         "fabric.toml:12: key switch.mmu.xon: has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it";
 
     a_load_above_1: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 1.2\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
-        "fabric.toml:19: key traffic[0].load: load = 1.2 is above 1: more than \"host_wire\" has is offered, and queues grow as long as this lasts; write at most 1";
+        "fabric.toml:19: key traffic[0].load: load = 1.2 is above 1: the traffic exceeds the capacity \"host_wire\", and queues grow as long as it lasts; write at most 1";
     loads_above_1_together: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
         "fabric.toml:26: key traffic[1].load: offers host0 with traffic[0] 12.00 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
     a_rate_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"12Gbps\"\nduration = \"1ms\"")],
@@ -139,15 +139,15 @@ warns! {
         "fabric.toml:25: key traffic[1].rate: offers host1 10.0075 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
 
     a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
-        "fabric.toml:16: key host.transports.bulk: has no effect: no traffic is sent by this transport; remove it, or name it in a [[traffic]] block";
+        "fabric.toml:16: key host.transports.bulk: has no effect: no traffic uses this transport; remove it, or name it in a [[traffic]] block";
     a_default_transport_that_nothing_uses: STAR, [("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"), ("senders = 4", "senders = 4\ntransport = \"marked\"")],
-        "fabric.toml:13: key host.transport: has no effect: no traffic is sent by this transport; remove it, or a block's transport = \"…\"";
+        "fabric.toml:13: key host.transport: has no effect: no traffic uses this transport; remove it, or a block's transport = \"…\"";
     an_override_without_a_key: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch0\"\n\n[host.transport]")],
         "fabric.toml:13: key switch.override[0]: has no effect: match is its only key; write a key that differs, or remove it";
     a_key_that_an_override_replaces_everywhere: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch*\"\nbuffer = \"2MB\"\n\n[host.transport]")],
-        "fabric.toml:10: key switch.buffer: has no effect: an override says buffer for every switch; remove it, or the override's";
+        "fabric.toml:10: key switch.buffer: has no effect: overrides set buffer for every switch; remove it, or the key of an override";
     an_override_that_a_later_one_replaces: STAR, [("[host.transport]", "[[host.override]]\nmatch = \"host1\"\ndelay = \"1us\"\n\n[[host.override]]\nmatch = \"host*\"\ndelay = \"2us\"\n\n[host.transport]")],
-        "fabric.toml:15: key host.override[0].delay: has no effect: later overrides say delay for all that this one matches; remove it, or put it last";
+        "fabric.toml:15: key host.override[0].delay: has no effect: later overrides set delay for all nodes that this one matches; remove it, or put it last";
     a_switch_key_that_every_queue_has: STAR, [
         ("ecn = { k = \"65kB\" }\n", "ecn = { k = \"65kB\" }\nscheduling = \"dwrr\"\nqueue = [{ weight = 1, ecn = { k = \"30kB\" } }, { weight = 1, ecn = { k = \"30kB\" } }]\n")],
         "fabric.toml:11: key switch.ecn: has no effect: every [[switch.queue]] has its own ecn; remove it";
@@ -155,7 +155,7 @@ warns! {
     a_balancer_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nbalance = \"drill\"")],
         "fabric.toml:11: key switch.balance: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
     subflows_on_one_path: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "mptcp = { subflows = 4 }")],
-        "fabric.toml:13: key host.transport.mptcp.subflows: the subflows share one path: this fabric has no other between any two hosts; write mptcp.subflows = 1, or another [topology]";
+        "fabric.toml:13: key host.transport.mptcp.subflows: the subflows share one path: this fabric has only one path between any two hosts; write mptcp.subflows = 1, or another [topology]";
     a_priority_without_queues: STAR, [("senders = 4", "senders = 4\npriority = 5")],
         "fabric.toml:20: key traffic[0].priority: has no effect: no switch or NIC has more than one queue; write scheduling = \"strict_priority\" in [switch] and [host], or remove it";
     pfabric_without_its_queues: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "kind = \"pfabric\"")],
@@ -172,11 +172,11 @@ warns! {
         "fabric.toml:14: key host.transport.congestion: D2TCP is DCTCP here: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]";
 
     traffic_after_the_end: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\nstart = \"3000s\"\n\n[run]\nuntil = \"1ms\"\n")],
-        "fabric.toml:26: key traffic[1].start: this traffic never starts: the run ends at run.until = \"1ms\"; begin earlier, or let the run last longer";
+        "fabric.toml:26: key traffic[1].start: this traffic never starts, because the run ends at run.until = \"1ms\"; write an earlier time, or a later run.until";
     an_outage_after_the_end: STAR, [("[switch]", "[[topology.fault]]\nlink = \"host1-switch0\"\ndown = [{ from = \"2ms\", to = \"3ms\" }]\n\n[switch]"), ("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[run]\nuntil = \"1ms\"\n")],
-        "fabric.toml:9: key topology.fault: the link host1-switch0 never goes down: the run ends at run.until = \"1ms\"; begin earlier, or let the run last longer";
+        "fabric.toml:9: key topology.fault: the link host1-switch0 never goes down, because the run ends at run.until = \"1ms\"; write an earlier time, or a later run.until";
     a_warm_up_that_no_flow_outlasts: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[run]\nwarmup = \"1ms\"\n")],
-        "fabric.toml:23: key run.warmup: all flows start before \"1ms\": none counts in the statistics; write a shorter warm-up";
+        "fabric.toml:23: key run.warmup: all flows start before \"1ms\", so no flow counts in the statistics; write a shorter warm-up";
 }
 
 /// Traffic of which a part reacts, RED that is meant, marks at NICs: all of that does what it says.
@@ -235,8 +235,7 @@ fn a_buffer_that_sizes_nothing() {
         ],
     );
     let said = warnings(&text);
-    let expected = "fabric.toml:13: key switch.buffer: has no effect: all traffic is lossy and shares 3MB, because mmu.lossy_pool is set; set mmu.lossy_pool too, or \
-                    remove it, so that it follows from the buffer";
+    let expected = "fabric.toml:13: key switch.buffer: has no effect: all traffic is lossy and shares 3MB, because mmu.lossy_pool is set; set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     assert_eq!(said, [expected]);
     // The threshold of all lossy queues together follows from the pool, so it has an effect then.
     assert_eq!(warnings(&text.replace("lossy_pool = \"3MB\"", "cell = \"256B\"")), [""; 0]);
@@ -255,8 +254,7 @@ fn a_buffer_that_sizes_nothing() {
     let set =
         |pairs: &[(&str, &str)]| Overrides { set: pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(), ..Overrides::default() };
     let of = |pairs: &[(&str, &str)]| parse_with(&both, &set(pairs)).unwrap().warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let expected = "fabric.toml: --set switch.buffer=6MB: key switch.buffer: does not change the 1MB that lossy traffic shares, because mmu.lossy_pool is set; set \
-                    mmu.lossy_pool too, or remove it, so that it follows from the buffer";
+    let expected = "fabric.toml: --set switch.buffer=6MB: key switch.buffer: does not change the 1MB that lossy traffic shares, because mmu.lossy_pool is set; set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     assert_eq!(of(&[("switch.buffer", "6MB")]), [expected]);
     assert_eq!(of(&[("switch.buffer", "6MB"), ("switch.mmu.lossy_pool", "2MB")]), [""; 0]);
 }

@@ -12,18 +12,18 @@ use afflux_config::{Duration, keys};
 keys! {
     /// Flowlets on the least congested path.
     pub struct Keys as "Conga" => CongaConfig(around: &Around<'_>) {
-        /// A frame that comes later than this after the one before of its flow begins a flowlet.
+        /// Gap between two frames of a flow after which a new flowlet begins.
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
-        /// Interval at which the rate estimators lose the part `alpha`: Tdre.
+        /// Interval at which the rate estimators lose the fraction `alpha`: Tdre.
         tdre: Duration = "32us" from "recalled: with `alpha` it gives the paper's time constant Tdre / alpha of 160 us; ConWeave's evaluation has 50 us", check interval;
-        /// Part that the rate estimators lose at each interval `tdre`, between 0 and 1.
+        /// Fraction that the rate estimators lose at each interval `tdre`, between 0 and 1.
         alpha: f64 = 0.2 from "ConWeave's evaluation", check |alpha, at| match alpha {
             alpha if alpha > 0.0 && alpha < 1.0 => Ok(alpha),
             alpha => Err(Wrong::at(at, format!("found {alpha}: write a number above 0 and below 1"))),
         };
         /// Bits of a congestion metric: Q.
         bits: u8 = 3 from "the paper", in 1 to 8;
-        /// A metric that has not been reported again for this long is forgotten step by step.
+        /// Time without a new report after which a metric starts to age.
         aging: Duration = "10ms" from "the paper, recalled; ConWeave's evaluation has 500 us", check interval;
     }
     plus {

@@ -10,7 +10,7 @@ use afflux_units::Bytes;
 keys! {
     /// DeTail's adaptive load balancing.
     pub struct Keys as "Detail" => DetailConfig(_around: &Around<'_>) {
-        /// A port where so many bytes of the frame's priority and above wait is less favoured, and where so many do is to be avoided.
+        /// Two thresholds for the waiting bytes of the frame's priority and above: a port above the first is less favoured, a port above the second is avoided.
         thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;
     }
 }

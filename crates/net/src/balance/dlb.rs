@@ -10,17 +10,17 @@ use afflux_config::{Duration, Off, Or, Size, keys};
 use afflux_units::Bytes;
 
 keys! {
-    /// Port quality: of its own ports with `dlb`, of those behind next hops too with `glb`.
+    /// Port quality: with `dlb` of the switch's own ports, with `glb` also of the ports behind next hops.
     pub struct Keys as "Dlb" => DlbConfig(_around: &Around<'_>) {
-        /// A flow that has been idle for longer may change its port, or `"off"` for every frame by itself.
+        /// Idle time after which a flow may change its port, or `"off"` for a choice per frame.
         idle: Or<Off, Duration> = "256us" from "SONiC's `flowlet_idle_time`";
-        /// Interval at which the past load, a moving average, is brought up to date; with `glb` next hops tell what has changed then.
+        /// Time between two updates of the past load, which is a moving average; with `glb` next hops report changes at these times.
         sampling_interval: Duration = "16us" from "SONiC", check interval;
         /// Weight of the past load in a port's quality.
         past_load_weight: u32 = 16 from "SONiC", in 0 to 255;
         /// Weight of the queue in a port's quality.
         future_load_weight: u32 = 16 from "SONiC", in 0 to 255;
-        /// A queue of so many bytes, or more, is as bad as it gets.
+        /// Queue length from which on a port has the worst quality.
         future_load_range: Size as u64 = "256kB" from "a guess: 1000 cells of 256 B of SONiC's example", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"256kB\"")),
             bytes => Ok(bytes),
@@ -29,7 +29,7 @@ keys! {
         bands: u32 = 8 from "a guess", in 1 to 256;
     }
     check |parsed, at| match parsed.past_load_weight + parsed.future_load_weight {
-        0 => Err(Wrong::at(at("past_load_weight"), "found 0, and future_load_weight = 0 too: one of them is above 0")),
+        0 => Err(Wrong::at(at("past_load_weight"), "found 0, and future_load_weight = 0 too: write at least one of them above 0")),
         _ => Ok(()),
     };
 }

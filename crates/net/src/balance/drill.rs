@@ -12,7 +12,7 @@ keys! {
     pub struct Keys as "Drill" => DrillConfig(around: &Around<'_>) {
         /// Next hops drawn for every frame: d.
         samples: u32 = 2 from "the paper; ConWeave's evaluation", in 1 to 64;
-        /// Best next hops remembered from the frame before: m.
+        /// Best next hops remembered from the previous frame: m.
         memory: u32 = 1 from "the same", in 0 to 64;
     }
     plus {

@@ -11,13 +11,13 @@ keys! {
 }
 
 words! {
-    /// What goes by hash: which hash.
+    /// The hash by which paths are chosen.
     pub enum RouteHash {
         /// Every switch hashes with a seed of its own.
         OwnSeed,
-        /// All switches hash alike (polarisation).
+        /// All switches have the same seed (polarisation).
         SameSeed,
-        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
+        /// Both directions of a flow have the same hash, and so have all switches of a tier: both directions take the same path if ports are in the same order.
         Symmetric,
         /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
         Murmur3,

@@ -110,7 +110,7 @@ impl Remote {
 }
 
 pub const ABOUT: About =
-    About { overtakes: true, alike: Some("\"glb\": next hops tell ToRs of their links, and these have to understand"), ..About::of(MODEL) };
+    About { overtakes: true, alike: Some("\"glb\": next hops report the state of their links to ToRs, so all switches need it"), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

@@ -9,7 +9,7 @@ use afflux_config::{Duration, keys};
 keys! {
     /// Flowlets on random paths.
     pub struct Keys as "LetFlow" => LetflowConfig(around: &Around<'_>) {
-        /// A frame that comes later than this after the one before of its flow begins a flowlet.
+        /// Gap between two frames of a flow after which a new flowlet begins.
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
     }
     plus {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 keys! {
-    /// Shares of next hops.
+    /// Weights of next hops.
     pub struct Keys as "Wcmp" => WcmpConfig(around: &Around<'_>) {
         /// By name of the next hop (`*` and `?` as in `override`; of several that match the last in the order of the alphabet counts), 1 to 1000000; 1
         /// where nothing is said.

@@ -15,11 +15,11 @@ use afflux_units::Span;
 keys! {
     /// Parameters of BBR version 1.
     pub struct Keys as "Bbr" => BbrConfig(sender: &Sender) {
-        /// Whose implementation is followed.
+        /// Implementation that is followed.
         flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
-        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        /// Time without a smaller round trip after which the sender drains the pipe to measure the round trip.
         probe_rtt_interval: Duration = "10s" from "Linux", check up_to_a_day;
-        /// How long that lasts, at least.
+        /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
         /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
         /// Linux's segmentation offload takes, a millisecond's worth.

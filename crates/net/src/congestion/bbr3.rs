@@ -16,11 +16,11 @@ use afflux_engine::random::Stream;
 keys! {
     /// Parameters of BBR version 3.
     pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
-        /// Only version 1 has flavours: leave it out.
+        /// Only version 1 has flavours.
         flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
-        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        /// Time without a smaller round trip after which the sender drains the pipe to measure the round trip.
         probe_rtt_interval: Duration = "5s", check up_to_a_day;
-        /// How long that lasts, at least.
+        /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
         /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
         /// Linux's segmentation offload takes, a millisecond's worth.

@@ -163,7 +163,7 @@ pub trait Controller {
 }
 
 words! {
-    /// Whose arithmetic.
+    /// Implementation whose arithmetic is used.
     pub enum Flavour {
         /// Linux 6.12.
         Linux,

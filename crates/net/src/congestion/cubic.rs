@@ -24,15 +24,15 @@ words! {
 keys! {
     /// Parameters of CUBIC (RFC 9438).
     pub struct Keys as "Cubic" => CubicConfig(sender: &Sender) {
-        /// Whose implementation is followed, in its arithmetic.
+        /// Implementation whose arithmetic is used.
         flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
         /// Steepness of the curve, segments per second cubed.
         c: f64 = 0.4 from "RFC 9438; Linux", in 0.01 to 100.0;
-        /// What a loss or an echo leaves of the window.
+        /// Fraction of the window that remains after a loss or an ECN echo.
         beta: f64 = 0.7 from "RFC 9438; Linux", in 0.1 to 0.99;
-        /// A flow that is losing window makes room for others.
+        /// Fast convergence: a flow whose window shrinks releases bandwidth to others.
         fast_convergence: bool = true;
-        /// Never slower than standard TCP would be.
+        /// Reno-friendly region: never slower than standard TCP.
         tcp_friendly: bool = true;
         /// How it leaves slow start.
         hystart: HyStart = (if flavour == Flavour::Ns3 { HyStart::Ns3 } else { HyStart::Linux }) "as the flavour, `\"linux\"` or `\"ns3\"`";

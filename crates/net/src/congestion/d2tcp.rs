@@ -26,7 +26,7 @@ keys! {
         least: f64 = 0.5 from "the paper's", in 0.01 to 1.0;
         /// Largest d.
         most: f64 = 2.0 from "the paper's", in 1.0 to 100.0;
-        /// What a mark does to a flow without a deadline.
+        /// Reaction of a flow without a deadline to a mark.
         without_deadline: WithoutDeadline = "dctcp" from "the paper's";
     }
 }

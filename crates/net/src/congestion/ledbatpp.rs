@@ -13,7 +13,7 @@ keys! {
     pub struct Keys as "Ledbatpp" => LedbatppConfig(_sender: &Sender) {
         /// Queueing delay that the sender aims for.
         target: Duration = "60ms" from "draft §4.5", check at_least_a_microsecond;
-        /// The window grows up to so many times slower than NewReno's: so much on paths whose base delay is below 2 `target` divided by this.
+        /// Largest factor by which the window grows slower than NewReno's; it applies to paths whose base delay is below 2 `target` divided by this.
         slowest: u32 = 16 from "draft §4.2", in 1 to 1024;
         /// How steeply the window falls above the target: a queueing delay of (1 + x) `target` takes this times x of the window in a round trip, one
         /// half at most.
@@ -22,7 +22,7 @@ keys! {
         base_history: u32 = 10 from "RFC 6817 §2.5", in 1 to 10;
         /// Length of such an interval, at most a day.
         base_interval: Duration = "1min" from "RFC 6817 §2.4.2", check up_to_a_day;
-        /// Pause between two slowdowns, in durations of the earlier one.
+        /// Time between two slowdowns, as a multiple of the duration of the earlier one.
         slowdown_interval: u32 = 9 from "draft §4.4", in 1 to 1000;
     }
 }

@@ -209,7 +209,7 @@ pub struct Pacing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
-    /// Acknowledge at the latest every so many full segments.
+    /// Largest number of full segments per acknowledgement.
     pub segments: u32,
     pub timeout: Span,
     /// Acknowledgements that are not delayed at the start of a connection and after disorder (Linux: 16).
@@ -224,11 +224,11 @@ words! {
         /// The largest deviation of a round trip counts, and shorter round trips count less.
         Linux,
     }
-    /// Which losses a sender knows of.
+    /// How a sender detects losses.
     pub enum Recovery {
         /// RFC 6675: a scoreboard of selective acknowledgements.
         Sack,
-        /// RFC 8985: what was sent before something that has arrived.
+        /// RFC 8985: a segment is lost if one that was sent later has arrived.
         Rack,
         /// RFC 6582: one hole per round trip.
         #[serde(rename = "newreno")]

@@ -31,17 +31,17 @@ words! {
         /// When half of its time has passed, while the priority group is paused.
         #[serde(rename = "half")]
         AtHalf,
-        /// With every frame that arrives while there is cause to pause (ConWeave's ns-3).
+        /// With every frame that arrives while the group is above its threshold (ConWeave's ns-3).
         #[serde(rename = "arrival")]
         OnArrival,
     }
-    /// What a watchdog does about a storm.
+    /// Action of a watchdog in a storm.
     pub enum StormAction {
-        /// The queue is emptied, and what comes for it is dropped.
+        /// The queue is emptied, and frames that arrive for it are dropped.
         Drop,
         /// PAUSE frames for the queue are ignored.
         Forward,
-        /// It is only written down.
+        /// The storm is only reported.
         Alert,
     }
 }

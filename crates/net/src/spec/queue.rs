@@ -29,7 +29,7 @@ words! {
     /// How marks between `kmin` and `kmax` are drawn.
     #[derive(Default)]
     pub enum Spacing {
-        /// Each frame by itself, with the probability p of the curve.
+        /// Independently for each frame, with the probability p of the curve.
         #[default]
         Independent,
         /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and

@@ -14,7 +14,7 @@ pub struct RdmaConfig {
     pub window: RdmaWindow,
     pub cnp: Cnp,
     pub entropy: Entropy,
-    /// A frame out of order is notified of as a marked one is.
+    /// A frame out of order causes a congestion notification, like a marked one.
     pub cnp_out_of_order: bool,
     /// The same gap, or the same block, is not answered negatively again before.
     pub nack_interval: Span,

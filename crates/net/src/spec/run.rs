@@ -14,7 +14,7 @@ words! {
         WindowLog,
         /// A binary heap of events: the oracle.
         Classical,
-        /// No packets: flows on one big switch, of which the one with the least left goes first (pFabric's Ideal). What transports, switches and links
+        /// No packets: flows on one big switch, the flow with the fewest remaining bytes first (pFabric's Ideal). What transports, switches and links
         /// inside the fabric do has no effect; a completion time includes the idle path's latency.
         Ideal,
     }
@@ -25,7 +25,7 @@ words! {
         /// The last byte has been received.
         LastByte,
     }
-    /// Whose deviations are copied.
+    /// Simulator whose deviations are copied.
     pub enum Compat {
         /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
         /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with

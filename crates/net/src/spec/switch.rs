@@ -62,7 +62,7 @@ impl SwitchConfig {
 }
 
 words! {
-    /// What a queue's length counts.
+    /// Frames that count in a queue's length.
     #[derive(Default)]
     pub enum QueueLength {
         /// A frame as a whole until its last bit has left.
@@ -70,7 +70,7 @@ words! {
         ThroughTransmission,
         /// A frame until its transmission starts (ns-3's convention).
         BeforeTransmission,
-        /// The same, and what arrives at the instant of the start still finds it there (ns-3, where that arrival was planned first).
+        /// As `"before_transmission"`; in addition a frame that arrives exactly at the start still counts it (ns-3, if that arrival was planned first).
         ThroughStart,
     }
 }

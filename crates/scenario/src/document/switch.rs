@@ -33,7 +33,7 @@ macro_rules! switch {
                 honours_pause: bool,
                 /// With `sharing = "voq"`: the queues of a deep-buffer switch.
                 voq: Voq,
-                /// What a queue's length counts. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
+                /// Frames that count in a queue's length. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
                 queue_length: QueueLength,
                 /// Frames that wait, first in, first out, between each port's queues and its transmitter: they have left the queue for buffer,
                 /// marking and discipline. Default 0; ns-3's queue discs have a device queue of 1 packet behind them.

@@ -39,9 +39,9 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     let mtu = fill(&mut host.mtu, Size(Bytes(mtu.into()))).0;
     let key = Key::from("host.mtu");
     let room = mtu.0.checked_sub(mtu_header.into()).filter(|room| *room > 0);
-    let room = room.ok_or_else(|| Wrong::at(key.clone(), format!("\"{mtu}\" leaves no room for payload beside {mtu_header} B of headers")))?;
+    let room = room.ok_or_else(|| Wrong::at(key.clone(), format!("\"{mtu}\" leaves no payload after {mtu_header} B of headers: write a larger mtu")))?;
     if room + u64::from(wire.data_header) > u64::from(u16::MAX) {
-        return Err(Wrong::at(key, format!("\"{mtu}\": frames have at most 65535 bytes")));
+        return Err(Wrong::at(key, format!("\"{mtu}\": write at most \"65535B\"")));
     }
     let why = format!("mtu = \"{mtu}\" less {mtu_header} B of headers");
     let link_header = wire.data_header - mtu_header.min(wire.data_header);
@@ -53,7 +53,11 @@ fn named(name: &str, key: Key) -> Result<&'static Profile, Wrong> {
         let names = Profile::names();
         Wrong::at(
             key,
-            format!("\"{name}\" is not a profile{}: write {}, or a table with numbers of your own", spelling::hint(name, names.clone()), spelling::list(names)),
+            format!(
+                "\"{name}\" is not a known profile{}: write {}, or a table with your own sizes",
+                spelling::hint(name, names.clone()),
+                spelling::list(names)
+            ),
         )
     })
 }
@@ -76,11 +80,11 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
         gap: size(&mut table.gap, base.gap, "gap")?,
     };
     if wire.ack == 0 && wire.min_frame == 0 {
-        return Err(Wrong::at(at("ack"), "\"0B\": an acknowledgement takes at least one byte"));
+        return Err(Wrong::at(at("ack"), "\"0B\": write at least \"1B\""));
     }
     let mtu_header = size(&mut table.mtu_header, base.mtu_header.min(wire.data_header), "mtu_header")?;
     if mtu_header > wire.data_header {
-        return Err(Wrong::at(at("mtu_header"), format!("\"{mtu_header}B\" is more than data_header = \"{}B\", of which it is a part", wire.data_header)));
+        return Err(Wrong::at(at("mtu_header"), format!("\"{mtu_header}B\" is a part of data_header = \"{}B\": write at most that", wire.data_header)));
     }
     Ok((wire, mtu_header, base.mtu))
 }
@@ -133,11 +137,11 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     let delay = fill(&mut keys.delay, Duration(Span::ZERO)).0;
     if delay > Span::from_s(1) {
-        return Err(Wrong::at(key.clone().name("delay"), format!("\"{delay}\": the delay of a host is at most 1s")));
+        return Err(Wrong::at(key.clone().name("delay"), format!("\"{delay}\": write a time up to 1s")));
     }
     let queue = fill(&mut keys.queue, Or::NONE).0.map(|QueueSize(limit)| limit);
     if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
-        return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 holds nothing: write a size above 0, or \"unlimited\""));
+        return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 drops every frame: write a size above 0, or \"unlimited\""));
     }
     let order = Order {
         scheduling: &mut keys.scheduling,

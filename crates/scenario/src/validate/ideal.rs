@@ -1,4 +1,4 @@
-//! `[run] engine = "ideal"`: what has a meaning without packets.
+//! `[run] engine = "ideal"`: scenarios that it can run, without packets.
 
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{EngineKind, Plan, Start};
@@ -12,10 +12,16 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
         return Err(Wrong::at(engine, "\"ideal\" does not support applications: write \"window_log\", or traffic with given start times"));
     }
     if plan.flows.iter().any(|flow| matches!(flow.start, Start::After { .. })) {
-        return Err(Wrong::at(engine, "\"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times"));
+        return Err(Wrong::at(
+            engine,
+            "\"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times",
+        ));
     }
     if plan.flows.iter().any(|flow| plan.transports[flow.transport as usize].parameters().is_limited()) {
-        return Err(Wrong::at(engine, "\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them"));
+        return Err(Wrong::at(
+            engine,
+            "\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them",
+        ));
     }
     let record = &plan.record;
     let asked = [

@@ -12,7 +12,7 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     if plan.has_telemetry() && rates.len() > 16 {
         let control = RdmaCongestion::ALL.iter().find(|control| control.about().is_some_and(|about| about.telemetry));
         let name = control.map_or("", |control| control.name());
-        let found = format!("\"{name}\": its telemetry tells at most 16 rates of links apart, this fabric has {}", rates.len());
+        let found = format!("\"{name}\": its telemetry can distinguish 16 link rates, and this fabric has {}", rates.len());
         return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
     }
     for (index, key) in transports.named() {
@@ -34,10 +34,13 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
                 return refused(format!("needs switches that pause: write [switch.pfc], or {}", pauses.instead));
             }
             Some(flow) if pauses.needed => {
-                let found = format!("flow {} has priority {}, which is not among switch.pfc.priorities", flow.id, flow.priority);
-                return refused(format!("{found}: give its traffic one that is"));
+                let found = format!("flow {} has priority {}, for which PFC is off", flow.id, flow.priority);
+                return refused(format!("{found}: give its traffic a priority of switch.pfc.priorities"));
             }
-            Some(flow) => return refused(format!("switches pause the priority {} of flow {}: write {}", flow.priority, flow.id, pauses.instead)),
+            Some(flow) => {
+                let found = format!("flow {} has priority {}, for which PFC is on", flow.id, flow.priority);
+                return refused(format!("{found}: write {}, or give its traffic a lossy priority", pauses.instead));
+            }
             None if pauses.obeyed && !plan.switches.iter().all(|switch| switch.honours_pause) => {
                 return refused("needs switches that obey pauses: write switch.honours_pause = true".into());
             }
@@ -52,14 +55,17 @@ fn hashes(plan: &Plan, key: Key, word: &str) -> Result<(), Wrong> {
     for switch in &plan.switches {
         if !switch.balance.about().hashes {
             let others = spelling::list(Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name));
-            return Err(Wrong::at(key, format!("\"{word}\" is for switches that choose by hash: write switch.balance = {others}")));
+            return Err(Wrong::at(key, format!("\"{word}\" needs switches that choose paths by hash: write switch.balance = {others}")));
         }
         if switch.hash == RouteHash::Murmur3 {
-            return Err(Wrong::at(key, format!("\"{word}\": switch.hash = \"murmur3\" is of addresses and ports alone; write another")));
+            return Err(Wrong::at(key, format!("\"{word}\": switch.hash = \"murmur3\" hashes only addresses and ports; write another hash")));
         }
         if let Some(about) = switch.aqm.as_ref().map(|aqm| aqm.about()).filter(|about| about.alone) {
             let name = about.model.name;
-            return Err(Wrong::at(key, format!("\"{word}\": {name} would take every frame for a flow of its own; write another aqm")));
+            return Err(Wrong::at(
+                key,
+                format!("\"{word}\" gives each frame its own entropy value, so {name} would treat each frame as a separate flow: write another aqm"),
+            ));
         }
     }
     Ok(())

@@ -56,7 +56,7 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     let total = match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
         Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
         Limit::Bytes(total) => return Err(Wrong::at(key.clone().name("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total)))),
-        Limit::Packets(_) => return Err(Wrong::at(key.clone().name("buffer"), "packets are for sharing = \"static\": write a size as in \"32MB\"")),
+        Limit::Packets(_) => return Err(Wrong::at(key.clone().name("buffer"), "only sharing = \"static\" counts packets: write a size as in \"32MB\"")),
     };
     let mut table = keys.mmu.take().unwrap_or_default();
     for (name, given, needs) in [
@@ -133,7 +133,7 @@ fn mask(priorities: &[u8], key: Key) -> Result<u8, Wrong> {
     let mut mask = 0u8;
     for &priority in priorities {
         if priority > 7 {
-            return Err(Wrong::at(key, format!("found {priority}: priorities are 0 to 7")));
+            return Err(Wrong::at(key, format!("found {priority}: write priorities from 0 to 7")));
         }
         mask |= 1 << priority;
     }
@@ -149,7 +149,10 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
     if priorities & bypass != 0 {
         return Err(Wrong::at(
             at("priorities"),
-            format!("priority {} is in mmu.bypass: what is not counted cannot be paused", (priorities & bypass).trailing_zeros()),
+            format!(
+                "priority {} is in mmu.bypass, so its frames are not counted and cannot be paused: remove it from one of the two",
+                (priorities & bypass).trailing_zeros()
+            ),
         ));
     }
     let conweave = sharing == Sharing::Conweave;
@@ -249,7 +252,10 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     {
         return Err(Wrong::at(
             Key::from("run"),
-            format!("a storm of priority {} never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm", storm.priority),
+            format!(
+                "the storm of priority {} never ends, because host.storm has no until: write until here, as in until = \"10ms\", or in storm",
+                storm.priority
+            ),
         ));
     }
     for (id, node) in plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {

@@ -36,7 +36,7 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
             return Err(meaningless(at("priorities"), name));
         }
         if count > 0 {
-            return Err(meaningless(at("priorities"), &format!("[[{blocks}]], which says how many there are")));
+            return Err(meaningless(at("priorities"), &format!("[[{blocks}]], whose blocks give the number of queues")));
         }
     }
     if order.quantum.is_some() && share.is_none() {
@@ -66,7 +66,10 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
     }
     let total: u32 = service.iter().map(|s| if let Service::Bandwidth(percent) = s { u32::from(*percent) } else { 0 }).sum();
     if share.is_some_and(|share| share.percent) && total != 100 {
-        return Err(Wrong::at(own(key, blocks), format!("the bandwidths are {total}% together: write shares of what the strict queues leave, 100% in all")));
+        return Err(Wrong::at(
+            own(key, blocks),
+            format!("the bandwidths add up to {total}%: write shares of the bandwidth that strict queues leave, 100% in total"),
+        ));
     }
     if share.is_some() && service.iter().all(|s| *s == Service::Strict) {
         return Err(Wrong::at(at("scheduling"), format!("all queues are strict: write \"{}\"", Scheduling::named(Served::Priorities))));
@@ -98,12 +101,15 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
             return Err(Wrong::at(key(block).name("index"), format!("found {index}: with {count} queues write 0 to {}", count - 1)));
         }
         if let Some(other) = place.iter().position(|known| *known == index) {
-            return Err(Wrong::at(key(block).name("index"), format!("{index} is the number of block {other} too (from 0; its position if it has no index)")));
+            return Err(Wrong::at(
+                key(block).name("index"),
+                format!("block {other} has the index {index} too (blocks count from 0, and a block without index has its position): write another number"),
+            ));
         }
         place.push(index);
         let name = fill(rules.name, format!("queue{index}"));
         if let Some(other) = names.iter().position(|known| *known == name) {
-            return Err(Wrong::at(key(block).name("name"), format!("\"{name}\" is the name of block {other} too (from 0)")));
+            return Err(Wrong::at(key(block).name("name"), format!("block {other} has the name \"{name}\" too (blocks count from 0): write another name")));
         }
         names.push(name);
     }
@@ -124,7 +130,7 @@ fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) ->
             let key = || key(block).name("priorities").index(index);
             match of_priority.get_mut(usize::from(priority)) {
                 None => return Err(Wrong::at(key(), format!("found {priority}: write priorities from 0 to 7"))),
-                Some(Some(other)) => return Err(Wrong::at(key(), format!("priority {priority} goes to queue {other} already"))),
+                Some(Some(other)) => return Err(Wrong::at(key(), format!("queue {other} has priority {priority} already: remove it from one of the two"))),
                 Some(free) => *free = Some(queue as u8),
             }
         }
@@ -146,13 +152,12 @@ fn service_of(rules: &mut QueueRules, share: Option<Share>, name: &str, key: &Ke
                 *rules.strict = Some(true);
                 Ok(Service::Strict)
             }
-            Some(share) => {
-                Err(Wrong::at(key.clone(), format!("how is it served? Write {}, as a share of what strict queues leave, or strict = true", share.example)))
-            }
+            Some(share) => Err(Wrong::at(
+                key.clone(),
+                format!("this queue has no service rule: write {} (its share of the bandwidth that strict queues leave) or strict = true", share.example),
+            )),
         },
-        _ if *rules.strict == Some(true) => {
-            Err(Wrong::at(key.clone().name("strict"), "a strict queue takes what it needs, the others share the rest: write one of them"))
-        }
+        _ if *rules.strict == Some(true) => Err(Wrong::at(key.clone().name("strict"), "a strict queue has no share: write strict = true or a share, not both")),
         (Some(weight @ 1..=10_000), _) => Ok(Service::Weight(*weight)),
         (Some(weight), _) => Err(Wrong::at(key.clone().name("weight"), format!("found {weight}: write a whole number from 1 to 10000"))),
         (None, Some(percent)) => Ok(Service::Bandwidth(percent.0)),

@@ -105,11 +105,13 @@ fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
         keys.sharing = Some(Sharing::Static);
     }
     if !matches!(keys.sharing, Some(Sharing::Static | Sharing::Unlimited)) {
-        let what = format!("{word} drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"");
+        let what = format!(
+            "{word} drops the least urgent frame of each queue, so queues need their own limits: write sharing = \"static\" (with buffer) or \"unlimited\""
+        );
         return Err(Wrong::at(at("sharing"), what));
     }
     if keys.sharing == Some(Sharing::Static) && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above {
-        return Err(Wrong::at(at("drop_when"), format!("with {word} a frame is dropped when the queue reaches its limit: write \"at_or_above\"")));
+        return Err(Wrong::at(at("drop_when"), format!("{word} drops a frame when the queue reaches its limit: write \"at_or_above\"")));
     }
     for (name, given) in [("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())), ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))] {
         if given {
@@ -133,7 +135,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     let at = |name: &str| key.clone().name(name);
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
-        return Err(Wrong::at(at("latency"), format!("\"{latency}\": the latency of a switch is at most 1s")));
+        return Err(Wrong::at(at("latency"), format!("\"{latency}\": write a time up to 1s")));
     }
     let device_queue = fill(&mut keys.device_queue, 0);
     if device_queue > 10_000 {
@@ -142,13 +144,15 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     if device_queue > 0 && keys.queue_length == Some(QueueLength::ThroughTransmission) {
         return Err(Wrong::at(
             at("queue_length"),
-            format!("\"through_transmission\" with device_queue = {device_queue}: what is in a device queue has left the queue; write \"before_transmission\""),
+            format!(
+                "\"through_transmission\" with device_queue = {device_queue}: frames in the device queue no longer count in the queue length; write \"before_transmission\""
+            ),
         ));
     }
     if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
         return Err(Wrong::at(
             at("aqm"),
-            "ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks has ecn = true in aqm)",
+            "ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)",
         ));
     }
     let order = Order {
@@ -189,7 +193,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     }
     if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
         let [several, one] = [Served::Priorities, Served::One].map(Scheduling::named);
-        let what = "virtual output queues (sharing = \"voq\") are by priority, the highest first";
+        let what = "sharing = \"voq\" has one queue per priority and serves the highest first";
         return Err(Wrong::at(at("queue"), format!("{what}: write scheduling = \"{several}\" or \"{one}\"")));
     }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
@@ -223,7 +227,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
                 let about = aqm.about();
                 if about.alone && kind.about().served != Served::One {
                     let (name, one) = (about.model.name, Scheduling::named(Served::One));
-                    let what = format!("\"{name}\" schedules by itself: write scheduling = \"{one}\", or another kind");
+                    let what = format!("\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind");
                     return Err(Wrong::at(at("aqm").name("kind"), what));
                 }
                 keys.aqm = Some(Or::some(table));
@@ -263,7 +267,7 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
     let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
     let honours = keys.honours_pause.unwrap_or(asked);
     if honours && sharing == Sharing::Voq {
-        return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues that are paused are not built; leave it out"));
+        return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues do not support PAUSE; remove it"));
     }
     if managed.is_some() || honours {
         let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
@@ -279,9 +283,7 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
     }
     match fill(&mut keys.pfc, Or::NONE).0 {
         None => Ok(None),
-        Some(_) if managed.is_none() => {
-            Err(Wrong::at(at("pfc"), "flow control needs to know what came in by which port: write sharing = \"sonic\", \"conweave\" or \"hpcc\""))
-        }
+        Some(_) if managed.is_none() => Err(Wrong::at(at("pfc"), "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\" or \"hpcc\"")),
         Some(mut table) => {
             let pfc = pfc::pfc(&mut table, sharing, managed.expect("just asked").bypass, &at("pfc"))?;
             keys.pfc = Some(Or::some(table));
@@ -336,19 +338,19 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
                 ));
             };
             if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(at("buffer"), "a queue of size 0 holds nothing: write a size above 0"));
+                return Err(Wrong::at(at("buffer"), "a queue of size 0 drops every frame: write a size above 0"));
             }
             let drop_when = fill(&mut keys.drop_when, Compare::Above);
             Ok(Buffer::Static { per_queue, drop_when })
         }
         Sharing::Dynamic => {
             let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(32_000_000))).0 {
-                Limit::Bytes(0) => return Err(Wrong::at(at("buffer"), "a buffer of size 0 holds nothing: write a size above 0")),
+                Limit::Bytes(0) => return Err(Wrong::at(at("buffer"), "a buffer of size 0 drops every frame: write a size above 0")),
                 Limit::Bytes(total) if total >= 1 << 40 => {
                     return Err(Wrong::at(at("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total))));
                 }
                 Limit::Bytes(total) => total,
-                Limit::Packets(_) => return Err(Wrong::at(at("buffer"), "packets are for sharing = \"static\": write a size as in \"32MB\"")),
+                Limit::Packets(_) => return Err(Wrong::at(at("buffer"), "only sharing = \"static\" counts packets: write a size as in \"32MB\"")),
             };
             let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
             let reserved_per_queue = checked_reserve(fill(&mut keys.reserved, Size(Bytes(0))).0.0, total, at("reserved"))?;
@@ -382,7 +384,7 @@ fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Markin
         }
         if let Some(QueueSize(limit)) = queue.buffer {
             if matches!(limit, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(at("buffer"), "a queue of size 0 holds nothing: write a size above 0"));
+                return Err(Wrong::at(at("buffer"), "a queue of size 0 drops every frame: write a size above 0"));
             }
             match &mut config.buffer {
                 Buffer::Static { per_queue, .. } => *per_queue = limit,
@@ -391,7 +393,7 @@ fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Markin
         }
         if let Some(ecn) = &mut queue.ecn {
             if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
-                return Err(Wrong::at(at("ecn"), "aqm decides on marks and drops already: write aqm = \"off\", or leave ecn out"));
+                return Err(Wrong::at(at("ecn"), "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn"));
             }
             config.marking = ecn.0.as_mut().map(|ecn| marking(ecn, &at("ecn"))).transpose()?;
         }
@@ -434,7 +436,9 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         (Limit::Bytes(_), Limit::Packets(_)) | (Limit::Packets(_), Limit::Bytes(_)) => {
             return Err(Wrong::at(at("kmax"), format!("\"{}\" and kmin = \"{}\": write both in bytes or both in packets", QueueSize(kmax), QueueSize(kmin))));
         }
-        _ if kmin == kmax && pmax != Probability::ONE => return Err(Wrong::at(at("pmax"), "with kmin = kmax there is nothing between them: pmax is 1")),
+        _ if kmin == kmax && pmax != Probability::ONE => {
+            return Err(Wrong::at(at("pmax"), "with kmin = kmax the marking is a step, so pmax must be 1: remove it"));
+        }
         _ => {}
     }
     let average_weight = fill(&mut ecn.average_weight, Or::NONE).0;

@@ -44,7 +44,10 @@ pub fn check_queues(topology: &Topology, configs: &[SwitchConfig]) -> Result<(),
         if queues > u8::MAX as usize {
             return Err(Wrong::at(
                 Key::from("switch").name("voq"),
-                format!("{} has {ports} ports, so each port has {queues} queues, more than 255: write ingress = \"core\" with a larger ports_per_core", node.name),
+                format!(
+                    "{} has {ports} ports, so each port has {queues} queues, more than 255: write ingress = \"core\" with a larger ports_per_core",
+                    node.name
+                ),
             ));
         }
     }

@@ -23,7 +23,12 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
             return Err(Wrong::at(at(), format!("\"{word}\" needs replies to return on the path of the flow: {cure}")));
         }
         if let Some(most) = needs.links.filter(|most| longest > *most) {
-            return Err(Wrong::at(at(), format!("\"{word}\" supports paths of at most {most} links, and this fabric has paths of {longest}: use another transport, or a fabric with shorter paths")));
+            return Err(Wrong::at(
+                at(),
+                format!(
+                    "\"{word}\" supports paths of at most {most} links, and this fabric has paths of {longest}: use another transport, or a fabric with shorter paths"
+                ),
+            ));
         }
     }
     Ok(())

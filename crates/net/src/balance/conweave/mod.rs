@@ -26,24 +26,24 @@ use afflux_units::Span;
 keys! {
     /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics of its authors' simulations.
     pub struct Keys as "Conweave" => ConweaveConfig(around: &Around<'_>) {
-        /// An RTT_REPLY is late after the path's propagation there and back and this; then the flow is rerouted (`extra_reply_deadline`).
+        /// An RTT_REPLY that takes longer than the propagation of the round trip plus this time is late, and the flow is rerouted (`extra_reply_deadline`).
         reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check up_to_a_second;
-        /// A path of which a marked frame has come is avoided for so long (theta_path_busy).
+        /// Time for which a path is avoided after a marked frame arrived over it (theta_path_busy).
         path_busy: Duration = "16us" from "the authors' runs; the paper's rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s", check up_to_a_second;
         /// A flow that was silent for longer may take another path at once (theta_inactive).
         inactive: Duration = "300us" from "on the authors' fat-trees 1 ms", check up_to_a_second;
-        /// Reordered frames are released so long after the TAIL should have come (`extra_voq_flush_time`).
+        /// Time after the predicted arrival of the TAIL at which reordered frames are released (`extra_voq_flush_time`).
         flush_extra: Duration = "16us" from "on lossless fat-trees 64 us", check up_to_a_second;
-        /// How long a TAIL is waited for if no frame of the old path has been seen in its epoch, beside `flush_extra` (`default_voq_waiting_time`).
+        /// Time to wait for a TAIL if no frame of the old path has been seen in its epoch, in addition to `flush_extra` (`default_voq_waiting_time`).
         default_wait: Duration = "200us" from "on fat-trees 300 us (IRN) and 600 us (lossless)", check up_to_a_second;
         /// A ToR forgets a flow that was silent for longer.
         age: Duration = "2ms" from "the authors' simulator", check |age, at| match up_to_a_second(age, at.clone())? {
             age if age < inactive => {
-                Err(Wrong::at(at, format!("\"{age}\" is below inactive = \"{inactive}\": a flow that is not yet silent would be forgotten")))
+                Err(Wrong::at(at, format!("\"{age}\" is below inactive = \"{inactive}\", so the ToR would forget active flows: write a longer time")))
             }
             age => Ok(age),
         };
-        /// Reorder queues of each port: a rerouted flow that finds none free goes on out of order. With `[run] compat = "conweave-ns3"` there is no bound.
+        /// Reorder queues of each port. If none is free, a rerouted flow continues out of order. With `[run] compat = "conweave-ns3"` there is no bound.
         reorder_queues: u16 = 24 from "the authors' Tofino2 at 100 Gb/s", in 0 to 4096 as "a number of queues per port from 0 to 4096";
     }
     plus {

@@ -17,7 +17,7 @@ keys! {
     pub struct Keys as "Trimming" => TrimConfig(frame: u16) {
         /// Most bytes of data, the frame in transmission among them.
         data: Size as u64 = (Size(Bytes(8 * u64::from(frame)))) "8 full frames, as in the paper", check |Size(Bytes(bytes)), at| match bytes {
-            0 => Err(Wrong::at(at, "\"0B\": a queue of size 0 holds nothing: write a size above 0")),
+            0 => Err(Wrong::at(at, "\"0B\": a queue of size 0 drops every frame: write a size above 0")),
             bytes => Ok(bytes),
         };
         /// Most bytes of headers and answers. What does not fit is dropped.

@@ -18,7 +18,7 @@ impl Word for BySpeed {
 }
 
 words! {
-    /// What has a queue of its own for each egress port and priority.
+    /// Sources that have their own queue for each egress port and priority.
     pub enum Ingress {
         /// Each ingress core, as in hardware: with one core the queues are as those of a switch with output queues.
         Core,
@@ -30,7 +30,7 @@ words! {
 keys! {
     /// With `sharing = "voq"`: virtual output queues in on-chip memory and DRAM.
     pub struct Keys as "Voq" => Config {
-        /// Is there a queue per ingress core or per ingress port?
+        /// Whether there is a queue per ingress core or per ingress port.
         ingress: Ingress = "core" from "hardware, recalled; `\"port\"` is a switch with N×N queues";
         /// With `ingress = "core"`: this many ports, in the order of the links, belong to one core.
         ports_per_core: u32 = none "all, as in a leaf of one chip", check |ports, at| match (ingress, ports) {
@@ -47,7 +47,7 @@ keys! {
                 64..=1_000_000 => Ok(bytes as u32),
                 _ => Err(Wrong::at(at, format!("\"{}\": write a size from 64B to 1MB", Bytes(bytes)))),
             };
-        /// From a frame's arrival to when it may leave at the earliest: its request and the grant; comes on top of `latency`.
+        /// Time of a frame's request and grant, after which it can leave at the earliest; it is added to `latency`.
         grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check time;
         /// Most bytes of a queue, or `"by_speed"` for Arista's by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB,
         /// that is 40 ms each (and at least 12.5 MB, as at 1G).
@@ -82,7 +82,7 @@ keys! {
         /// Share of the DRAM that any queue may have beyond its own part.
         dynamic: Chance as f64 = 0.55 from "Arista, Jericho2; the rest is for multicast", check |Chance(share), at| match share.get() {
             dynamic if reserved + dynamic > 1.0 => {
-                Err(Wrong::at(at, format!("found {dynamic}: with reserved = {reserved} that is more than the whole DRAM")))
+                Err(Wrong::at(at, format!("found {dynamic}: together with reserved = {reserved} it exceeds the DRAM, so write at most the rest of 1")))
             }
             dynamic => Ok(dynamic),
         };

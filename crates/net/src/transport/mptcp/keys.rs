@@ -7,9 +7,9 @@ use afflux_config::{keys, words};
 words! {
     /// Path managers.
     pub enum PathManager {
-        /// Subflows between the same two addresses, told apart by their ports.
+        /// Subflows between the same two addresses, distinguished by their ports.
         Ndiffports,
-        /// From every NIC of the source to every one of the destination.
+        /// A subflow from every NIC of the source to every NIC of the destination.
         Fullmesh,
     }
     /// Coupled congestion controls.
@@ -24,13 +24,13 @@ words! {
         Balia,
         /// Weighted Vegas, Cao et al. 2012.
         Wvegas,
-        /// LIA, and a subflow with a long queue gives way.
+        /// LIA; in addition a subflow with a long queue reduces its window.
         QueueAware,
     }
 }
 
 keys! {
-    /// Multipath TCP (RFC 8684). `receive_window` and `receive_buffer` are the connection's, everything else is each subflow's. A segment carries 24 B less,
+    /// Multipath TCP (RFC 8684). `receive_window` and `receive_buffer` apply to the connection, all other keys to each subflow. A segment carries 24 B less,
     /// for its option.
     pub struct Keys as "Mptcp" => Settings {
         /// Which subflows are opened.
@@ -39,14 +39,14 @@ keys! {
         subflows: u8 = (if manager == PathManager::Fullmesh { 8 } else { 2 }) "2, with `\"fullmesh\"` 8", in 1 to 32 as "1 to 32";
         /// Which subflow gets the next segment.
         scheduler: PathScheduler = "lowest_rtt";
-        /// How the windows of the subflows go together. `"off"`: each subflow has `congestion` to itself.
+        /// How the windows of the subflows are coupled. `"off"`: each subflow runs `congestion` independently.
         coupling: Coupling = "lia";
-        /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings.
+        /// With `coupling = "queue_aware"`: segments that a subflow may have in queues before it reduces its window in favour of its siblings.
         queue_segments: u32 = {(coupling == Coupling::QueueAware).then_some(4)} "4", check |segments, at| match coupling {
             Coupling::QueueAware => Ok(segments),
             _ => Err(Wrong::at(at, "has an effect only with coupling = \"queue_aware\": remove it")),
         };
-        /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
+        /// If the receive window is full, the oldest segment is sent on a much faster subflow as well, and the subflow that holds
         /// the window up is slowed down (opportunistic retransmission and penalisation).
         opportunistic: bool = true;
     }

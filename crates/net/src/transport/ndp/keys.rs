@@ -5,17 +5,17 @@ use afflux_config::{Duration, Size, keys};
 use afflux_units::Span;
 
 keys! {
-    /// NDP (Handley et al. 2017): a first window at once, then one frame for each pull of the receiver. It needs switches that trim: `[switch] trimming`.
+    /// NDP (Handley et al. 2017): the sender sends a first window at once, then one frame for each pull of the receiver. NDP needs `[switch] trimming`.
     pub struct Keys as "Ndp" => NdpConfig(around: &Around<'_>) {
         /// Payload of a frame.
         payload: Size as u16 = (around.full()) "`mtu` less the profile's headers", check |size, at| around.payload(size, at);
-        /// Frames that are sent before anything is heard. No more are ever under way.
+        /// Frames that are sent before the first answer; also the most frames in flight.
         initial_window: u32 = (around.window()) "what the longest idle round trip holds", in 1 to 1_000_000;
-        /// Pulls of a host, as a share of what its link carries. htsim leaves room for a header, and a hundredth.
+        /// Rate of a host's pulls, as a fraction of its link's rate. htsim subtracts the header and one per cent.
         pull_rate: f64 = 1.0 from "paper", in 0.01 to 1.0;
         /// Each frame takes a path of its own.
         spread: bool = true;
-        /// A sender that hears nothing for so long sends again what is outstanding; twice as long each further time.
+        /// Time without an answer after which a sender retransmits all outstanding frames; it doubles each time.
         rto: Duration = (Duration(Span(4 * around.idle().0).max(Span::from_ms(1)))) "1 ms, at least four idle round trips", check time;
     }
 }

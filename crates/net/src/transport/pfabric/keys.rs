@@ -14,19 +14,19 @@ words! {
     pub enum PfabricCongestion {
         /// Slow start and congestion avoidance; a time-out leaves one segment.
         Newreno,
-        /// And marks reduce it by the marked share.
+        /// As `"newreno"`; in addition marks reduce the window by the marked share.
         Dctcp,
     }
     /// A time-out.
     pub enum Timeout {
-        /// Always the same.
+        /// A constant.
         Fixed,
         /// RFC 6298, with exponential back-off.
         Estimated,
     }
-    /// What data say of their flow.
+    /// Rank that data frames carry.
     pub enum Rank {
-        /// Bytes that are neither acknowledged nor SACKed.
+        /// The bytes of the flow that are neither acknowledged nor SACKed.
         Remaining,
         /// Nothing.
         None,
@@ -35,7 +35,7 @@ words! {
     pub enum Connections {
         /// Every flow has one, open from the start.
         Own,
-        /// Each pair of hosts has one, open from the start; a flow that finds it busy opens another with a handshake. They stay and keep their
+        /// Each pair of hosts has one, open from the start; a flow that finds it busy opens another with a handshake. Connections stay open and keep their
         /// slow start threshold, as in the authors' ns-2.
         Pooled,
     }
@@ -43,7 +43,7 @@ words! {
 
 keys! {
     /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
-    /// they compare with, with `congestion = "dctcp"` besides their DCTCP.
+    /// they compare with, with `congestion = "dctcp"` in addition their DCTCP.
     pub struct Keys as "Pfabric" => Settings(around: &Around<'_>) of written {
         /// How the window reacts.
         congestion: PfabricCongestion = "newreno";
@@ -64,10 +64,10 @@ keys! {
             check |Duration(time), at| if time > Span::ZERO && time <= Span::from_s(1) { Ok(time) } else {
                 Err(Wrong::at(at, format!("\"{time}\": write a time above 0 and up to 1s")))
             };
-        /// After so many time-outs in a row during which nothing came, frames without data are sent instead until something does.
+        /// Number of consecutive time-outs after which the sender sends frames without data, until it receives an answer.
         probe_after: Or<Off, u32> = (if rto == Timeout::Fixed { Or::some(5) } else { Or::NONE }) "5, `\"off\"` with `rto = \"estimated\"`",
             check |times, at| if times.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(times.0) };
-        /// What data say of their flow, for `scheduling = "pfabric"`.
+        /// Rank that data frames carry, for `scheduling = "pfabric"`.
         rank: Rank = (if rto == Timeout::Fixed { Rank::Remaining } else { Rank::None }) "`\"remaining\"`, `\"none\"` with `rto = \"estimated\"`";
         /// Connections.
         connections: Connections = "own";

@@ -7,28 +7,28 @@ use afflux_units::{Bytes, Rate, Span};
 
 keys! {
     /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): switches let the most critical flows of each link send at its rate and pause the others. All switches
-    /// and the senders' own links take part. Both directions of a flow must take the same way.
+    /// and the senders' own links take part. Both directions of a flow must take the same path.
     pub struct PdqKeys as "Pdq" => Pdq(around: &Around<'_>) of written {
         /// Payload of a full segment.
         payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
             check |size, at| payload_of(around, written.header, size, at);
-        /// Bytes of the scheduling header, on every frame both ways; pFabric's comparison has none.
+        /// Size of the scheduling header on every frame, in both directions; pFabric's comparison has none.
         header: Size as u16 = "16B" from "four fields of four bytes", check |size, at| header_of(around, size, at);
-        /// Least time-out.
-        min_rto: Duration = "1ms" from "of this program: the paper gives none", check time;
-        /// What switches take for a round trip: their capacity is taken anew every two.
+        /// Smallest time-out.
+        min_rto: Duration = "1ms" from "chosen for afflux; the paper gives none", check time;
+        /// Round trip that switches assume; they compute their capacity anew every two of them.
         interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
-        /// Flows whose deadline cannot be met any more are given up (status `terminated`).
+        /// End flows that can no longer meet their deadline (status `terminated`).
         early_termination: bool = true;
-        /// Flows that end within so many round trips together do not hold up the next one (K); 0 switches early start off.
+        /// Early start (K): flows that end within this many round trips in total do not delay the next flow; 0 switches it off.
         early_start: f64 = 2.0 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
-        /// A paused flow probes every so many round trips times its place in the list, at least every one (X); 0 switches suppressed probing off.
+        /// Suppressed probing (X): a paused flow probes every X round trips times its place in the list, but not more than once per round trip; 0 switches it off.
         suppressed_probing: f64 = 0.2 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
-        /// Of several paused flows one is let go per such time.
+        /// Least time between the starts of two paused flows.
         dampening: Duration = "10us" from "Aequitas; the paper gives none", check |Duration(time), at| {
             if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
         };
-        /// Most flows that a link keeps (M).
+        /// Largest number of flows in the list of a link (M).
         max_flows: u32 = 1000, in 2 to 1_000_000;
     }
 }
@@ -41,19 +41,19 @@ keys! {
             check |size, at| payload_of(around, written.header, size, at);
         /// Size of the header on every frame.
         header: Size as u16 = "16B", check |size, at| header_of(around, size, at);
-        /// Least time-out.
-        min_rto: Duration = "1ms" from "of this program", check time;
-        /// What switches take for a round trip: their capacity is corrected every one.
+        /// Smallest time-out.
+        min_rto: Duration = "1ms" from "chosen for afflux", check time;
+        /// Round trip that switches assume; they correct their capacity once per round trip.
         interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
-        /// Flows whose deadline has passed, or that would need more than their link has, are given up (status `terminated`).
+        /// End flows whose deadline has passed, and flows that need more than the rate of their link (status `terminated`).
         quench: bool = true;
-        /// What a flow is granted at least; one that has no more sends a request without data per round trip.
+        /// Least rate that a flow is granted; a flow with only this rate sends one request without data per round trip.
         base_rate: Speed = (Speed(request(around, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
             if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
         };
-        /// Gain of a switch's estimate of capacity for what is not used.
+        /// Gain for unused capacity in a switch's estimate of its capacity.
         alpha: f64 = 0.1 from "the paper's", in 0.0 to 10.0;
-        /// Gain of a switch's estimate of capacity for its queue.
+        /// Gain for the queue in a switch's estimate of its capacity.
         beta: f64 = 1.0 from "the paper's", in 0.0 to 10.0;
     }
 }

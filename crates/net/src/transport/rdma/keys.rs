@@ -12,11 +12,11 @@ use afflux_units::{Rate, Span};
 words! {
     /// How losses are avoided or repaired.
     pub enum RdmaMode {
-        /// Switches pause (`switch.pfc`); go-back-N for what is lost all the same.
+        /// Switches pause (`switch.pfc`); go-back-N repairs losses that happen nevertheless.
         Lossless,
         /// IRN: selective repeat, without flow control.
         Irn,
-        /// IRN over switches that pause; without time-outs, as in ConWeave's ns-3.
+        /// IRN over switches that pause, without time-outs, as in ConWeave's ns-3.
         IrnPfc,
         /// Go-back-N without flow control.
         GbnNoPfc,
@@ -27,16 +27,16 @@ words! {
     pub enum RdmaWindow {
         /// Any number.
         None,
-        /// Always the same.
+        /// A constant.
         Fixed,
         /// In proportion to the rate.
         Scaled,
     }
-    /// How receivers tell of marks.
+    /// How receivers report marks.
     pub enum Cnp {
-        /// By a bit in the acknowledgement (the simulators).
+        /// With a bit in the acknowledgement (the simulators).
         Ack,
-        /// By a frame of its own, at most one per flow in `cnp_interval` (adapters).
+        /// With a separate frame, at most one per flow in `cnp_interval` (adapters).
         Packet,
     }
 }
@@ -68,16 +68,16 @@ macro_rules! rdma {
                     Some(RdmaWindow::None) => size(bytes, payload, at.clone()).and(Err(Wrong::at(at, "needs window = \"fixed\" or \"scaled\""))),
                     Some(_) => size(bytes, payload, at),
                 };
-                /// How receivers tell of marks. Default: as the DCQCN parameters say, otherwise `"ack"`.
+                /// How receivers report marks. Default: as the DCQCN parameters say, otherwise `"ack"`.
                 cnp: Cnp = none;
                 /// With `cnp = "packet"`: least time between two of a flow. Default `"50us"` (the paper of DCQCN); newer NVIDIA adapters have 4 us.
                 cnp_interval: Duration = none;
-                /// What the hash of frames comes from, by which switches choose paths; needs `cnp = "ack"` unless it is the flow.
+                /// Source of the hash by which switches choose the path of a frame; needs `cnp = "ack"` unless it is the flow.
                 #[schemars(schema_with = "afflux_config::name_or_table::<Entropy>")]
                 entropy: Entropy as Entropy = (Entropy::Flow(FlowKeys::default())) "`\"flow\"`", check |entropy, _| Ok(entropy);
-                /// A frame out of order is notified of as a marked one is.
+                /// A frame out of order causes a congestion notification, like a marked one.
                 cnp_out_of_order: bool = (around.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
-                /// The same gap (go-back-N), or the same block beyond it (IRN), is not answered negatively again before.
+                /// Least time between two negative acknowledgements of the same gap (go-back-N), or of the same block beyond it (IRN).
                 nack_interval: Duration = "4us" from "ConWeave's ns-3";
                 /// Time-out of go-back-N, from the last frame sent or acknowledgement.
                 rto: Duration = {mode.goes_back().then_some(Duration(Span::from_ms(4)))} "`\"4ms\"` (ConWeave's ns-3)",
@@ -85,13 +85,13 @@ macro_rules! rdma {
                 /// Time-out of IRN with few frames in flight.
                 rto_low: Duration = {mode.repeats().then_some(Duration(Span::from_us(100)))} "`\"100us\"` (the paper of IRN)",
                     check |time, at| mode.of_irn(at.clone()).and_then(|()| up_to_a_second(time, at));
-                /// Time-out of IRN with more frames under way than `rto_low_frames`.
+                /// Time-out of IRN with more frames in flight than `rto_low_frames`.
                 rto_high: Duration = {mode.repeats().then_some(Duration(Span::from_us(320)))} "`\"320us\"` (the paper of IRN)", check |time, at| {
                     mode.of_irn(at.clone())?;
                     let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
                     if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
                 };
-                /// Most frames under way with which `rto_low` is the time-out.
+                /// Most frames in flight with which the time-out is `rto_low`.
                 rto_low_frames: u32 = {mode.repeats().then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.of_irn(at).map(|()| frames);
                 /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
                 bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));
@@ -126,11 +126,11 @@ macro_rules! rdma {
 crate::rate_controls!(rdma);
 
 tagged! {
-    /// What the hash of frames comes from: a name, or a table with `kind` and parameters.
+    /// Source of the hash of frames: a name, or a table with `kind` and parameters.
     pub enum Entropy, default "kind" {
         /// The flow: one path for all of its frames.
         flow Flow(FlowKeys),
-        /// Each frame its own; those of frames that came unmarked are used again (REPS).
+        /// An entropy value per frame; values of frames that arrived unmarked are used again (REPS).
         reps Reps(RepsKeys),
     }
 }
@@ -182,7 +182,7 @@ impl Keys {
         let entropy = match self.entropy.as_mut().expect("filled in") {
             Entropy::Flow(_) => spec::Entropy::Flow,
             Entropy::Reps(_) if cnp != spec::Cnp::Ack => {
-                return Err(Wrong::at(at("entropy"), "\"reps\" learns of marks by acknowledgements: write cnp = \"ack\""));
+                return Err(Wrong::at(at("entropy"), "\"reps\" needs marks to be returned in acknowledgements: write cnp = \"ack\""));
             }
             Entropy::Reps(reps) => spec::Entropy::Reps(reps.resolve(&at("entropy"))?),
         };

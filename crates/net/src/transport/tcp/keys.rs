@@ -12,14 +12,14 @@ use afflux_config::{Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, se
 use afflux_units::{Bytes, Span};
 
 words! {
-    /// Whose TCP.
+    /// The implementation that TCP follows.
     pub enum Stack {
-        /// The RFCs' machine with the fewest parts, for closed forms: connections are open, every segment is acknowledged, RFC 6675, no window of
-        /// the receiver, no tail loss probe, no limit to what waits in the host.
+        /// The RFCs with the fewest parts, for comparison with closed forms: connections are open, every segment is acknowledged, RFC 6675, no window of
+        /// the receiver, no tail loss probe, no limit of the bytes that wait in the host.
         Basic,
-        /// Linux 6.12 as a machine has it that nobody has tuned.
+        /// Linux 6.12 with its default settings.
         Linux,
-        /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
+        /// ns-3's rules where they differ: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
     }
 }
@@ -30,7 +30,7 @@ macro_rules! tcp {
         keys! {
             /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
             pub struct Keys as "Tcp" => Settings(around: &Around<'_>) of written {
-                /// Whose machine: the defaults of the keys below.
+                /// Implementation whose defaults the keys below have.
                 stack: Stack = "linux";
                 /// Congestion control.
                 congestion: Congestion = (if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno })
@@ -54,7 +54,7 @@ macro_rules! tcp {
                         Some(Size(window)) if window.0 < u64::from(mss) => Err(Wrong::at(at, format!("\"{window}\" does not hold a segment of {mss} B"))),
                         window => Ok(window.map(|size| size.0)),
                     };
-                /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled).
+                /// A receive buffer instead of a fixed `receive_window`: bytes that have arrived and are not read yet occupy it (Linux's `SO_RCVBUF`, doubled).
                 receive_buffer: Size = {written.buffers().then(|| written.initial_buffer(mss))}
                     "with `stack = \"linux\"` `\"128KiB\"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none",
                     check |Size(initial), at| {
@@ -64,7 +64,7 @@ macro_rules! tcp {
                         // A wrong share is refused with its own key.
                         if holds || !SHARES.contains(&part) { Ok(initial) } else { Err(Wrong::at(at, words())) }
                     };
-                /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`).
+                /// Largest size of the buffer, which grows with the bytes that the application reads per round trip (Linux's `tcp_rmem[2]`).
                 receive_buffer_max: Size = {receive_buffer.map(|initial| Size(if written.receive_buffer.is_some() { initial } else { initial.max(BUFFER_MAX) }))}
                     "it does not grow; `\"6MiB\"` with `stack = \"linux\"` if neither a `receive_buffer` nor a `receive_window` is written",
                     check |Size(most), at| match receive_buffer {
@@ -80,10 +80,10 @@ macro_rules! tcp {
                     part if SHARES.contains(&part) => Ok(part),
                     part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
                 };
-                /// The receiving application reads for a while, then does not, in turn from the connection's start; needs `receive_buffer`. Default: it
+                /// The receiving application alternates between reading and not reading, from the start of the connection; needs `receive_buffer`. Default: it
                 /// reads at once.
                 reader: Reader as Option<spec::Reader> = none, check |reader, at| match receive_buffer {
-                    None => Err(Wrong::at(at, "needs receive_buffer = \"SIZE\": without it nothing fills up")),
+                    None => Err(Wrong::at(at, "needs receive_buffer = \"SIZE\", because only a buffer can fill up")),
                     Some(_) => reader.turns(&at),
                 };
                 /// Connections are opened by SYN and SYN-ACK, and closed.
@@ -91,7 +91,7 @@ macro_rules! tcp {
                 /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
                 /// `tcp_no_ssthresh_metrics_save` both 0).
                 ssthresh_cache: bool = false;
-                /// Which losses a sender knows of.
+                /// How a sender detects losses.
                 recovery: Recovery = (if stack == Stack::Linux { Recovery::Rack } else { Recovery::Sack })
                     "`\"rack\"` (RFC 8985) with `stack = \"linux\"`, otherwise `\"sack\"` (RFC 6675)";
                 /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937).
@@ -102,7 +102,7 @@ macro_rules! tcp {
                         Recovery::NewReno if probes => Err(Wrong::at(at, "needs selective acknowledgements: recovery = \"rack\" or \"sack\"")),
                         _ => Ok(probes),
                     };
-                /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522).
+                /// After a time-out new data test whether it was spurious (F-RTO, RFC 5682), and spurious reductions are undone (RFC 3522).
                 undo: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
                 /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`).
                 idle_restart: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
@@ -112,13 +112,13 @@ macro_rules! tcp {
                 /// Delayed acknowledgements, or `"off"`: every segment is acknowledged.
                 delayed_ack: Or<Off, DelayedAckKeys> = (if stack == Stack::Linux { Or::some(DelayedAckKeys::default()) } else { Or::NONE })
                     "on with `stack = \"linux\"`, otherwise `\"off\"`";
-                /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
+                /// From the fourth duplicate acknowledgement on, at most one is sent per twentieth of a round trip, and they are at most 1 ms
                 /// apart (Linux's `tcp_comp_sack_delay_ns`).
                 sack_compression: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
                 /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). BBR always paces.
                 pacing: bool = false;
-                /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
-                /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
+                /// Segments that leave together, as with segmentation offload: a sender with outstanding data waits until the window has room for as
+                /// many, or for a third of the window. `"auto"`: as Linux, the data of one millisecond, and up to 64 KB on short paths; it waits only if
                 /// the next acknowledgement is near.
                 burst: Or<Auto, u32> as Burst = (if stack == Stack::Linux { Or::NONE } else { Or::some(1) }) "`\"auto\"` with `stack = \"linux\"`, otherwise 1",
                     check |burst, at| match burst.0 {
@@ -126,20 +126,20 @@ macro_rules! tcp {
                         Some(burst @ 1..=64) => Ok(Burst::Segments(burst)),
                         Some(burst) => Err(Wrong::at(at, format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
                     };
-                /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
-                /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`).
+                /// A connection has at most the data of one millisecond (but at least two offload buffers, and at most 1 MiB unless it is paced)
+                /// waiting at its host's transmitter: Linux's small queues (`tcp_limit_output_bytes`).
                 small_queues: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250); `"0ns"`: exact.
+                /// Clock tick of the kernel: timers expire on multiples of it (4 ms with HZ = 250); `"0ns"`: exact timers.
                 tick: Duration = "0ns", check |time, at| at_most(Span::from_ms(100), time, at);
                 /// How the variance of the round trip is estimated.
                 rtt_estimator: Estimator = (if stack == Stack::Linux { Estimator::Linux } else { Estimator::Rfc6298 })
                     "`\"linux\"` with `stack = \"linux\"`, otherwise `\"rfc6298\"`";
-                /// Floor of the retransmission time-out. Data centres often set less (1 to 10 ms; 200 us in the pFabric study): where no tail loss probe helps,
-                /// one lost tail costs 200 ms with the default.
+                /// Smallest retransmission time-out. Data centres often set less (1 to 10 ms; 200 us in the pFabric study): if no tail loss probe helps,
+                /// a lost tail costs 200 ms with the default.
                 min_rto: Duration = "200ms" from "Linux's TCP_RTO_MIN; RFC 6298 says 1 s", check timeout;
                 /// Least value of the time-out's variance term (RFC 6298's clock granularity G).
                 granularity: Duration = "0ns", check |time, at| at_most(Span::from_s(1), time, at);
-                /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
+                /// `true`: `min_rto` bounds the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: it bounds the whole
                 /// time-out (RFC 6298).
                 min_rto_on_variance: bool = (stack != Stack::Ns3) "`true`, `false` with `stack = \"ns3\"`";
                 /// Time-out before the first round-trip sample.
@@ -158,7 +158,7 @@ macro_rules! tcp {
                 ecn: EcnMode = (if congestion.about().echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off })
                     "`\"dctcp\"` if the congestion control needs every mark told, otherwise `\"off\"`",
                     check |ecn, at| agreed(ecn, congestion, at);
-                /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
+                /// Priority of the frames that the receiver sends, mainly acknowledgements, 0 to 7. Default: that of the flow. With RDMA it is often higher.
                 ack_priority: u8 = none, check priority;
                 /// HyStart++ (RFC 9406) in the first slow start; `congestion = "cubic"` has `cubic.hystart` for it.
                 hystart_plusplus: bool = {(congestion.about().slow_start == SlowStart::Standard).then_some(false)} "`false`",
@@ -167,7 +167,7 @@ macro_rules! tcp {
                         SlowStart::Own(instead) => Err(Wrong::at(at, instead)),
                         SlowStart::Standard => Ok(on),
                     };
-                /// Connections take several paths (Multipath TCP, RFC 8684): each subflow is such a TCP. Default: they do not.
+                /// Multipath TCP (RFC 8684): a connection has several subflows, and each subflow is a TCP of this table. Default: off.
                 mptcp: mptcp::Keys = none;
                 $(
                     #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
@@ -200,9 +200,9 @@ keys! {
     /// Delayed acknowledgements.
     #[derive(Copy)]
     pub struct DelayedAckKeys as "DelayedAck" => DelayedAckConfig(linux: bool) {
-        /// Acknowledge at the latest every so many full segments.
+        /// Largest number of full segments per acknowledgement.
         segments: u32 = 2 from "RFC 5681 §4.2", check |count, at| if count == 0 { Err(Wrong::at(at, "found 0: write at least 1 segment")) } else { Ok(count) };
-        /// Acknowledge at the latest after this time.
+        /// Longest delay of an acknowledgement.
         timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN",
             check |time, at| if time.0 == Span::ZERO { Err(Wrong::at(at, "\"0s\": write a time above 0")) } else { Ok(time.0) };
         /// Acknowledgements that are not delayed at the start of a connection and after disorder.
@@ -215,9 +215,9 @@ keys! {
 #[serde(deny_unknown_fields, crate = "afflux_config::serde")]
 #[schemars(crate = "afflux_config::schemars")]
 pub struct Reader {
-    /// It reads everything for so long.
+    /// Time during which it reads everything.
     pub read: Duration,
-    /// Then nothing for so long.
+    /// Time during which it reads nothing.
     pub sleep: Duration,
 }
 
@@ -313,7 +313,7 @@ fn at_most(most: Span, Duration(time): Duration, key: Key) -> Result<Span, Wrong
 fn timeout(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
         Span::ZERO => Err(Wrong::at(key, "\"0s\": write a time above 0")),
-        long if long > Span::from_s(86_400) => Err(Wrong::at(key, format!("\"{long}\": a time-out is at most a day"))),
+        long if long > Span::from_s(86_400) => Err(Wrong::at(key, format!("\"{long}\": write at most a day"))),
         _ => Ok(time),
     }
 }

@@ -35,8 +35,10 @@ pub fn flows_per_second(
             let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             if load > 1.0 {
-                let text =
-                    format!("load = {load} is above 1: the traffic exceeds the capacity \"{}\", and queues grow as long as it lasts; write at most 1", basis.name());
+                let text = format!(
+                    "load = {load} is above 1: the traffic exceeds the capacity \"{}\", and queues grow as long as it lasts; write at most 1",
+                    basis.name()
+                );
                 around.warnings.push(Wrong::at(at("load"), text));
             }
             let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);

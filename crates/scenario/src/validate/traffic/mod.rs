@@ -117,7 +117,10 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         let mut part = self::block(block, index, &key, &mut classes, &mut around)?;
         let name = common::name(block, index);
         if let Some(other) = names.insert(name.clone(), index) {
-            return Err(Wrong::at(key.name("name"), format!("\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name")));
+            return Err(Wrong::at(
+                key.name("name"),
+                format!("\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name"),
+            ));
         }
         if !matches!(block, Traffic::DatagramSource(_)) {
             by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports, &mut around.uses);
@@ -147,10 +150,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     }
     let applications = applications(std::mem::take(&mut around.clusters), &parts);
     if around.run.until_done && applications.is_none() {
-        return Err(Wrong::at(
-            Key::from("run").name("until"),
-            "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time",
-        ));
+        return Err(Wrong::at(Key::from("run").name("until"), "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time"));
     }
     let last = Key::from("traffic").index(blocks.len() - 1);
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
@@ -166,11 +166,11 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     }
     segments::connections_fit(&all.flows, &connections, &around.transports.configs)?;
     if !all.local.is_empty() {
-        all.notes.push(format!("{} flows from a host to itself finish at their start and do not use the network", all.local.len()));
+        all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
         all = all.with_local();
     }
     if all.flows.is_empty() && applications.is_none() {
-        all.notes.push("the traffic has no flows: write a longer duration or a higher load".into());
+        all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
     }
     let mut warnings = std::mem::take(&mut around.warnings);
     warnings.extend(offered::check(&around));

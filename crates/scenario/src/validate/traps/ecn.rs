@@ -142,7 +142,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
     let cause = match (ignored, agreed) {
         (true, _) => "the congestion control of all traffic ignores marks",
-        (false, true) => "no traffic that it meets is ECN-capable",
+        (false, true) => "no traffic that passes it is ECN-capable",
         (false, false) => "all hosts have ecn = false",
     };
     let mut told: Vec<Key> = Vec::new();
@@ -160,7 +160,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         let text = if ignored {
             format!("has no effect: {cause}; {cure}")
         } else if drops {
-            format!("drops where it was to mark: {cause}; {cure}; or incapable = \"drop\" here if RED's drops are meant")
+            format!("drops frames instead of marking them: {cause}; {cure}; or incapable = \"drop\" here if you want RED to drop")
         } else {
             format!("marks nothing: {cause}; {cure}")
         };
@@ -203,7 +203,7 @@ fn useless_pacer(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<W
     if ground.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(
             ground.host_key("pacer"),
-            "has no effect: it delays TCP flows that have met marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in [host.transport], or remove it",
+            "has no effect: it delays only TCP flows that got ECN marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in [host.transport], or remove it",
         ));
     }
 }

@@ -23,7 +23,7 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
     }
     for transport in ground.used() {
         if let Some((key, what, cure)) = transport.config.parameters().wants_paths() {
-            let text = format!("{what}: this fabric has no other between any two hosts; write {cure}, or another [topology]");
+            let text = format!("{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]");
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
     }

@@ -78,7 +78,7 @@ fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>)
     if let Some(threshold) = least {
         let cure = "lower switch.buffer or mmu.lossless_alpha, or send more";
         let text =
-            format!("PFC pauses nothing: a priority group is paused from {:.1} MB on, and there is never so much to hold; {cure}", threshold as f64 / 1e6);
+            format!("PFC pauses nothing: a priority group is paused above {:.1} MB, and its frames can never occupy so much; {cure}", threshold as f64 / 1e6);
         found.push(Wrong::at(key, text));
     }
 }

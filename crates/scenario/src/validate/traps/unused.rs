@@ -88,8 +88,10 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
             continue;
         }
         if nodes.iter().all(|node| all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))) {
-            let text =
-                format!("has no effect: overrides set {name} for every {}; remove it, or the key of an override", if table == "host" { "host" } else { "switch" });
+            let text = format!(
+                "has no effect: overrides set {name} for every {}; remove it, or the key of an override",
+                if table == "host" { "host" } else { "switch" }
+            );
             found.push(Wrong::at(key, text));
         }
     }
