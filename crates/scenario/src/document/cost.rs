@@ -17,7 +17,7 @@ table! {
         pub overrides: Vec<CostOverride>,
     }
 
-    /// Switches of another price; what is not said is as in `[cost]`. Of several that mean a switch the last counts.
+    /// Switches of another price; missing keys are as in `[cost]`. If several overrides match a switch, the last one counts.
     pub struct CostOverride {
         /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
         #[serde(rename = "match")]

@@ -14,7 +14,7 @@ table! {
     pub struct Host {
         /// Added once when a frame leaves a host and once when one arrives (NIC and stack). Default `"0ns"`; the pFabric authors' ns-2 has 2.5 us.
         delay: Duration,
-        /// Limit of the NIC's queue; what does not fit is dropped. Default `"unlimited"`: a sender waits for its NIC.
+        /// Limit of the NIC's queue; frames that do not fit are dropped. Default `"unlimited"`: a sender waits for its NIC.
         queue: Or<Unlimited, QueueSize>,
         /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
         scheduling: Scheduling,
@@ -24,22 +24,22 @@ table! {
         quantum: Size,
         /// Queues of each NIC, by class, 2 to 8 of them.
         nic_queue: Vec<NicQueue>,
-        /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Those that are not given are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
+        /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Missing ones are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
         /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub dscp_to_priority: BTreeMap<String, u8>,
-        /// Agrees to explicit congestion notification when a peer asks for it; where it does not, the connection goes without (DCTCP then is
+        /// Whether the host agrees to explicit congestion notification when a peer asks for it; otherwise the connection does not use it (DCTCP then is
         /// Reno, as in Linux). Default `true`.
         ecn: bool,
         /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
         nic_ecn: Or<Off, Ecn>,
         /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
         pacer: Or<Off, Pacer>,
-        /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
+        /// Whether the NIC obeys PAUSE frames of its switch. Default `true`.
         honours_pause: bool,
-        /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
+        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none.
         storm: Storm,
-        /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`.
+        /// A processor that handles arriving frames, or `"off"`: handling takes no time. Default `"off"`.
         processor: Or<Off, Processor>,
         /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
         wire: Wire,
@@ -58,7 +58,7 @@ table! {
         pub overrides: Vec<HostOverride>,
     }
 
-    /// Hosts that differ from the others; what is not said is as in `[host]`.
+    /// Hosts that differ from the others; missing keys are as in `[host]`.
     pub struct HostOverride {
         /// Names of hosts: `"host0"`, `["host1", "host2?"]`.
         #[serde(rename = "match")]
@@ -79,13 +79,13 @@ table! {
         honours_pause: bool,
         /// As in `[host]`.
         storm: Storm,
-        /// As in `[host]`; it replaces all of it.
+        /// As in `[host]`; the whole value is replaced.
         processor: Or<Off, Processor>,
         /// As in `[host]`.
         quantum: Size,
-        /// As in `[host]`; they replace all others.
+        /// As in `[host]`; all queues are replaced.
         nic_queue: Vec<NicQueue>,
-        /// One of `[host.transports]`: what these hosts send by, in blocks of traffic that name no transport. A DCTCP sender goes without explicit
+        /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name none. A DCTCP sender does not use explicit
         /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
         transport: String,
     }
@@ -100,10 +100,10 @@ pub enum Wire {
 }
 
 table! {
-    /// Frame sizes in numbers. A frame's size is what occupies buffers; on the link it takes `gap` bytes more.
+    /// Frame sizes in numbers. A frame occupies its size in buffers, and `gap` bytes more on the link.
     #[derive(Default)]
     pub struct WireTable {
-        /// Profile from which the keys come that are not given. Default `"ethernet"`.
+        /// Profile whose values missing keys have. Default `"ethernet"`.
         base: String,
         /// Name in results. Default `"custom"`.
         name: String,
@@ -113,7 +113,7 @@ table! {
         ack: Size,
         /// Size of a SYN or SYN-ACK.
         syn: Size,
-        /// Bytes on top when an acknowledgement carries SACK blocks: `sack_base` plus `sack_block` for each.
+        /// Additional bytes of an acknowledgement with SACK blocks: `sack_base` plus `sack_block` for each.
         sack_base: Size,
         /// See `sack_base`.
         sack_block: Size,

@@ -39,7 +39,7 @@ pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName,
 pub use traffic::*;
 
 table! {
-    /// A scenario of afflux: a fabric, its switches and hosts, what is sent over it, and what to write down.
+    /// A scenario of afflux: a fabric, its switches and hosts, its traffic, and the records to write.
     pub struct Document {
         /// Version of this file format: 1.
         #[schemars(range(min = 1, max = 1))]
@@ -56,13 +56,13 @@ table! {
         /// Settings of all hosts: NIC, frame sizes and transport.
         #[serde(default)]
         pub host: Host,
-        /// What is sent: any number of blocks, all at work together.
+        /// The traffic: any number of blocks, which are all active together.
         #[serde(default)]
         pub traffic: Vec<Traffic>,
         /// How to run.
         #[serde(default)]
         pub run: Run,
-        /// What to write down.
+        /// Records to write.
         #[serde(default)]
         pub record: Record,
         /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.

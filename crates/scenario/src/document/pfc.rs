@@ -18,27 +18,28 @@ table! {
         cell: Or<Off, Size>,
         /// Priorities that are neither counted nor limited. Default `[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements.
         bypass: Vec<u8>,
-        /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times what is free of the ingress pool before it goes to its headroom
+        /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times the free ingress pool before it uses its headroom
         /// and is paused. Default 1 (SONiC's `dynamic_th` 0 on Trident 3).
         lossless_alpha: f64,
-        /// With `"sonic"`: set aside for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
+        /// With `"sonic"`: memory reserved for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
         lossless_reserved: Size,
-        /// With `"sonic"`: the same of lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as SONiC has it on Trident 3.
+        /// With `"sonic"`: as `lossless_alpha`, for lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as in SONiC on Trident 3.
         lossy_ingress_alpha: Or<Off, f64>,
-        /// With `"sonic"`: memory for lossy queues. Default: 80 % of what the headroom leaves (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
+        /// With `"sonic"`: memory for lossy queues. Default: 80 % of the memory without the headroom (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
         lossy_pool: Size,
-        /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the sum of what each may have; SONiC has `"2058240B"`
+        /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the sum of their headrooms; SONiC has `"2058240B"`
         /// on Trident 3, enough for 13 groups at once.
         headroom_pool: Size,
-        /// With `"sonic"`: a paused group that holds less than this may go on. Default `"4608B"` (SONiC on Trident 3).
+        /// With `"sonic"`: a paused group that holds less than this is resumed. Default `"4608B"` (SONiC on Trident 3).
         xon: Size,
-        /// With `"sonic"` and `"hpcc"`: so may one that is so far below its threshold. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
+        /// With `"sonic"` and `"hpcc"`: a paused group that is this far below its threshold is resumed. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"`
+        /// `"3KiB"`.
         xon_offset: Size,
-        /// With `"conweave"`: a priority group may hold so many times what is free of the ingress pool before it is paused. Default 0.0625.
+        /// With `"conweave"`: a priority group may hold this multiple of the free ingress pool before it is paused. Default 0.0625.
         ingress_alpha: f64,
-        /// With `"conweave"`: the minimum of a port and of a priority group. Default `"1048B"`.
+        /// With `"conweave"`: guaranteed memory of each port and of each priority group. Default `"1048B"`.
         mtu: Size,
-        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of what is free; twice that for every doubling of the rate.
+        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of the free memory; twice that for every doubling of the rate.
         /// Default 3.
         shift: u8,
         /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
@@ -51,41 +52,41 @@ table! {
     pub struct Pfc {
         /// Lossless priorities. Default `[3, 4]` (SONiC's `pfc_enable`).
         priorities: Vec<u8>,
-        /// Memory of each port and lossless priority for what still arrives after XOFF: a size, or a formula's name. Default: `"sonic"`,
+        /// Memory of each port and lossless priority for frames that still arrive after XOFF: a size, or a formula's name. Default: `"sonic"`,
         /// `"conweave"` or `"hpcc"`, as `sharing`; SONiC has `"160000B"` on Trident 3 at every rate.
         headroom: Headroom,
         /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s; SONiC has `"5m"` to servers, `"40m"` and `"300m"`
         /// between switches.
         cable: Length,
-        /// How long a PAUSE frame holds, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
+        /// Duration of a PAUSE frame, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
         quanta: u16,
-        /// How long a PAUSE frame holds, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
+        /// Duration of a PAUSE frame, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
         pause_time: Duration,
         /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
         refresh: Refresh,
-        /// From the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: what IEEE 802.3 annex 31B allows at the link's rate
-        /// (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
+        /// Time from the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: the time that IEEE 802.3 annex 31B allows at the link's
+        /// rate (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
         response: Or<Standard, Duration>,
-        /// A queue that was paused for too long is taken for the victim of a storm, or `"off"`. Default `"off"`.
+        /// Watchdog that treats a queue which is paused for too long as the victim of a storm, or `"off"`. Default `"off"`.
         watchdog: Or<Off, Watchdog>,
-        /// A cycle of links that have paused each other for so long is reported as a deadlock, or `"off"`. Default `"1ms"`.
+        /// Time after which a cycle of links that have paused each other is reported as a deadlock, or `"off"`. Default `"1ms"`.
         deadlock_after: Or<Off, Duration>,
     }
 
     /// SONiC's PFC watchdog.
     #[derive(Default)]
     pub struct Watchdog {
-        /// A queue that has had something to send and been paused all along for this long is in a storm. Default `"200ms"`.
+        /// A queue is in a storm if it held frames and was paused for the whole of this time. Default `"200ms"`.
         detection: Duration,
-        /// It is over when no PAUSE frame for the queue has come for this long. Default: twice `detection`, as `pfcwd start` without one.
+        /// The storm ends when no PAUSE frame for the queue has arrived for this time. Default: twice `detection`, as with `pfcwd start`.
         restoration: Duration,
-        /// How often the watchdog looks at the queues. Default `"200ms"`.
+        /// Time between two checks of the queues. Default `"200ms"`.
         poll: Duration,
-        /// What the watchdog does in a storm. Default `"drop"`.
+        /// Action of the watchdog in a storm. Default `"drop"`.
         action: StormAction,
     }
 
-    /// A host that sends PAUSE frames for a priority again and again, whatever there is to receive.
+    /// A host that repeatedly sends PAUSE frames for a priority, independently of its traffic.
     pub struct Storm {
         /// The priority that is paused.
         pub priority: u8,
@@ -95,7 +96,7 @@ table! {
         from: Duration,
         /// When it ends. Default: never; the scenario then needs `run.until`.
         until: Duration,
-        /// How long each PAUSE frame holds. Default: 65535 quanta of 512 bit times.
+        /// Duration of each PAUSE frame. Default: 65535 quanta of 512 bit times.
         pause_time: Duration,
     }
 }
@@ -113,7 +114,7 @@ pub enum Headroom {
     Formula(Formula),
 }
 
-/// Formulas by name, and what they say.
+/// Formulas by name.
 const FORMULAS: [(&str, Formula, &str); 5] = [
     ("sonic", Formula::Sonic, "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty"),
     ("mellanox", Formula::Mellanox, "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU"),

@@ -13,19 +13,19 @@ macro_rules! queue {
             $(#[$meta])*
             #[derive(Default)]
             pub struct $name {
-                /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest goes first. Default: the block's position.
+                /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest is served first. Default: the block's position.
                 index: u8,
-                /// What the queue is called, for readers. Default: `"queue"` and its number.
+                /// Name of the queue, for readers. Default: `"queue"` and its number.
                 name: String,
-                /// Priorities (0 to 7) whose frames go to this queue; those that no queue names go to queue 0. Default, where no queue names any:
+                /// Priorities (0 to 7) whose frames go to this queue; priorities that no queue names go to queue 0. Default, if no queue names any:
                 /// priority p goes to queue min(p, queues−1); SONiC's queues are numbered as its traffic classes.
                 priorities: Vec<u8>,
                 /// Served before all queues that are not strict.
                 strict: bool,
-                /// With `scheduling = "dwrr"`: share of what the strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6) and
-                /// 15 (3 and 4).
+                /// With `scheduling = "dwrr"`: share of the bandwidth that strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6)
+                /// and 15 (3 and 4).
                 weight: u32,
-                /// With `scheduling = "ets"`: share of what the strict queues leave, in whole percent; all together 100 %.
+                /// With `scheduling = "ets"`: share of the bandwidth that strict queues leave, in whole percent; all shares add up to 100 %.
                 bandwidth: Percent,
                 $($fields)*
             }
@@ -46,7 +46,7 @@ macro_rules! queue {
 }
 
 queue! {
-    /// A queue of every port of a switch. One of `strict = true`, `weight` and `bandwidth` says how it is served.
+    /// A queue of every port of a switch. Its service rule is `strict = true`, `weight` or `bandwidth`.
     pub struct Queue {
         /// ECN marking of this queue, or `"off"`. Default: as in `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
@@ -55,14 +55,14 @@ queue! {
         alpha: f64,
         /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
         reserved: Size,
-        /// The most that this queue may hold, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, besides the
+        /// Limit of this queue, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, in addition to the
         /// threshold with `"dynamic"`. Default: no limit of its own.
         buffer: QueueSize,
     }
 }
 
 queue! {
-    /// A queue of every NIC. One of `strict = true`, `weight` and `bandwidth` says how it is served.
+    /// A queue of every NIC. Its service rule is `strict = true`, `weight` or `bandwidth`.
     pub struct NicQueue {}
 }
 

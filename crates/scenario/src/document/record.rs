@@ -4,7 +4,7 @@ use super::{Duration, Names, Off, Or, Size};
 use afflux_config::table;
 
 table! {
-    /// What to write down beside one row per flow.
+    /// Records to write in addition to one row per flow.
     #[derive(Default)]
     pub struct Record {
         /// Split every flow's completion time by cause. Default `true`.
@@ -24,7 +24,8 @@ table! {
         /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`), at the ports of: `"switches"`, `"hosts"`, `"all"`, or names as in
         /// `["leaf*", "host0"]`. Default: none.
         gaps: Names,
-        /// Who stood in front of whom, by class of traffic (`waits.parquet`, and in `afflux explain`), at the ports of: as `gaps`. Default: none.
+        /// Queueing by cause: which class of traffic each class waited behind (`waits.parquet`, and in `afflux explain`), at the ports of: as `gaps`.
+        /// Default: none.
         waits: Names,
         /// Links to capture: `"host0>leaf0"` is what host0 sends to leaf0, `"host0-leaf0"` both directions in one file. Default: none.
         capture: Names,
@@ -35,9 +36,9 @@ table! {
     /// Series of queues and counters.
     pub struct Ports {
         /// A row per port, queue and interval. Default `"1s"`, as switches are polled: SONiC's flex counters read ports every second and queues every
-        /// ten; shorter ones see what operators do not.
+        /// ten; shorter intervals show more than operators see.
         interval: Duration,
-        /// Whose ports: `"switches"`, `"hosts"`, `"all"`, or names as in `["leaf*", "host0"]`. Default `"switches"`.
+        /// Nodes whose ports are recorded: `"switches"`, `"hosts"`, `"all"`, or names as in `["leaf*", "host0"]`. Default `"switches"`.
         nodes: Names,
     }
 }

@@ -12,8 +12,8 @@ table! {
     /// How to run.
     #[derive(Default)]
     pub struct Run {
-        /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until nothing is
-        /// left to happen. Default `"off"`.
+        /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until no event is
+        /// left. Default `"off"`.
         until: Or<Off, Until>,
         /// Flows that start before this are left out of all statistics. Default `"0s"`.
         warmup: Duration,
@@ -21,7 +21,7 @@ table! {
         seed: u64,
         /// When a flow counts as complete. Default `"last_ack"`.
         fct_end: FctEnd,
-        /// Which engine; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
+        /// Engine of the run; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
         engine: EngineKind,
         /// Worker threads; results do not depend on it. Default 1.
         threads: u32,
@@ -29,8 +29,8 @@ table! {
         compat: Compat,
         /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
         size_bounds: Vec<Size>,
-        /// Bound of the process's resident memory, records included: a scenario that needs more is refused, a run that comes to it ends. Default: what the
-        /// machine has free.
+        /// Limit of the process's resident memory, records included: a scenario that needs more is refused, and a run that reaches it ends. Default: the
+        /// free memory of the machine.
         max_memory: Size,
     }
 }

@@ -10,42 +10,42 @@ macro_rules! switch {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// A switch as it is bought: gives the keys that are not written here the values of that product.
+                /// A product whose values the keys have that are not written here.
                 preset: Preset,
                 /// Buffer memory: of each queue with `sharing = "static"` (there also in packets, as in `"100packets"`), otherwise of the whole switch.
                 /// Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"` `"9MiB"`, with `"hpcc"` `"32MiB"`.
                 buffer: QueueSize,
-                /// Who may occupy the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
+                /// Rule by which queues share the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
                 /// `"voq"` if there is `[switch.voq]`.
                 sharing: Sharing,
                 /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
                 /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"`, of lossy queues at egress: default
                 /// 8; with `"conweave"`, of all queues at egress: default 1.
                 alpha: f64,
-                /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
-                /// With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
+                /// With `sharing = "dynamic"`: bytes that each queue may always hold, independently of the other queues. Default `"0B"`; SONiC has 1792 B on
+                /// Trident 3. With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
                 reserved: Size,
                 /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
                 mmu: Mmu,
                 /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"` or `"hpcc"`. Default `"off"`.
                 pfc: Or<Off, Pfc>,
-                /// Does the switch stop sending to a peer that tells it to? Default: true with `pfc`, false without.
+                /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,
                 /// With `sharing = "voq"`: the queues of a deep-buffer switch.
                 voq: Voq,
                 /// Frames that count in a queue's length. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
                 queue_length: QueueLength,
-                /// Frames that wait, first in, first out, between each port's queues and its transmitter: they have left the queue for buffer,
+                /// Size in packets of a FIFO between each port's queues and its transmitter. Its frames no longer count for buffer,
                 /// marking and discipline. Default 0; ns-3's queue discs have a device queue of 1 packet behind them.
                 device_queue: u32,
-                /// With `sharing = "static"`: is a frame dropped when the queue with it would be above the limit, or already when it would reach it
-                /// (ns-2's convention)? Default `"above"`.
+                /// With `sharing = "static"`: a frame is dropped if the queue including it would be above the limit, or if it would reach the limit
+                /// (ns-2's convention). Default `"above"`.
                 drop_when: Compare,
                 /// ECN marking of each queue, or `"off"`. Default `"off"`.
                 ecn: Or<Off, Ecn>,
                 /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
                 aqm: Or<Off, Aqm>,
-                /// Cut data to headers where a queue is full, for `kind = "ndp"` in `[host.transport]`.
+                /// Cut data frames to headers if a queue is full, for `kind = "ndp"` in `[host.transport]`.
                 trimming: Trimming,
                 /// Order in which a port sends. Default `"fifo"`, or what the `queue` blocks say.
                 scheduling: Scheduling,
@@ -61,15 +61,15 @@ macro_rules! switch {
                 /// Pipeline latency added to every frame between its arrival and its joining the output queue. Default `"0ns"`, as in the ns-3
                 /// simulators; shallow switches of today take 500 to 800 ns.
                 latency: Duration,
-                /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`. In an override it replaces all of it.
+                /// A processor that handles arriving frames, or `"off"`: handling takes no time. Default `"off"`. In an override the whole value is replaced.
                 processor: Or<Off, Processor>,
-                /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
+                /// Choice among equal-cost next hops. Default `"ecmp"`. In an override the whole value is replaced.
                 #[serde(default)]
                 #[schemars(schema_with = "afflux_config::name_or_table::<Balance>")]
                 balance: Balance,
-                /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
+                /// The hash by which paths are chosen. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
                 hash: RouteHash,
-                /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
+                /// Queues of each port, by class, 2 to 8 of them. In an override all queues are replaced.
                 queue: Vec<Queue>,
             }
         }
@@ -87,7 +87,7 @@ switch! {
 }
 
 switch! {
-    /// Switches that differ from the others; what is not said is as in `[switch]`.
+    /// Switches that differ from the others; missing keys are as in `[switch]`.
     pub struct SwitchOverride {
         /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
         #[serde(rename = "match")]
@@ -121,7 +121,7 @@ impl SwitchOverride {
 }
 
 words! {
-    /// Who may occupy buffer memory.
+    /// Rules by which queues share the buffer.
     pub enum Sharing {
         /// Every queue has its own limit.
         Static,
@@ -147,7 +147,7 @@ words! {
     }
     /// Frames that are not ECN-capable:
     pub enum Incapable {
-        /// are dropped where others would be marked (RED; WRED of real switches).
+        /// are dropped in place of a mark (RED; WRED of real switches).
         Drop,
         /// pass.
         Pass,
@@ -160,23 +160,23 @@ table! {
     pub struct Ecn {
         /// A step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10 Gbps.
         k: QueueSize,
-        /// Length below which nothing is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`.
+        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`.
         kmin: QueueSize,
-        /// Length above which everything is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`.
+        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`.
         kmax: QueueSize,
         /// Probability at `kmax`. Default 1; ConWeave and HPCC 0.2, SONiC 0.05.
         pmax: Chance,
         /// When the decision is made. Default `"enqueue"`, as in switches for lossy traffic; the ns-3 RDMA simulators have `"dequeue"`.
         at: MarkAt,
-        /// Weight of the newest sample in a moving average of the length, or `"off"` for the length of the moment. Default `"off"`;
+        /// Weight of the newest sample in a moving average of the length, or `"off"` for the current length. Default `"off"`;
         /// RED's classical value is 0.002.
         average_weight: Or<Off, f64>,
-        /// With `average_weight`: the average decays on an idle link as if a frame that finds nothing came in every such time. Default: the time
-        /// of 1500 B at the port's rate. Whatever the link, ns-3 has `"2.667ms"` unless told (500 B at 1.5 Mbps), `tc` `"1.2ms"` (`avpkt 1500` at
-        /// its default of 10 Mbps). `"off"`: only arrivals move it; so it is in Linux where RED stands below a token bucket (tbf), which looks before
-        /// it takes (`red_peek`) and so never finds RED empty.
+        /// With `average_weight`: on an idle link the average decays as if one frame arrived at an empty queue in each such interval. Default: the time
+        /// of 1500 B at the port's rate. Independently of the link, ns-3's default is `"2.667ms"` (500 B at 1.5 Mbps) and that of `tc` `"1.2ms"` (`avpkt
+        /// 1500` at its default of 10 Mbps). `"off"`: only arrivals change the average. Linux behaves so if RED is below a token bucket (tbf), which peeks
+        /// before it dequeues (`red_peek`) and therefore never finds RED empty.
         idle_frame: Or<Off, Duration>,
-        /// Is a length of exactly `kmin` marked? Default `"above"` (no: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
+        /// Whether a length of exactly `kmin` is marked. Default `"above"` (not marked: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
         compare: Compare,
         /// What happens to frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's `wred_green_enable`).
         incapable: Incapable,
@@ -185,7 +185,7 @@ table! {
         gentle: bool,
         /// How marks between the thresholds are drawn. Default `"independent"`, as in switches; for ns-3 and Linux `"ns3"` and `"linux"`.
         spacing: Spacing,
-        /// Are ECN-capable frames dropped where everything is marked (above `kmax`, with `gentle` twice `kmax`)? Default false; ns-3's
+        /// Drop ECN-capable frames too where every frame is marked (above `kmax`, with `gentle` twice `kmax`). Default false; ns-3's
         /// `UseHardDrop` is true by default, Linux's `harddrop` false.
         hard_drop: bool,
     }

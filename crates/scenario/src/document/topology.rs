@@ -73,7 +73,7 @@ fabric! {
 }
 
 fabric! {
-    /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i is meant to send to host pairs+i.
+    /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i usually sends to host pairs+i.
     pub struct Dumbbell, named {
         /// Number of hosts on each side.
         pub pairs: u32,
@@ -144,7 +144,7 @@ fabric! {
 
 fabric! {
     /// Racks with two uplinks each to aggregation switches, every one of which is linked to every intermediate switch. Equal-cost paths lead over all
-    /// intermediate switches, as its load balancing does, but between racks that share an aggregation switch, where they turn round there.
+    /// intermediate switches, as with its load balancing; between racks that share an aggregation switch they lead only over that switch.
     pub struct Vl2, named {
         /// Ports of an aggregation switch (D_A), even: half go to racks, half to intermediate switches, of which there are D_A/2.
         pub aggregation_ports: u32,
@@ -163,8 +163,8 @@ fabric! {
 
 fabric! {
     /// BCube(n, k): n^(k+1) hosts with k+1 NICs each, numbered by k+1 digits from 0 to n−1. A switch of level i joins the n hosts that differ in
-    /// digit i (the last is digit 0) alone; there are n^k on each level, `level<i>_<number>` by the other digits. Hosts forward what is not for them,
-    /// by hash over the shortest ways (the orders in which digits are corrected); BCube's further ways, over a digit that is right already, are not used.
+    /// digit i (the last is digit 0) alone; there are n^k on each level, `level<i>_<number>` by the other digits. Hosts forward frames for other hosts,
+    /// by hash over the shortest paths (the orders in which digits are corrected); BCube's longer paths, over a digit that is already right, are not used.
     pub struct Bcube, named {
         /// Ports of a switch, n.
         pub ports: u32,
@@ -179,7 +179,7 @@ fabric! {
 
 fabric! {
     /// A file of HPCC's and ConWeave's simulators: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
-    /// Nodes that are no switches are hosts, numbered in the order of their numbers; switches become `switch0` … in theirs.
+    /// Nodes that are not switches are hosts, in the order of their numbers; switches become `switch0` …, also in the order of their numbers.
     pub struct Hpcc, named {
         /// The file; a relative path is relative to the scenario file.
         pub file: String,
@@ -205,7 +205,7 @@ fabric! {
     }
 }
 
-/// How many hosts, or what each is called.
+/// Number of hosts, or their names.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum HostList {
@@ -258,7 +258,7 @@ pub enum HostName {
 table! {
     /// A host's name and addresses; one without a name is called by its first address.
     pub struct NamedHost {
-        /// What it is called. Default: its first address.
+        /// Name of the host. Default: its first address.
         name: String,
         /// Its IP address, or an array of them: captures and flow lists may name it by any of them.
         address: Names,
@@ -328,7 +328,7 @@ table! {
 
     /// Links that differ from the others of the fabric. Later overrides win.
     pub struct LinkOverride {
-        /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. Parallel links are all meant; `"leaf0-spine1#0"` is the first.
+        /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. The name means all parallel links; `"leaf0-spine1#0"` is the first one.
         pub link: Names,
         /// Another rate.
         rate: Speed,
@@ -349,11 +349,11 @@ table! {
 
     /// A time during which a link is down.
     pub struct Down {
-        /// From this moment of simulated time.
+        /// Simulated time at which the link goes down.
         pub from: Duration,
         /// The link comes up at this simulated time. Default: it never comes up again.
         to: Duration,
-        /// How long the neighbours take to notice that the link went down or came up. Default `"0ns"`: at once.
+        /// Time until the neighbours notice that the link went down or came up. Default `"0ns"`: at once.
         detect: Duration,
     }
 }

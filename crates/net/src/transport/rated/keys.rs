@@ -22,7 +22,8 @@ keys! {
         early_termination: bool = true;
         /// Early start (K): flows that end within this many round trips in total do not delay the next flow; 0 switches it off.
         early_start: f64 = 2.0 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
-        /// Suppressed probing (X): a paused flow probes every X round trips times its place in the list, but not more than once per round trip; 0 switches it off.
+        /// Suppressed probing (X): a paused flow probes every X round trips times its place in the list, but not more than once per round trip; 0 switches it
+        /// off.
         suppressed_probing: f64 = 0.2 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
         /// Least time between the starts of two paused flows.
         dampening: Duration = "10us" from "Aequitas; the paper gives none", check |Duration(time), at| {

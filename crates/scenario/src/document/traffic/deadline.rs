@@ -16,12 +16,12 @@ pub enum Deadline {
 }
 
 table! {
-    /// Deadlines drawn from an exponential distribution, each source by itself.
+    /// Deadlines drawn from an exponential distribution, independently for each source.
     #[derive(Copy)]
     pub struct DeadlineTable {
         /// Mean before the floor. D3 and PDQ were studied with `"20ms"`.
         pub mean: Duration,
-        /// Floor: what is drawn below counts as this. Default `"0s"`; PDQ was studied with `"3ms"`.
+        /// Floor: smaller draws are raised to this. Default `"0s"`; PDQ was studied with `"3ms"`.
         least: Duration,
     }
 }

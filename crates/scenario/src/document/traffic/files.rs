@@ -16,17 +16,17 @@ block! {
         format: FileFormat,
         /// Flows from a host to itself. Default `"refuse"`; formats `"coflow"`: `"drop"`.
         local: Local,
-        /// Format `"hpcc"`: the time in the file that is 0 here. Default `"2s"`, where both generators begin.
+        /// Format `"hpcc"`: time in the file that becomes time 0. Default `"2s"`, at which both generators begin.
         origin: Duration,
-        /// Format `"coflow"`: what a location of the trace is. Default `"host"` if there are enough hosts, else `"modulo"`.
+        /// Format `"coflow"`: meaning of a location of the trace. Default `"host"` if there are enough hosts, else `"modulo"`.
         placement: Placement,
         /// Format `"coflow"`: factor on all sizes. Default 1.
         size_scale: f64,
         /// Format `"coflow"`: factor on all arrival times. Default 1.
         time_scale: f64,
-        /// Format `"coflow"`: what the trace means by a megabyte. Default `"1MB"`; CoflowSim takes `"1MiB"`.
+        /// Format `"coflow"`: size of a megabyte of the trace. Default `"1MB"`; CoflowSim uses `"1MiB"`.
         megabyte: Size,
-        /// Format `"coflow"`: only so many coflows from the top of the file. Default: all.
+        /// Format `"coflow"`: number of coflows to take from the top of the file. Default: all.
         coflows: u64,
     }
 }
@@ -49,12 +49,12 @@ words! {
     pub enum Local {
         /// are an error.
         Refuse,
-        /// finish at their start; they never see the network.
+        /// finish at their start and do not use the network.
         Instant,
         /// are left out; a note says how many.
         Drop,
     }
-    /// What a location of a coflow trace is.
+    /// Meaning of a location of a coflow trace.
     pub enum Placement {
         /// The host of that number.
         Host,

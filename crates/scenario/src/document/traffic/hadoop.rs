@@ -16,7 +16,7 @@ block! {
         files: u32,
         /// Number of reducers (`mapreduce.job.reduces`, which has no useful default). Default: one per compute node.
         reducers: u32,
-        /// The machines, and how Hadoop is set up.
+        /// The machines and the configuration of Hadoop.
         #[serde(default)]
         pub cluster: Cluster,
     }
@@ -40,9 +40,9 @@ block! {
         time_scale: f64,
         /// Jobs from the top of the file that are left out. Default 0.
         skip: u64,
-        /// Only so many jobs. The first one taken starts with the block. Default: all.
+        /// Number of jobs to take. The first one starts with the block. Default: all.
         jobs: u64,
-        /// Shuffled bytes for which a job has one reducer. Default `"1GB"`.
+        /// Shuffled bytes per reducer of a job. Default `"1GB"`.
         bytes_per_reducer: Size,
         /// As in `kind = "hadoop"`.
         #[serde(default)]
@@ -51,7 +51,7 @@ block! {
 }
 
 block! {
-    /// Traffic of limited rate between hosts for as long as the run lasts; it needs `[run] until`.
+    /// Traffic of limited rate between hosts until the end of the run; it needs `[run] until`.
     pub struct Background {
         /// As in `kind = "flows"`. With TCP each pair has one long connection whose source hands over data at the rate (as `iperf3 --fq-rate`
         /// does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
@@ -60,11 +60,11 @@ block! {
         protocol: Protocol,
         /// Payload per second; of all sources together unless `per = "node"`.
         pub rate: Speed,
-        /// What `rate` is of. Default `"total"`.
+        /// Whether `rate` is per host or for all hosts together. Default `"total"`.
         per: Per,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
-        /// Who sends to whom. Default `"ring"`.
+        /// Choice of destinations. Default `"ring"`.
         pairing: Pairing,
         /// Connections per source, which share its rate. Default 1.
         connections: u32,
@@ -78,7 +78,7 @@ words! {
     pub enum Framework {
         /// Hadoop MapReduce: a container per task.
         Mapreduce,
-        /// Apache Tez: containers run one task after the other, events are known sooner.
+        /// Apache Tez: a container runs several tasks one after the other, and events are reported sooner.
         Tez,
     }
     /// Of background traffic.
@@ -88,14 +88,14 @@ words! {
         /// Datagrams at a constant rate.
         Datagram,
     }
-    /// What a rate is of.
+    /// Senders to which a rate applies.
     pub enum Per {
         /// Each sending host.
         Node,
         /// All of them together.
         Total,
     }
-    /// Who sends to whom.
+    /// Choice of destinations.
     pub enum Pairing {
         /// Each to the next, the last to the first.
         Ring,
@@ -112,16 +112,16 @@ table! {
     pub struct Disks {
         /// Number of disks of a node. Default 12.
         count: u32,
-        /// Rate of each for reading; requests under way share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
+        /// Rate of each disk for reading; concurrent requests share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
         read: Speed,
-        /// Rate of each for writing; requests under way share it. Default as `read`.
+        /// Rate of each disk for writing; concurrent requests share it. Default as `read`.
         write: Speed,
         /// Time before each request. Default `"8ms"`.
         seek: Duration,
     }
 
     /// Machines of a Hadoop cluster, and how Hadoop is set up. Defaults are those of Hadoop 3.3.6 and Tez where there are any; what depends on the
-    /// machines (processor time, disks, start-up) is to be measured.
+    /// machines (processor time, disks, start-up) must be measured.
     #[derive(Default)]
     pub struct Cluster {
         /// Hosts that run tasks. Default `"all"`.
@@ -134,7 +134,7 @@ table! {
         master: Receiver,
         /// The host from which jobs are submitted. Default: as `master`.
         client: Receiver,
-        /// Time from the end of a transfer until the programs know, and from a decision until a transfer starts. It bounds the engine's lookahead:
+        /// Time from the end of a transfer until the programs learn of it, and from a decision until a transfer starts. It bounds the engine's lookahead:
         /// much less than the links' delay makes runs slow. Default `"5us"`.
         message_delay: Duration,
         /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`). Default `"8GiB"`.
@@ -149,7 +149,8 @@ table! {
         map_slots: u32,
         /// Reducers at a time per compute node.
         reduce_slots: u32,
-        /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default `"1s"`.
+        /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default
+        /// `"1s"`.
         node_heartbeat: Duration,
         /// Time between heartbeats of a job's master, at which it learns which containers it has been given
         /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
@@ -158,10 +159,10 @@ table! {
         container_start: Between,
         /// Start of its Java machine. Default `["0.5s", "2s"]`.
         jvm_start: Between,
-        /// What a job's master does before it asks for containers. Default `"1s"`.
+        /// Time that a job's master needs before it asks for containers. Default `"1s"`.
         master_init: Between,
-        /// Share of the compute nodes' processors that is left to tasks, where something else (such as the sockets of other traffic) takes the rest: starts of
-        /// containers, Java machines, masters and further tasks, and processor times per megabyte, take as much longer. Default 1.
+        /// Share of the compute nodes' processors that is available to tasks, if other work (such as the sockets of other traffic) takes the rest: starts of
+        /// containers, Java machines, masters and further tasks, and processor times per megabyte, become longer in proportion. Default 1.
         cpu_share: f64,
         /// With Tez: start of a further task in a container. Default `"100ms"`.
         next_task: Between,
@@ -185,9 +186,9 @@ table! {
         output_replication: u32,
         /// A file is complete when data nodes have it on disk (`mapreduce.terasort.final.sync`). Default `true`.
         final_sync: bool,
-        /// Processor time of a map per megabyte of input: it reads no faster. Default `"10ms"` (5 to 20 ms are usual).
+        /// Processor time of a map per megabyte of input, which limits its reading. Default `"10ms"` (5 to 20 ms are usual).
         map_cpu_per_mb: Duration,
-        /// Processor time of a reducer per megabyte of input: it writes no faster. Default `"10ms"`.
+        /// Processor time of a reducer per megabyte of input, which limits its writing. Default `"10ms"`.
         reduce_cpu_per_mb: Duration,
         /// Receive buffer of a map's connection to a data node: at first, and at most (`tcp_rmem`), where `transport` has none. Default
         /// `["128KiB", "6MiB"]`.
@@ -196,26 +197,26 @@ table! {
         sort_buffer: Size,
         /// Share of `sort_buffer` at which a spill begins (`mapreduce.map.sort.spill.percent`). Default 0.8.
         spill_share: f64,
-        /// What a byte of output takes there: 16 B of accounting per record. Default 1.16 (records of 100 B).
+        /// Bytes of `sort_buffer` per byte of output: 16 B of accounting per record. Default 1.16 (records of 100 B).
         sort_overhead: f64,
         /// Files that are merged at once (`mapreduce.task.io.sort.factor`, `tez.runtime.io.sort.factor`). Default 10, with Tez 100.
         merge_factor: u32,
         /// Share of the maps that have ended when the first and the last reducers are asked for. Default `[0.05, 0.05]`
         /// (`mapreduce.job.reduce.slowstart.completedmaps`), with Tez `[0.25, 0.75]` (`tez.shuffle-vertex-manager.min-src-fraction`, `max`).
         slow_start: [f64; 2],
-        /// Share of the room that reducers may take while maps wait (`yarn.app.mapreduce.am.job.reduce.rampup.limit`). Default 0.5.
+        /// Share of the cluster's capacity that reducers may take while maps wait (`yarn.app.mapreduce.am.job.reduce.rampup.limit`). Default 0.5.
         ramp_up: f64,
         /// Fetching threads per reducer (`mapreduce.reduce.shuffle.parallelcopies`, `tez.runtime.shuffle.parallel.copies`). Default 5, with Tez 20.
         parallel_copies: u32,
         /// Map outputs per request to one host. Default 20.
         maps_per_fetch: u32,
-        /// How often a reducer asks for new outputs. Default `"1s"`, with Tez `"100ms"`.
+        /// Time between two requests of a reducer for new outputs. Default `"1s"`, with Tez `"100ms"`.
         event_poll: Duration,
         /// Request for map outputs. Default `"300B"`.
         request_size: Size,
         /// Headers of each output in the answer. Default `"30B"`.
         segment_header: Size,
-        /// What the serving host takes to find an output. Default `["200us", "1ms"]`.
+        /// Time that the serving host needs to find an output. Default `["200us", "1ms"]`.
         fetch_service: Between,
         /// A reducer's memory for outputs. Default: `reduce_memory` times 0.8 (the Java heap) times 0.7
         /// (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9.
@@ -232,7 +233,7 @@ table! {
         samples: u32,
         /// Size of each sample. Default `"1MB"`.
         sample_size: Size,
-        /// What the client uploads for the tasks. Default `"500kB"`.
+        /// Size of the files that the client uploads for the tasks. Default `"500kB"`.
         resources: Size,
         /// Data nodes that it goes to (`mapreduce.client.submit.file.replication`). Default 10, or as many as there are.
         submit_replication: u32,
@@ -246,11 +247,11 @@ table! {
         commit_rpcs: u32,
         /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
         rpc_size: Size,
-        /// What the server takes for a call. Default `["100us", "1ms"]`.
+        /// Time that the server needs for a call. Default `["100us", "1ms"]`.
         rpc_service: Between,
         /// A job's history, written when it ends. Default `"1MB"`.
         history: Size,
-        /// How often the client looks whether the job has ended (`mapreduce.client.progressmonitor.pollinterval`). Default `"1s"`.
+        /// Time between two checks of the client whether the job has ended (`mapreduce.client.progressmonitor.pollinterval`). Default `"1s"`.
         client_poll: Duration,
         /// Log of each container, uploaded when the job has ended (`yarn.log-aggregation-enable`); `"0B"`: none. Default `"0B"`.
         log_size: Size,

@@ -6,7 +6,7 @@ macro_rules! block {
         afflux_config::table! {
             $(#[$meta])*
             pub struct $name {
-                /// Name of the block: its random draws depend on it and the seed, on nothing else. Default: `"traffic"` and the block's position
+                /// Name of the block. Its random draws depend only on this name and the seed. Default: `"traffic"` and the block's position
                 /// from 0.
                 name: String,
                 /// Class of its flows in results. Default `"default"`; any other class takes precedence over a flow list's column `class`.
@@ -14,16 +14,16 @@ macro_rules! block {
                 /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0, or what a flow list's columns `priority`
                 /// and `dscp` say.
                 priority: u8,
-                /// DSCP of its flows, 0 to 63, instead of `priority`: `[host] dscp_to_priority` says which priority that is.
+                /// DSCP of its flows, 0 to 63, instead of `priority`; `[host] dscp_to_priority` gives the priority.
                 dscp: u8,
                 /// When the block begins; starts in files count from then. Default `"0s"`.
                 start: $crate::document::Duration,
                 /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
-                /// `deadline_ns` goes before.
+                /// `deadline_ns` takes precedence.
                 deadline: $crate::document::Or<$crate::document::Off, $crate::document::Deadline>,
                 /// Added to `[run] seed` for this block's draws. Default 0.
                 seed: u64,
-                /// Flows between the same two hosts share one TCP connection, one after the other, instead of having one each: its window and its
+                /// Flows between the same two hosts use one TCP connection one after the other, instead of one connection each, so its window and its
                 /// round trip are known. Default `false`.
                 persistent: bool,
                 $($fields)*
@@ -66,11 +66,11 @@ tagged! {
     pub enum Traffic, default "" {
         /// A list of flows from a file.
         "flows" => Flows,
-        /// Independent sources that start flows by their own clocks (open loop).
+        /// Independent sources that start flows at random or regular times (open loop).
         "random" => Random,
         /// Many senders to one receiver at once.
         "incast" => Incast,
-        /// Queries that many hosts answer at once, and what is sent beside them.
+        /// Queries that many hosts answer at once, with messages and background traffic.
         "partition_aggregate" => PartitionAggregate,
         /// Every host sends to one other and receives from one.
         "permutation" => Permutation,
@@ -78,13 +78,13 @@ tagged! {
         "pairs" => Pairs,
         /// Every host sends to every other: a shuffle.
         "all_to_all" => AllToAll,
-        /// Sources of constant rate that nothing slows down.
+        /// Sources of constant rate, without congestion control.
         "datagram" => DatagramSource,
         /// A Hadoop job.
         "hadoop" => Hadoop,
         /// Hadoop jobs of a trace.
         "hadoop_trace" => HadoopTrace,
-        /// Traffic of limited rate beside jobs.
+        /// Traffic of limited rate during jobs.
         "background" => Background,
     }
 }

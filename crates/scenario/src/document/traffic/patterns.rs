@@ -15,17 +15,17 @@ block! {
         random_senders: bool,
         /// Hosts that may take part. Default `"all"`.
         hosts: Hosts,
-        /// What each sender sends; or `total`.
+        /// Size of the flow of each sender; or `total`.
         bytes: Size,
-        /// What all senders of a round send together.
+        /// Size of all flows of a round together.
         total: Size,
         /// Number of rounds, in each of which all senders send once. Default 1.
         rounds: u32,
         /// Time between the starts of rounds (open loop).
         period: Duration,
-        /// A round starts when the one before has arrived as a whole. Default `false`.
+        /// A round starts when all flows of the previous round have arrived. Default `false`.
         closed_loop: bool,
-        /// With `closed_loop`: what the request takes from the receiver to the senders. Default: the longest delay between two hosts.
+        /// With `closed_loop`: time of the request from the receiver to the senders. Default: the longest delay between two hosts.
         request_delay: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
         jitter: Duration,
@@ -47,7 +47,7 @@ block! {
         query: Sizes,
         /// Queries per second of one host.
         pub queries_per_second: f64,
-        /// Each answer is delayed by a uniform time up to this, so that they do not come at once. Default `"0s"`.
+        /// Each answer is delayed by a uniform time up to this, so that answers do not arrive together. Default `"0s"`.
         jitter: Duration,
         /// Size of a message. Default: from 50 kB to 1 MB.
         message: Sizes,
@@ -57,7 +57,7 @@ block! {
         background: Sizes,
         /// Background flows per second of one host. Default 0.1: rare, and yet most of the bytes.
         background_per_second: f64,
-        /// Flows start for so long.
+        /// Time during which flows start.
         pub duration: Duration,
     }
 }
@@ -111,23 +111,23 @@ block! {
         hosts: Hosts,
         /// Step s starts s−1 times this later, whether or not earlier steps are done. Default `"0s"`: all at once.
         stagger: Duration,
-        /// Each receiver has so many flows at a time and asks for the next when one has ended, as Hadoop's reducers do. Default: all.
+        /// Number of simultaneous flows of each receiver, which asks for the next when one has ended, as Hadoop's reducers do. Default: all.
         parallel: u32,
-        /// With `parallel`: what the request takes. Default: the longest delay between two hosts.
+        /// With `parallel`: time of the request. Default: the longest delay between two hosts.
         request_delay: Duration,
     }
 }
 
 block! {
-    /// Datagrams at a constant rate; nothing is acknowledged or repeated.
+    /// Datagrams at a constant rate; nothing is acknowledged or retransmitted.
     pub struct DatagramSource {
         /// `[[source, destination], …]`, numbers of hosts.
         pub pairs: Vec<[HostItem; 2]>,
         /// Rate of payload of each source.
         pub rate: Speed,
-        /// How long each source sends; or `bytes`.
+        /// Time during which each source sends; or `bytes`.
         duration: Duration,
-        /// How much each source sends.
+        /// Bytes that each source sends.
         bytes: Size,
         /// Payload of a frame. Default: `mtu` less the profile's headers.
         payload: Size,

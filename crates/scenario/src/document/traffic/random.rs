@@ -4,7 +4,7 @@ use crate::document::{Duration, Hosts, Sizes};
 use afflux_config::{table, words};
 
 block! {
-    /// Independent sources that start flows by their own clocks. The rate is given by `load` with `load_basis`, or by `flows_per_second`; the end
+    /// Independent sources that start flows at random or regular times. The rate is given by `load` with `load_basis`, or by `flows_per_second`; the end
     /// by `duration` or `flows`.
     pub struct Random {
         /// As in `kind = "flows"`.
@@ -15,21 +15,21 @@ block! {
         arrivals: Arrivals,
         /// Arrivals `"lognormal"`: standard deviation of the logarithm of gaps. Default 1; Parsimon has 1 and 2.
         sigma: f64,
-        /// Offered load as a share of what `load_basis` says.
+        /// Offered load as a fraction of the capacity that `load_basis` names.
         load: f64,
-        /// What `load` is a share of; needed with it, because studies differ.
+        /// Capacity that `load` is a fraction of. It has no default, because studies differ.
         load_basis: LoadBasis,
         /// Instead of `load`: flows per second of one source.
         flows_per_second: f64,
-        /// Flows start for so long.
+        /// Time during which flows start.
         duration: Duration,
-        /// So many flows in all.
+        /// Total number of flows.
         flows: u64,
         /// Hosts that send. Default `"all"`.
         sources: Hosts,
         /// Hosts that receive. Default `"all"`.
         destinations: Hosts,
-        /// Destinations are in other racks only. Default `false`: anywhere but the source itself.
+        /// Destinations are in other racks only. Default `false`: any host except the source.
         inter_rack: bool,
         /// Share of flows that stay in the rack; the others leave it.
         rack_local: f64,
@@ -62,7 +62,7 @@ words! {
         /// Equal, with a random phase per source.
         Fixed,
     }
-    /// What a load is a share of. C is the rate of a host's link, S the mean size of a flow, λ the flows per second of a host.
+    /// Capacity that a load is a fraction of. C is the rate of a host's link, S the mean size of a flow, λ the flows per second of a host.
     pub enum LoadBasis {
         /// The host's link, payload only: λ = load·C/(8·S). The HPCC generator.
         HostPayload,
