@@ -65,8 +65,8 @@ says! {
     unknown_transport: "transport = \"bulk\"" => "transport = \"bluk\"",
         "fabric.toml:42: key traffic[1].transport: there is no transport \"bluk\" (did you mean \"bulk\"?): write \"default\" or \"bulk\"";
     unknown_wire_profile: "\"ethernet\"" => "\"ethrnet\"",
-        "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
-         \"htsim\", or a table with numbers of your own";
+        "fabric.toml:21: key host.wire: \"ethrnet\" is not a known profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
+         \"htsim\", or a table with your own sizes";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
         "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\", \"bbr3\" or \"ledbatpp\"";
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",

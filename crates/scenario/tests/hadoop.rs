@@ -325,5 +325,5 @@ fn what_is_wrong_is_said() {
     }
     let alone = common::VALID.replacen("[run]", "[run]\nuntil = \"jobs\"", 1);
     let error = common::parse(&alone).err().unwrap().to_string();
-    assert!(error.contains("there are no jobs whose end can be waited for"), "{error}");
+    assert!(error.contains("the traffic has no jobs"), "{error}");
 }

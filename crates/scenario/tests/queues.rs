@@ -265,5 +265,5 @@ fn what_is_refused_elsewhere() {
     let fair = VALID
         .replace("[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n", "aqm = { kind = \"fq_codel\" }\nqueue = [{ weight = 1 }, { weight = 1 }]\n");
     let message = parse(&fair).expect_err("no error").to_string();
-    assert!(message.contains("\"fq_codel\" schedules by itself"), "{message}");
+    assert!(message.contains("\"fq_codel\" has its own scheduling"), "{message}");
 }

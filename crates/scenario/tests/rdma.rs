@@ -97,7 +97,7 @@ fn modes() {
     // And what they need.
     for (text, says) in [
         (without(""), "host.transport.mode: needs switches that pause"),
-        (with("mode = \"irn\""), "host.transport.mode: switches pause the priority 3"),
+        (with("mode = \"irn\""), "host.transport.mode: flow 0 has priority 3, for which PFC is on"),
         (without("mode = \"semi_lossless\""), "switch.honours_pause = true"),
         (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, for which PFC is off"),
         (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no effect with IRN"),
