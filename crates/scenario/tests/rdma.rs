@@ -101,7 +101,7 @@ fn modes() {
         (without("mode = \"semi_lossless\""), "switch.honours_pause = true"),
         (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, for which PFC is off"),
         (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no effect with IRN"),
-        (with("bdp = \"104kB\""), "host.transport.bdp: is for IRN"),
+        (with("bdp = \"104kB\""), "host.transport.bdp: has an effect only with IRN"),
         (with("window_size = \"104kB\""), "host.transport.window_size: needs window"),
         (with("cnp = \"ack\"\ncnp_interval = \"4us\""), "host.transport.cnp_interval: has no effect"),
         (with("congestion = \"swift\"\ndcqcn = { g = 0.5 }"), "host.transport.dcqcn: has no effect with congestion = \"swift\""),
