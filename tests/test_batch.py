@@ -215,7 +215,7 @@ def test_the_command_lists_studies_and_knows_when_there_is_none(command):
     assert command("study").returncode == 0
     done = command("study", "nothing")
     assert done.returncode == 2
-    assert "no study 'nothing'" in done.stderr
+    assert "no study called 'nothing'" in done.stderr
 
 
 def test_files_of_studies_are_found():

@@ -246,5 +246,5 @@ def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):
     (tmp_path / "aimd.py").write_text(OWN.replace("self.ssthresh = max", "self.ssthresh = 1 / 0 + max"))
     done = command("run", "star.toml", "-o", "out")
     assert (done.returncode, not (tmp_path / "out").exists()) == (1, True)
-    assert "aimd.py:18: on_loss: ZeroDivisionError" in done.stderr
+    assert "aimd.py:17: on_loss: ZeroDivisionError" in done.stderr
     assert "Traceback" not in done.stderr

@@ -80,7 +80,12 @@ def test_where_the_time_and_the_difference_went(opened, pages):  # noqa: F811
 
 def test_parts_have_definitions(opened):  # noqa: F811
     page = opened("stragglers")
-    page.locator("#split .fall .term", has_text="recovery").hover()
+    term = page.locator("#split .fall .term", has_text="recovery")
+    # Scrolling hides a definition, so it comes first.
+    term.scroll_into_view_if_needed()
+    page.wait_for_timeout(200)
+    term.hover()
+    page.locator("#tip").wait_for(state="visible")
     assert page.locator("#tip").inner_text() == "Waiting for the detection of a loss and for its retransmission, with every wait that a time-out ends."
     # Of parts that took no time there is none.
     assert page.locator("#term-part_paused").count() == 0

@@ -14,6 +14,9 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
+/// Rows that are in memory a second time, as Parquet's values, while they are encoded.
+const AT_ONCE: usize = 4_096;
+
 /// Writes columns of 32 and 64 bit integers, doubles, booleans and strings, compressed with Snappy.
 pub struct Writer<W: Write + Send> {
     file: SerializedFileWriter<W>,
@@ -33,7 +36,9 @@ impl<W: Write + Send> Writer<W> {
         let mut group = self.file.next_row_group()?;
         for (array, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
             let mut column = group.next_column()?.expect("as many columns as fields");
-            put(&mut column, array, field.is_nullable())?;
+            for start in (0..array.len()).step_by(AT_ONCE) {
+                put(&mut column, &array.slice(start, AT_ONCE.min(array.len() - start)), field.is_nullable())?;
+            }
             column.close()?;
         }
         group.close()?;
@@ -70,8 +75,10 @@ fn put(column: &mut SerializedColumnWriter, array: &dyn Array, nullable: bool) -
         DataType::Utf8 => {
             let strings = array.as_string::<i32>();
             // One copy for all; the values share it.
-            let (text, ends) = (Bytes::copy_from_slice(strings.value_data()), strings.value_offsets());
-            let value = |row: usize| ByteArray::from(text.slice(ends[row] as usize..ends[row + 1] as usize));
+            let ends = strings.value_offsets();
+            let first = ends[0];
+            let text = Bytes::copy_from_slice(&strings.value_data()[first as usize..ends[strings.len()] as usize]);
+            let value = |row: usize| ByteArray::from(text.slice((ends[row] - first) as usize..(ends[row + 1] - first) as usize));
             let values: Vec<ByteArray> = (0..strings.len()).filter(|row| strings.is_valid(*row)).map(value).collect();
             values_of::<typed::ByteArrayType>(column, &values, levels(array, nullable))
         }

@@ -3,7 +3,7 @@
 mod column;
 mod quiet;
 
-use crate::columnar::Reader;
+use crate::columnar::{Reader, Unreadable};
 use afflux_scenario::{FlowColumns, HostColumn};
 use afflux_traffic::names::shown;
 use afflux_traffic::{most_unpacked, too_much_unpacked};
@@ -19,6 +19,7 @@ pub struct ParquetFlowLists;
 
 const REQUIRED: [&str; 4] = ["start_ns", "src", "dst", "bytes"];
 const OPTIONAL: [&str; 5] = ["id", "class", "deadline_ns", "dscp", "priority"];
+const DAMAGED: &str = "the file is damaged: its pages contradict its header";
 /// Rows that are decoded at a time.
 const ROWS: usize = 4_096;
 /// Longer texts are no names; how many different ones a column may have is bounded by what may come out of the file.
@@ -28,7 +29,7 @@ impl afflux_scenario::Reader for ParquetFlowLists {
     /// Other columns are ignored. A null class is the block's, a null deadline is none.
     fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
-        quiet::caught(|| read(path, most_rows)).unwrap_or_else(|| Err("the file is damaged: its pages contradict its header".into()))
+        quiet::caught(|| read(path, most_rows)).unwrap_or_else(|| Err(DAMAGED.into()))
     }
 }
 
@@ -59,7 +60,14 @@ fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     let mut texts = Texts::default();
     let mut unpacked = 0;
     for batch in batches {
-        let batch = batch.map_err(|e| readable(e.to_string()))?;
+        let batch = batch.map_err(|error| match error {
+            Unreadable::Parquet(error) => match readable(error.to_string()) {
+                // What the decoder says of damage is about its own variables.
+                said if said == error.to_string() => DAMAGED.to_owned(),
+                said => said,
+            },
+            other => other.to_string(),
+        })?;
         unpacked += batch.get_array_memory_size() as u64;
         if unpacked > most {
             return Err(too_much_unpacked(most));
