@@ -231,7 +231,10 @@ def test_every_kind_of_input_travels(tmp_path):
     path = write(tmp_path)
     (tmp_path / "inputs" / "trace.tsv").write_text("job0\t9\t9\t4000000\t0\t1000000\n")
     (tmp_path / "inputs" / "own.py").write_text("import afflux\n\n\nclass Own(afflux.CongestionControl):\n    pass\n")
-    path.write_text(SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]') + '[run]\nuntil = "1ms"\n\n[host.python]\nfile = "inputs/own.py"\n')
+    path.write_text(
+        SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]')
+        + '[run]\nuntil = "1ms"\n\n[host.python]\nfile = "inputs/own.py"\n'
+    )
     loaded = _core.load(path)
     inputs = toml.inputs(loaded.resolved)
     assert sorted(inputs.values()) == sorted(str(tmp_path / "inputs" / name) for name in (*INPUTS, "trace.tsv", "own.py"))

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import reported
 from conftest import REPO
-from made import design
+from made import design, spread
 
 import afflux
 from afflux import report, studies
+from afflux.comparison import circumstances, headline
 from afflux.comparison.compare import compare
 from afflux.files import toml
 from afflux.metrics import JOB_TIME, METRICS
@@ -282,3 +283,22 @@ def test_published_numbers_stand_beside_ours():
     assert 'chip good"><span lang="en">holds' in checks
     assert 'chip bad"><span lang="en">does not' in checks
     assert "0.034, bar 0.06" in text(checks)
+
+
+def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
+    """Where more is better, as of goodput, it is still the wait that fell."""
+    waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
+
+    def waiting(result: afflux.Result, wait: str) -> float | None:
+        middle = waits[result.summary["name"]].get(wait)
+        return None if middle is None else spread(middle, 0.01)[result.summary["seed"] - 1]
+
+    monkeypatch.setattr(circumstances, "waiting", waiting)
+    found = compare(Designs([design("a", goodput=spread(5, 0.1)), design("b", goodput=spread(90, 0.1))]), None)
+    lead = headline.lead(found)
+    assert lead is not None
+    assert (lead.metric.name, lead.fell) == ("goodput_bps", False)
+    assert "less time in loss recovery" in circumstances.causes(found, lead)
+    cause = first._cause(found, lead)
+    assert cause is not None
+    assert cause.name == "wait.recovery"

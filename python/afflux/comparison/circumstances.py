@@ -34,13 +34,18 @@ def causes(found: Comparison, lead: Difference) -> Words:
     if len(causes) > 1:
         causes = [d for d in causes if d.metric.name != "retransmits"]
     items = [say(f"compare.cause.{'fewer' if d.fell else 'more'}", what=what_of(d.metric), **changes.values(d)) for d in causes]
-    waits = [d for wait in WAITS if (d := _wait(found, lead.design, wait)) and d.verdict == lead.verdict]
-    if waits:
-        most = max(waits, key=lambda d: abs(d.difference))
+    most = chief_wait(found, lead)
+    if most:
         words = {"what": say(f"wait.{most.metric.name}"), **changes.values(most)}
         items.insert(0, say(f"compare.cause.{'less' if most.fell else 'longer'}", **words))
     items = items[:_CAUSES]
     return say("compare.cause" if len(items) == 1 else "compare.causes", items=join(items, (" and ", "、"))) if items else Words("", "")
+
+
+def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
+    """The wait that changed most, among those that changed for the better or worse as the answer did."""
+    waits = [d for wait in WAITS if (d := _wait(found, lead.design, wait)) and d.verdict == lead.verdict]
+    return max(waits, key=lambda d: abs(d.difference), default=None)
 
 
 def _wait(found: Comparison, name: str, wait: str) -> Difference | None:

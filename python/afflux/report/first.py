@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..comparison import changes, headline
-from ..comparison.circumstances import CAUSES, WAITS, waiting
+from ..comparison.circumstances import CAUSES, chief_wait, waiting
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, Pairs
 from ..comparison.phrases import what_of
@@ -149,27 +149,13 @@ def _in_words(shown: str) -> Words:
 
 
 def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
-    """The wait that changed most along with the answer; else the first counter that did."""
+    """The wait that the answer names as its cause; else the first counter that changed as the answer did."""
     if lead is None:
         return None
-    designs = found.of_name
-    best: tuple[float, Metric] | None = None
-    for wait in WAITS:
-        both_sides = [_waits(designs[name], wait) for name in (found.baseline, lead.design)]
-        if all(value is not None for value in both_sides):
-            before, after = (value or 0.0 for value in both_sides)
-            apart = after - before
-            if (apart < 0) == lead.fell and apart and (best is None or abs(apart) > best[0]):
-                best = abs(apart), Metric(f"wait.{wait}", wait, (), text.time)
-    if best and headline_names(found, lead):
-        return best[1]
+    if wait := chief_wait(found, lead):
+        return Metric(f"wait.{wait.metric.name}", wait.metric.name, (), text.time)
     clear = {d.metric.name: d.metric for d in found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
     return next((clear[name] for name in CAUSES if name in clear), None)
-
-
-def headline_names(found: Comparison, lead: Difference) -> bool:
-    """Whether the answer names a cause."""
-    return any(role == headline.WHY for _, role in headline.parts(found))
 
 
 def _waits(design: Design, wait: str) -> float | None:
