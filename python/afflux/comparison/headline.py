@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..metrics import JOBS_UNFINISHED, MAIN, UNFINISHED
+from ..metrics import JOB_TIME, JOBS_UNFINISHED, MAIN, UNFINISHED
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, student
 from ..words import Marked, Words, say
 from . import changes, circumstances
@@ -61,6 +61,15 @@ def _counts_unfinished(d: Difference) -> bool:
     return d.metric in (UNFINISHED, JOBS_UNFINISHED)
 
 
+def _foremost(pool: Sequence[Difference]) -> Difference:
+    """The strongest difference, or among those of its design and verdict the one that concerns a reader most."""
+    strongest = max(pool, key=_weight)
+    alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]
+    of_jobs = [d for d in alike if d.metric is JOB_TIME]
+    of_flows = [d for d in alike if not d.metric.name.startswith("goodput")]
+    return max(of_jobs or of_flows or alike, key=_weight)
+
+
 class _Headline:
     def __init__(self, found: Comparison) -> None:
         self.found, self.baseline = found, found.baseline
@@ -88,16 +97,20 @@ class _Headline:
     # At least one difference is established.
 
     def lead(self) -> Difference | None:
-        """The strongest established difference; with several designs, that of the best design. Differences in unfinished flows take precedence."""
+        """The strongest established difference; with several designs, that of the best design.
+
+        Differences in unfinished flows take precedence. Where several measures tell the same, the time of jobs speaks for them, which is what their
+        owner waits for, and a completion time rather than goodput.
+        """
         if not self.established:
             return None
         unfinished = [d for d in self.established if _counts_unfinished(d)]
         if len(self.found.designs) == 1:
-            return max(unfinished or self.established, key=_weight)
+            return max(unfinished, key=_weight) if unfinished else _foremost(self.established)
         losing = {d.design for d in unfinished if d.verdict == WORSE}
         better = [d for d in self.established if d.verdict == BETTER]
         pools = ([d for d in better if _counts_unfinished(d)], [d for d in better if d.design not in losing], unfinished, self.established)
-        return max(next(pool for pool in pools if pool), key=_weight)
+        return _foremost(next(pool for pool in pools if pool))
 
     def _decided(self) -> list[Part]:
         lead = self.lead()
