@@ -62,12 +62,13 @@ def _counts_unfinished(d: Difference) -> bool:
 
 
 def _foremost(pool: Sequence[Difference]) -> Difference:
-    """The strongest difference, or among those of its design and verdict the one that concerns a reader most."""
+    """The strongest difference. If that design differs alike in a measure that concerns a reader more: the strongest in that measure."""
     strongest = max(pool, key=_weight)
     alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]
     of_jobs = [d for d in alike if d.metric is JOB_TIME]
     of_flows = [d for d in alike if not d.metric.name.startswith("goodput")]
-    return max(of_jobs or of_flows or alike, key=_weight)
+    metric = max(of_jobs or of_flows or alike, key=_weight).metric
+    return max((d for d in pool if d.metric is metric and d.verdict == strongest.verdict), key=_weight)
 
 
 class _Headline:
