@@ -292,8 +292,8 @@ CASES = {
             design("b", job=[0.2 * value for value in BASE], goodput=[10 * value for value in BASE]),
             design("c", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE]),
         ],
-        "**b has the lowest job time:** 2.40 ms instead of 12.0 ms, 80 % less (the same with each of 5 paired seeds). Also better: goodput while busy (10 times "
-        "as much). Also lower than with a: c (50 % less).",
+        "**b has the lowest job time:** 2.40 ms instead of 12.0 ms, 80 % less (the same with each of 5 paired seeds). Also better: goodput while busy (10 "
+        "times as much). Also lower than with a: c (50 % less).",
         None,
     ),
     "more is better": (
