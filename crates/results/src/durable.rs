@@ -137,7 +137,9 @@ impl Lock {
     pub fn take(path: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let until = Instant::now() + patience;
         loop {
-            step(Step::Write, "lock", path)?;
+            // A full disk has room to open the file that a killed writer left.
+            let room = if path.exists() { Step::Remove } else { Step::Write };
+            step(room, "lock", path)?;
             let file = File::options().create(true).truncate(false).write(true).open(path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // Whoever held it may have removed the file after we opened it: then it locks nothing.

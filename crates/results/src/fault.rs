@@ -17,7 +17,7 @@ const VARIABLE: &str = "AFFLUX_FAULT";
 pub enum Step {
     /// Needs room on the disk: create, write, synchronise, rename.
     Write,
-    /// Needs none: remove.
+    /// Needs none: remove, open what is there.
     Remove,
 }
 
