@@ -1,16 +1,16 @@
 """A page about a run that goes on, for `--watch`: served on the loopback of this machine while the run lasts."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from .. import _core
-from ..batch import Watch
-from ..metrics import Metric
-from ..terminal.console import note
-from ..terminal.progress import Show
-from .points import Points
-from .server import Page
-from .simulation import Simulation
+if TYPE_CHECKING:
+    from .. import _core
+    from ..batch import Watch
+    from ..metrics import Metric
+    from ..terminal.progress import Show
 
 __all__ = ["of_batch", "of_run"]
 
@@ -21,6 +21,11 @@ def of_run(scenario: _core.Scenario, show: Show, wanted: bool) -> Iterator[Show]
     if not wanted:
         yield show
         return
+    # A run without a page does without the server's modules, which take some megabytes.
+    from ..terminal.console import note
+    from .server import Page
+    from .simulation import Simulation
+
     with Page() as page:
         note(page.url, "watch: ")
         simulation = Simulation(scenario, show, page.publish)
@@ -34,6 +39,10 @@ def of_batch(command: str, watch: Watch, wanted: bool, main: Sequence[Metric] = 
     if not wanted:
         yield watch
         return
+    from ..terminal.console import note
+    from .points import Points
+    from .server import Page
+
     with Page() as page:
         note(page.url, "watch: ")
         yield Points(command, watch, page.publish, main)

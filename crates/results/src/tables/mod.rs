@@ -143,7 +143,11 @@ trait Source {
 }
 
 fn ranges(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(BATCH_ROWS).map(move |start| start..rows.min(start + BATCH_ROWS))
+    in_steps(rows, BATCH_ROWS)
+}
+
+fn in_steps(rows: usize, step: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
 }
 
 /// For `map_err`: names the table.
