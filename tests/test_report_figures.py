@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from conftest import INCAST
 from reported import DESIGNS, data_of
-from test_report_page import browser, opened, pages, slide  # noqa: F401
+from test_report_page import opened, pages, slide  # noqa: F401
 
 import afflux
 from afflux import report

@@ -5,7 +5,6 @@ import html.parser
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -261,27 +260,21 @@ def test_pages_ask_no_other_host(site):
     assert "fonts.g" not in "".join(path.read_text(encoding="utf-8") for path in list(site)[:5])
 
 
-def test_the_site_works_from_a_disk(site):
+def test_the_site_works_from_a_disk(site, browser):
     """Pages open without a message or a request to a host, on a narrow screen nothing is cut off, and the search finds a key."""
-    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-    if chromium is None:
-        pytest.skip("needs a browser: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
     root = next(path for path in site if path.name == "404.html").parent
     troubles: list[str] = []
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark").new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-        for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "validation.html"):
-            page.goto((root / path).as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-        page.click("label[for=__search]")
-        page.keyboard.type("probe_rtt_interval")
-        page.wait_for_selector(".md-search-result__link[href*='host.transport.bbr.html'][href*='#probe_rtt_interval']", timeout=20_000)
-        browser.close()
+    page = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark").new_page()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+    for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "validation.html"):
+        page.goto((root / path).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    page.click("label[for=__search]")
+    page.keyboard.type("probe_rtt_interval")
+    page.wait_for_selector(".md-search-result__link[href*='host.transport.bbr.html'][href*='#probe_rtt_interval']", timeout=20_000)
+    page.close()
     assert troubles == []
 
 

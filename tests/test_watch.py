@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -303,18 +302,6 @@ def _written(folder: Path) -> Path:
     path = folder / "small.toml"
     path.write_text(INCAST)
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-    if chromium is None:
-        pytest.skip("needs a browser: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.parametrize("width", [1400, 390])

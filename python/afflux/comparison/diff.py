@@ -119,8 +119,7 @@ def _document(side: Path, result: Result | None) -> dict[str, Any] | None:
 
 
 def _keys(first: dict[str, Any], second: dict[str, Any]) -> list[Key]:
-    a, b = (dict(toml.leaves(document)) for document in (first, second))
-    return [Key(key, a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)]
+    return [Key(key, *values) for key, values in toml.differing(first, second).items()]
 
 
 def _results(a: Result, b: Result) -> tuple[list[File], Flow | None, int]:

@@ -31,6 +31,12 @@ def leaves(item: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, item
 
 
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Keys of which two resolved scenarios have different values, with both values (None: not set)."""
+    a, b = dict(leaves(first)), dict(leaves(second))
+    return {key: (a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)}
+
+
 def inputs(resolved: str) -> dict[str, str]:
     """The files that a resolved scenario names, by the SHA-256 of their content."""
     return dict(_inputs(tomllib.loads(resolved)))

@@ -11,38 +11,37 @@ from ..words import both, say
 UNUSED = {"pfc": ("pause_frames",), "ecn": ("ecn_marks",), "buffer": ("drops", "in_discards")}
 
 
-def of(designs: Sequence[Design]) -> list[dict[str, Any]]:
-    """By design: the place of the first design with the same results (its own if there is none), and the reason."""
+def firsts(designs: Sequence[Design]) -> list[int]:
+    """By design: the place of the first design with the same results; its own if there is none."""
     first: dict[object, int] = {}
     found = []
     for place, design in enumerate(designs):
         hashes = tuple((seed, result.summary.get("result_hash")) for seed, result in design.results.items())
-        key: object = hashes if all(hash for _, hash in hashes) else place
-        of_first = first.setdefault(key, place)
-        found.append({"as": of_first, "why": None if of_first == place else _why(designs[of_first], design)})
+        found.append(first.setdefault(hashes if all(digest for _, digest in hashes) else place, place))
     return found
 
 
-def _why(one: Design, other: Design) -> dict[str, str]:
+def of(designs: Sequence[Design]) -> list[dict[str, Any]]:
+    """By design: the place of the first design with the same results, and the reason."""
+    return [
+        {"as": first, "why": None if first == place else both(say(f"alike.{reason(designs[first], designs[place])}"))}
+        for place, first in enumerate(firsts(designs))
+    ]
+
+
+def reason(one: Design, other: Design) -> str:
+    """What differs between two designs with the same results and was never used: a name of `UNUSED`, else `"same"`."""
     parts = {part for key in _different(one, other) for part in key.split(".")}
     for name, counters in UNUSED.items():
         if name in parts and not any(result.summary.get(counter) for result in other.results.values() for counter in counters):
-            return both(say(f"alike.{name}"))
-    return both(say("alike.same"))
+            return name
+    return "same"
 
 
 def _different(one: Design, other: Design) -> set[str]:
     """Keys of the scenarios that differ, without names and prices."""
-    texts = one.first.scenario, other.first.scenario
-    if texts[0] is None or texts[1] is None:
+    first, second = one.first.scenario, other.first.scenario
+    if first is None or second is None:
         return set()
-    first, second = (_leaves(toml.with_defaults(text), "") for text in texts if text is not None)
-    keys = {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
+    keys = toml.differing(toml.with_defaults(first), toml.with_defaults(second))
     return {key for key in keys if key.split(".")[0] not in ("name", "description", "cost", "record")}
-
-
-def _leaves(item: Any, key: str) -> dict[str, Any]:
-    parts = [*(item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ())]
-    if not parts:
-        return {key: item}
-    return {name: value for part, inner in parts for name, value in _leaves(inner, f"{key}.{part}".lstrip(".")).items()}

@@ -10,6 +10,7 @@ from ..files import toml
 from ..results.designs import Designs
 from ..settings import shown as setting
 from ..words import Words, known, say
+from . import alike
 from .markup import Terms, both, plain, swatch
 
 #: Keys that say nothing about a design.
@@ -226,10 +227,6 @@ def _scaled(number: float, unit: str) -> str:
 
 def colours(designs: Designs) -> list[int]:
     """A colour for each design; designs whose results are the same in every seed share one."""
-    found: dict[object, int] = {}
-    places = []
-    for place, design in enumerate(designs.values()):
-        hashes = tuple((seed, result.summary.get("result_hash")) for seed, result in design.results.items())
-        whole = hashes if all(digest for _, digest in hashes) else place
-        places.append(found.setdefault(whole, len(found)))
-    return places
+    firsts = alike.firsts(list(designs.values()))
+    groups = list(dict.fromkeys(firsts))
+    return [groups.index(first) for first in firsts]

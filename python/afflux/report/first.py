@@ -14,7 +14,7 @@ from ..results.designs import Design, Designs, Value
 from ..results.statistics import mean
 from ..words import Marked, Words, join, say, text
 from ..words import known as known_words
-from . import differs, measures
+from . import alike, differs, measures
 from .axis import Axis, axis, joined, number, short, span
 from .markup import Terms, both, chip, colour, items, plain, swatch, titles
 
@@ -447,14 +447,9 @@ def _twins(designs: Designs, every: Sequence[Row]) -> list[Words]:
     said = []
     for row in every:
         for name in row.names[1:]:
-            paused = sum(result.summary.get("pause_frames", 0) for result in designs[name].results.values())
-            pfc = any(has_pfc(designs[one]) for one in row.names) and not paused
-            said.append(say("first.twin.pfc" if pfc else "first.twin", name=name, other=row.names[0]))
+            unused = alike.reason(designs[row.names[0]], designs[name]) == "pfc"
+            said.append(say("first.twin.pfc" if unused else "first.twin", name=name, other=row.names[0]))
     return said
-
-
-def has_pfc(design: Design) -> bool:
-    return "[switch.pfc]" in (design.first.scenario or "") or "pfc.priorities" in (design.first.scenario or "") or "lossless" in (design.first.scenario or "")
 
 
 # All of it.

@@ -183,6 +183,5 @@ def _different(one: Result, other: Result) -> list[str]:
     first_text, second_text = one.scenario, other.scenario
     if first_text is None or second_text is None:
         return []
-    first, second = (dict(toml.leaves(toml.with_defaults(text))) for text in (first_text, second_text))
-    keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
+    keys = toml.differing(toml.with_defaults(first_text), toml.with_defaults(second_text))
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
