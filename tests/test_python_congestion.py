@@ -231,6 +231,7 @@ def test_a_sweep_over_its_parameters(own, command, tmp_path):
         (OWN + OWN.replace("Aimd", "Other"), {}, r"host.python.class: the file has the classes Aimd, Other: write class = "),
         (OWN, {"class": "Aimed"}, r"host.python.class: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd"),
         (OWN, {"parameters": {"increment": 1}}, r"host.python.parameters: Aimd\(increment=1\): .*unexpected keyword argument 'increment'"),
+        (OWN, {"parameters": {"increase": [1]}}, r"host.python.parameters.increase: write a number, a string, true or false"),
         (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: host.python.file: SyntaxError"),
         (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: host.python.file: ZeroDivisionError"),
     ],

@@ -23,7 +23,7 @@ table! {
 
 /// A number, a string, or true or false.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "write a number, a string, true or false")]
 pub enum Parameter {
     Flag(bool),
     Whole(i64),
