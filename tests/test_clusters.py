@@ -386,3 +386,23 @@ def test_the_manifest_for_kubernetes(tmp_path):
     for _, command, *options in commands:
         here = [sys.executable, "-m", f"distributed.cli.dask_{command}", *options, "--help"]
         subprocess.run(here, capture_output=True, check=True, timeout=kills.PATIENCE)
+
+
+def test_points_on_one_machine_leave_each_other_alone(monkeypatch, tmp_path):
+    """A point cleans up what killed ones left, and not the directory of one that is just about to lock its own."""
+    monkeypatch.setattr(remote.tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / "afflux-point-killed"
+    killed.mkdir()
+    (killed / "lock").touch()
+    flock, others = remote.fcntl.flock, [remote.scratch()]
+
+    def late(lock: Any, how: int) -> None:
+        if lock.mode == "w" and others:
+            with others.pop():
+                assert not killed.exists()
+        flock(lock, how)
+
+    monkeypatch.setattr(remote.fcntl, "flock", late)
+    with remote.scratch() as place:
+        assert (others, (place / "lock").exists()) == ([], True)
+    assert list(tmp_path.iterdir()) == []

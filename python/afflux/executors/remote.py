@@ -54,7 +54,7 @@ def carry_out(version: str, *rest: Any) -> Carried | str:
 
 def _carry_out(parcel: Parcel, tell: Callable[[float], object], *contents: bytes) -> Carried:
     """Simulates in a process of its own, until `stop` is called with the same owner. `tell` receives the finished share (0 to 1)."""
-    with _place() as place:
+    with scratch() as place:
         store, out = place / "inputs", place / "result"
         store.mkdir()
         for digest, content in zip(parcel.order.inputs, contents, strict=True):
@@ -96,18 +96,20 @@ def stop(owner: str) -> None:
 
 
 @contextmanager
-def _place() -> Iterator[Path]:
+def scratch() -> Iterator[Path]:
     """A temporary directory, locked as long as its process lives. Directories of killed processes are removed."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PLACE}*/{_LOCK}"):
         with suppress(OSError), left.open("r+") as lock:  # it may be gone by now, in use, or somebody else's
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_PLACE) as place, (Path(place) / _LOCK).open("w") as lock:
+    with tempfile.TemporaryDirectory(prefix=_PLACE, ignore_cleanup_errors=True) as place, (Path(place) / _UNLOCKED).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Only now do others find it: one that is found and is not locked belongs to a killed process.
+        Path(lock.name).rename(Path(place) / _LOCK)
         yield Path(place)
 
 
-_PLACE, _LOCK = "afflux-point-", "lock"
+_PLACE, _LOCK, _UNLOCKED = "afflux-point-", "lock", "unlocked"
 
 
 class Remote(ABC):
