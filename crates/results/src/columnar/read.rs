@@ -1,7 +1,8 @@
 //! A Parquet file as record batches. Columns that are nested, or of other types than integers, floats, booleans and strings, are not read.
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -171,13 +172,20 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayR
         ColumnReader::DoubleColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float64Type>(|value| value),
         ColumnReader::ByteArrayColumnReader(column) => {
             let found = Found::of(column, nullable, rows)?;
-            let text = |value: &'_ ByteArray| std::str::from_utf8(value.data()).map(str::to_owned).map_err(|_| Unreadable::Text(field.name().clone()));
-            let texts = found.optional().map(|value| value.as_ref().map(text).transpose()).collect::<Result<Vec<_>, _>>()?;
-            Arc::new(texts.iter().map(Option::as_deref).collect::<StringArray>())
+            let bytes = found.values.iter().map(ByteArray::len).sum();
+            let mut texts = StringBuilder::with_capacity(found.rows(), bytes);
+            for value in found.optional() {
+                let text = value.as_ref().map(|value| std::str::from_utf8(value.data())).transpose();
+                texts.append_option(text.map_err(|_| Unreadable::Text(field.name().clone()))?);
+            }
+            Arc::new(texts.finish())
         }
         ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => unreachable!("refused before"),
     })
 }
+
+/// Rows for which there is room from the beginning; files may say that they have more than they do.
+const ROOM: usize = 1 << 16;
 
 /// Values of a column, without the nulls, and where there are some.
 struct Found<T> {
@@ -188,7 +196,8 @@ struct Found<T> {
 
 impl<T: Clone> Found<T> {
     fn of<P: typed::DataType<T = T>>(column: &mut ColumnReaderImpl<P>, nullable: bool, rows: usize) -> Result<Self, Unreadable> {
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let mut values = Vec::with_capacity(rows.min(ROOM));
+        let mut levels = Vec::new();
         let mut read = 0;
         while read < rows {
             let (records, _, _) = column.read_records(rows - read, nullable.then_some(&mut levels), None, &mut values)?;
@@ -201,6 +210,10 @@ impl<T: Clone> Found<T> {
         Ok(Self { values, levels })
     }
 
+    fn rows(&self) -> usize {
+        self.levels.as_ref().map_or(self.values.len(), Vec::len)
+    }
+
     fn optional(self) -> impl Iterator<Item = Option<T>> {
         let levels = self.levels.unwrap_or_else(|| vec![1; self.values.len()]);
         let mut values = self.values.into_iter();
@@ -209,7 +222,9 @@ impl<T: Clone> Found<T> {
 
     fn numbers<A: ArrowPrimitiveType>(self, native: impl Fn(T) -> A::Native) -> ArrayRef {
         if self.levels.is_none() {
-            return Arc::new(PrimitiveArray::<A>::from_iter_values(self.values.into_iter().map(native)));
+            // The values are in this memory already: a `map` between types of one size is in place.
+            let values: Vec<A::Native> = self.values.into_iter().map(native).collect();
+            return Arc::new(PrimitiveArray::<A>::new(values.into(), None));
         }
         Arc::new(self.optional().map(|value| value.map(&native)).collect::<PrimitiveArray<A>>())
     }

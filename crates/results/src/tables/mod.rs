@@ -143,11 +143,7 @@ trait Source {
 }
 
 fn ranges(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    in_steps(rows, BATCH_ROWS)
-}
-
-fn in_steps(rows: usize, step: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
+    (0..rows).step_by(BATCH_ROWS).map(move |start| start..rows.min(start + BATCH_ROWS))
 }
 
 /// For `map_err`: names the table.
