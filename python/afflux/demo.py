@@ -18,6 +18,7 @@ from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
 from .comparison.phrases import between, told
 from .metrics import COST, JOB_TIME, METRICS, Metric
+from .report import alike
 from .report.differs import colours
 from .results.designs import Design, Designs
 from .results.statistics import CONFIDENCE, holm, mean
@@ -212,13 +213,12 @@ def _range(name: str, d: Difference) -> Words:
 
 def _twins(designs: Designs, names: list[str]) -> list[Words]:
     """Designs that come to the same, flow by flow."""
-    by_hashes: dict[tuple[object, ...], str] = {}
+    some = [designs[name] for name in names]
     twins = []
-    for name in names:
-        hashes = tuple(result.summary.get("result_hash") for result in designs[name].results.values())
-        if all(hashes) and by_hashes.setdefault(hashes, name) != name:
-            pauses = "pfc" in name and _mean(designs[name], "pause_frames") == 0
-            twins.append(say("demo.twin.pfc" if pauses else "demo.twin", name=name, other=by_hashes[hashes]))
+    for place, first in enumerate(alike.firsts(some)):
+        if first != place:
+            key = "demo.twin.pfc" if alike.reason(some[first], some[place]) == "pfc" else "demo.twin"
+            twins.append(say(key, name=names[place], other=names[first]))
     return twins
 
 

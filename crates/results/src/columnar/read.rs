@@ -45,7 +45,7 @@ impl Reader {
         fields.iter().map(|field| field.name()).collect()
     }
 
-    /// All rows of some columns, at most so many in a batch, and what they are.
+    /// All rows of some columns, at most so many in a batch (memory for as many is reserved), and the schema of these columns.
     pub fn batches<'a>(
         &'a self,
         names: &[&str],
@@ -184,9 +184,6 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayR
     })
 }
 
-/// Rows for which there is room from the beginning; files may say that they have more than they do.
-const ROOM: usize = 1 << 16;
-
 /// Values of a column, without the nulls, and where there are some.
 struct Found<T> {
     values: Vec<T>,
@@ -196,7 +193,7 @@ struct Found<T> {
 
 impl<T: Clone> Found<T> {
     fn of<P: typed::DataType<T = T>>(column: &mut ColumnReaderImpl<P>, nullable: bool, rows: usize) -> Result<Self, Unreadable> {
-        let mut values = Vec::with_capacity(rows.min(ROOM));
+        let mut values = Vec::with_capacity(rows);
         let mut levels = Vec::new();
         let mut read = 0;
         while read < rows {
