@@ -16,7 +16,7 @@ from . import _core, batch, report
 from .comparison import changes
 from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
-from .comparison.phrases import between, told
+from .comparison.phrases import between, told, typical
 from .metrics import COST, JOB_TIME, METRICS, Metric
 from .report import alike
 from .report.differs import colours
@@ -160,12 +160,12 @@ def explained(designs: Designs, found: Comparison, quiet: Designs) -> report.Tol
         head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
     sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
     conditions = [_capital(say("demo.sure", items=_quiet(quiet, best, base))), say("demo.change.start"), say("demo.change.price")]
-    return report.Told(head, rest=sentences[2:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:2], change=conditions))
+    return report.Told(head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions))
 
 
 def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:
     new, old = (_mean(designs[name], *COST.path) for name in (best.design, found.baseline))
-    words = {"design": _capital(_name(best.design)), **changes.values(best), "change": changes.change(best.ratio or 1.0)}
+    words = {"design": _capital(_name(best.design)), **changes.values(best), "change": typical(best)}
     words |= {"currency": found.currency or "", "price": COST.show(new), "before": COST.show(old)}
     return say("demo.head" if new != old else "demo.head.same", **words)
 

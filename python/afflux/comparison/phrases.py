@@ -34,14 +34,20 @@ def what_of(metric: Metric) -> Words | str:
     return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
 
 
+def typical(d: Difference) -> Words:
+    """The typical change: `34 % less`, or `seed by seed 34 % less` where the means say something else."""
+    assert d.ratio is not None
+    apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
+    return say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
+
+
 def size(d: Difference) -> Words:
     """The size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
     if d.ratio is None:
         changed = changes.count_change(d)
         interval = changes.count_ends(d, clear=True)
     else:
-        apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
-        changed = say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
+        changed = typical(d)
         bounds = d.bounds
         interval = changes.ends(d.ratio, *bounds) if bounds else None
     if d.deterministic:

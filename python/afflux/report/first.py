@@ -7,7 +7,7 @@ from ..comparison import changes, headline
 from ..comparison.circumstances import CAUSES, chief_wait, waiting
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, Pairs
-from ..comparison.phrases import what_of
+from ..comparison.phrases import typical, what_of
 from ..metrics import COST, JOB_TIME, MAIN, Metric
 from ..results import split
 from ..results.designs import Design, Designs, Value
@@ -125,7 +125,7 @@ def _open(found: Comparison, metric: Metric) -> Words:
 def _in_numbers(found: Comparison, lead: Difference) -> Words:
     """The size of the answer, and its price where it differs."""
     values = changes.values(lead)
-    by = changes.change(lead.ratio) if lead.ratio is not None else changes.count_change(lead)
+    by = typical(lead) if lead.ratio is not None else changes.count_change(lead)
     price = next((d for d in found.of(lead.design) if d.metric is COST and d.verdict != SAME), None)
     words = {"change": by, "baseline": found.baseline, **values}
     if price:
