@@ -30,13 +30,14 @@ def times(ratio: float, by: float = 0.02) -> list[float]:
     return [time * new for time, new in zip(DEEP, spread(ratio, by), strict=True)]
 
 
-def quiet(designs: Designs) -> Designs:
-    """The same without traffic of others: 4.1 s with the first, 4.2 s and so on with the others, and 4 s with DCTCP."""
-    return made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
+def beside(designs: Designs) -> demo.Beside:
+    """Without traffic of others 4.1 s with the first, 4.2 s and so on with the others, and 4 s with DCTCP; others get 66 Gbps, 65, and so on."""
+    quiet = made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
+    return demo.Beside(quiet, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)})
 
 
 def answer(designs: Designs) -> str:
-    parts = demo.answer(designs, compare(designs, "deep"), quiet(designs)).parts
+    parts = demo.answer(designs, compare(designs, "deep"), beside(designs)).parts
     return " ".join(f"**{part}**" if bold else part for part, bold in parts)
 
 
@@ -47,8 +48,9 @@ def test_the_sentence_says_what_the_numbers_say():
         "50 % less (95 % interval 49 to 51 %, 5 paired seeds). Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, "
         "6.0 ms to 24 ms behind the others. Cost: USD 25 instead of 100 (example prices of this switch). "
         "Certainty: shallow and shallow-dctcp beat the deep switch, by 20 to 50 %; other is slower than the deep switch, by 100 %; "
-        "against the deep switch cannot be told: alike (between 11 % less and 8.1 % more); "
+        "not told apart from the deep switch: alike (between 11 % less and 8.1 % more); "
         "shallow-dctcp beats shallow, other and alike too, by 38 to 75 %. "
+        "The other traffic gets 66.0 Gbps behind the deep buffer, 62.0 Gbps to 65.0 Gbps behind the others. "
         "What would change it: without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch; "
         "the designs differ less for a job that spends longer on starting, computing or its disks."
     )
@@ -56,10 +58,23 @@ def test_the_sentence_says_what_the_numbers_say():
 
 def test_what_is_not_clear_is_not_chosen():
     said = answer(made(**{"deep": DEEP, "shallow": times(0.95, 0.2), "shallow-ecn": times(1.05, 0.2)}))
-    assert said.startswith("**These seeds do not tell which design is best.** Certainty: against the deep switch cannot be told: shallow (between")
+    assert said.startswith("**These seeds do not tell which design is best.** Certainty: not told apart from the deep switch: shallow (between")
     assert "Choose" not in said
     assert "What would change it: without background traffic the sort takes 4.1 to 4.3 s; the designs differ less for a job" in said
     assert answer(made(**{"deep": DEEP, "shallow": times(1.2), "shallow-ecn": times(1.3)})).startswith("**Keep the deep switch.**")
+
+
+def test_of_equals_the_cheapest_and_simplest_is_chosen():
+    # DCTCP has the better mean, by nothing that is certain.
+    designs = made(**{"deep": DEEP, "shallow": times(0.6), "shallow-ecn": times(0.7, 0.01), "shallow-dctcp": times(0.59, 0.05)})
+    told = demo.explained(designs, compare(designs, "deep"), beside(designs))
+    assert told.head == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
+    assert told.facts.sure == [
+        "All 3 other designs beat the deep switch, by 30 to 41 %.",
+        "shallow beats shallow-ecn too, by 14 %.",
+        "Nothing is clearly better than shallow: shallow-dctcp (between 4.5 % less and 1.3 % more).",
+    ]
+    assert answer(designs).startswith("**Choose the shallow switch.**")
 
 
 def test_designs_are_judged_together():
@@ -112,12 +127,12 @@ def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, capsys):
 
 def test_the_page_has_the_answer_in_parts():
     designs = made(**{"deep": DEEP, "shallow": times(0.8), "shallow-dctcp": times(0.5)})
-    told = demo.explained(designs, compare(designs, "deep"), quiet(designs))
-    assert told.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, 50 % less, for USD 25 instead of 100."
+    told = demo.explained(designs, compare(designs, "deep"), beside(designs))
+    assert told.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, for USD 25 instead of 100."
     assert told.facts.why == ["Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."]
     assert told.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
     assert told.facts.change[0] == "Without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch."
     alike = made(deep=DEEP, shallow=times(0.95, 0.2))
-    told = demo.explained(alike, compare(alike, "deep"), quiet(alike))
+    told = demo.explained(alike, compare(alike, "deep"), beside(alike))
     assert told.head.startswith("These seeds do not tell which design is best. The sort takes ")
-    assert told.facts.sure[0].startswith("Against the deep switch cannot be told: shallow (between ")
+    assert told.facts.sure[0].startswith("Not told apart from the deep switch: shallow (between ")

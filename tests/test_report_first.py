@@ -130,7 +130,7 @@ def test_the_figure_has_a_row_per_design_and_marks_the_best():
     rows = re.findall(r"<tr[^>]*>.*?</tr>", shown, re.S)[1:-1]
     assert [text(row) for row in rows] == [
         "deep12.0 ms10.2–14.2 msbaseline30,000 USD",
-        "shallow best of the 26.00 ms5.1–7.1 msbetter −50 %−7.0 to −5.0 ms12,000 USD",
+        "shallow best mean of the 26.00 ms5.1–7.1 msbetter −50 %−7.0 to −5.0 ms12,000 USD",
     ]
     assert rows[1].startswith('<tr class="best"')
     # A ring for each seed.

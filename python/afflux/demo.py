@@ -7,7 +7,8 @@ if __name__ == "__main__":
 
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -16,11 +17,12 @@ from . import _core, batch, report
 from .comparison import changes
 from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
-from .comparison.phrases import between, told, typical
+from .comparison.phrases import between, told
 from .metrics import COST, JOB_TIME, METRICS, Metric
 from .report import alike
 from .report.differs import colours
 from .results.designs import Design, Designs
+from .results.result import Result
 from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
@@ -79,6 +81,27 @@ def points() -> list[batch.Point]:
     return made
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What the answer needs besides the designs."""
+
+    #: The designs without traffic of others.
+    quiet: Designs
+    #: What the other traffic gets, by design, bits per second.
+    others: Mapping[str, float]
+
+    @classmethod
+    def of(cls, designs: Designs, quiet: Designs) -> "Beside":
+        return cls(quiet, {name: mean([_others(result) for result in design.results.values()]) for name, design in designs.items()})
+
+
+def _others(result: Result) -> float:
+    """All that was delivered but for the job's flows, which ended."""
+    flows = result.flows
+    job = sum(size for size, finish in zip(flows.column("bytes"), flows.column("finish_ns"), strict=True) if finish is not None)
+    return float(8e9 * (result.summary["delivered_bytes"] - job) / result.summary["simulated_ns"])
+
+
 def _mean(design: Design, *path: str) -> float:
     """Of a number of summary.json."""
     return mean(list(design.by_seed(Metric("", "", path, str)).values()))
@@ -117,12 +140,35 @@ def judged(found: Comparison) -> dict[str, Difference]:
     return {d.design: replace(d, verdict=UNCLEAR) if d.p is not None and d.clear and not holds else d for d, holds in zip(times, held, strict=True)}
 
 
-def answer(designs: Designs, found: Comparison, quiet: Designs) -> Marked:
+@dataclass(frozen=True)
+class _Judged:
+    """The designs against the first one by job time, and what to choose."""
+
+    base: Design
+    times: dict[str, Difference]
+    sooner: list[Difference]
+    later: list[Difference]
+    #: Of those that are better than the first and not clearly worse than the best of them, the cheapest; of these, the first named.
+    best: Difference | None
+
+    @classmethod
+    def of(cls, designs: Designs, found: Comparison) -> "_Judged":
+        base, times = designs[found.baseline], judged(found)
+        sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
+        least = min(sooner, key=lambda d: d.design_mean, default=None)
+        best = None
+        if least:
+            worse = _against(designs, least.design, [d.design for d in sooner])[1]
+            equal = [d for d in sooner if d.design not in worse]
+            best = min(equal, key=lambda d: _mean(designs[d.design], *COST.path))
+        return cls(base, times, sooner, later, best)
+
+
+def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
     """The choice by job time, made of the numbers."""
-    base, times = designs[found.baseline], judged(found)
-    sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
-    best = min(sooner, key=lambda d: d.design_mean, default=None)
-    certain = _certainty(base, times, sooner, later)
+    of = _Judged.of(designs, found)
+    base, times, best = of.base, of.times, of.best
+    certain = _certainty(of)
     if best:
         parts = [(say("demo.choose", design=_name(best.design)), True)]
         parts += [(say("demo.size", told=told(best), base=_name(base.name)), False), (_cause(designs, base, best.design), False)]
@@ -131,41 +177,43 @@ def answer(designs: Designs, found: Comparison, quiet: Designs) -> Marked:
             parts.append((say("demo.cost", currency=found.currency or "", new=COST.show(new), old=COST.show(old)), False))
         certain += _rivals(designs, best.design, [name for name in times if name != best.design])
     else:
-        parts = [(say("demo.stay", design=_name(base.name)) if len(later) == len(times) else say("demo.undecided"), True)]
+        parts = [(say("demo.stay", design=_name(base.name)) if len(of.later) == len(times) else say("demo.undecided"), True)]
     certain += _twins(designs, list(times))
-    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.change", quiet=_quiet(quiet, best, base)), False)]
+    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.pays", rates=_rates(base, beside)), False)]
+    parts += [(say("demo.change", quiet=_quiet(beside.quiet, best, base)), False)]
     return Marked.of([part for part in parts if part[0]])
 
 
-def explained(designs: Designs, found: Comparison, quiet: Designs) -> report.Told:
+def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Told:
     """The same answer in the parts of a page: the heading, why, how sure, what would change it."""
-    base = designs[found.baseline]
+    of = _Judged.of(designs, found)
+    base, best = of.base, of.best
     # A design with the results of another one is named once.
     places = colours(designs)
     alone = {name for place, name in enumerate(designs) if places.index(places[place]) == place}
-    times = judged(found)
-    sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
-    best = min(sooner, key=lambda d: d.design_mean, default=None)
-    sure = _certainty(base, times, sooner, later, alone)
+    sure = _certainty(of, alone)
     why: list[Words] = []
     if best:
         head = _heading(designs, found, best)
         why = [words for words in [_cause(designs, base, best.design)] if words]
-        sure += _rivals(designs, best.design, [name for name in times if name != best.design], alone)
+        rivals = _rivals(designs, best.design, [name for name in of.times if name != best.design], alone)
+        # What the others add to the choice is the other half of the question.
+        sure = [*sure[:1], *rivals, *sure[1:]]
     else:
         why = [_calls(designs, base)]
-        stays = later and len(later) == len(times)
+        stays = of.later and len(of.later) == len(of.times)
         means = [value.mean for design in designs.values() if (value := design.value(JOB_TIME))]
         least, most = _seconds(min(means)), _seconds(max(means))
         head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
     sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
-    conditions = [_capital(say("demo.sure", items=_quiet(quiet, best, base))), say("demo.change.start"), say("demo.change.price")]
+    quiet = _capital(say("demo.sure", items=_quiet(beside.quiet, best, base)))
+    conditions = [quiet, say("demo.change.start"), say("demo.pays", rates=_rates(base, beside)), say("demo.change.price")]
     return report.Told(head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions))
 
 
 def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:
     new, old = (_mean(designs[name], *COST.path) for name in (best.design, found.baseline))
-    words = {"design": _capital(_name(best.design)), **changes.values(best), "change": typical(best)}
+    words = {"design": _capital(_name(best.design)), **changes.values(best)}
     words |= {"currency": found.currency or "", "price": COST.show(new), "before": COST.show(old)}
     return say("demo.head" if new != old else "demo.head.same", **words)
 
@@ -193,30 +241,42 @@ def _calls(designs: Designs, base: Design, key: str = "demo.calls") -> Words:
     return say(key, deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
 
 
-def _certainty(base: Design, times: dict[str, Difference], sooner: list[Difference], later: list[Difference], named: set[str] | None = None) -> list[Words]:
+def _certainty(of: _Judged, named: set[str] | None = None) -> list[Words]:
     """What holds of each design against the first, and what does not. Of what does not, only the designs in `named` are listed (by default all)."""
     certain = []
-    for some, word in ((sooner, "beat"), (later, "lose")):
+    for some, word in ((of.sooner, "beat"), (of.later, "lose")):
         if some:
-            every = word == "beat" and len(some) == len(times) > 1
+            every = word == "beat" and len(some) == len(of.times) > 1
             key = f"demo.{word}.{'all' if every else 'one' if len(some) == 1 else 'many'}"
-            certain.append(say(key, count=len(some), names=_names([d.design for d in some]), base=_name(base.name), percent=_percent(some)))
-    if same := [d.design for d in times.values() if d.verdict == SAME]:
-        certain.append(say("demo.same", base=_name(base.name), names=_names(same)))
-    if left := [_range(d.design, d) for d in times.values() if d not in sooner + later and d.verdict != SAME and (named is None or d.design in named)]:
-        certain.append(say("demo.open", base=_name(base.name), items=join(left, (", ", "、"))))
+            certain.append(say(key, count=len(some), names=_names([d.design for d in some]), base=_name(of.base.name), percent=_percent(some)))
+    if same := [d.design for d in of.times.values() if d.verdict == SAME]:
+        certain.append(say("demo.same", base=_name(of.base.name), names=_names(same)))
+    left = [d for d in of.times.values() if d not in of.sooner + of.later and d.verdict != SAME and (named is None or d.design in named)]
+    if left:
+        certain.append(say("demo.open", base=_name(of.base.name), items=_ranges({d.design: d for d in left})))
     return certain
 
 
-def _rivals(designs: Designs, best: str, names: list[str], named: set[str] | None = None) -> list[Words]:
-    """The chosen design against the other ones, judged together; those in `named` are listed (by default all)."""
+def _against(designs: Designs, best: str, names: list[str]) -> tuple[dict[str, Difference], set[str]]:
+    """`best` against the others, judged together, and those that it beats."""
     found = {name: d for name in names if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))}
     held = dict(zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True))
+    return found, {name for name in found if held[name] and found[name].verdict == BETTER}
+
+
+def _rivals(designs: Designs, best: str, names: list[str], named: set[str] | None = None) -> list[Words]:
+    """The chosen design against the other ones; those in `named` are listed (by default all)."""
+    found, worse = _against(designs, best, names)
     listed = [name for name in found if named is None or name in named]
-    beaten = [name for name in listed if held[name] and found[name].verdict == BETTER]
-    open_ones = [_range(name, found[name]) for name in listed if name not in beaten]
+    beaten = [name for name in listed if name in worse]
     rivals = [say("demo.over", name=best, names=_names(beaten), percent=_percent([found[name] for name in beaten]))] if beaten else []
-    return rivals + ([say("demo.over.not", name=best, items=join(open_ones, (", ", "、")))] if open_ones else [])
+    # What the others would change if they were chosen instead.
+    back = {name: d for name in listed if name not in worse and (d := difference(JOB_TIME, designs[best], designs[name], designs[best].seeds))}
+    return rivals + ([say("demo.beyond", name=best, items=_ranges(back))] if back else [])
+
+
+def _ranges(some: dict[str, Difference]) -> Words:
+    return join([_range(name, d) for name, d in some.items()], (", ", "、"))
 
 
 def _range(name: str, d: Difference) -> Words:
@@ -233,6 +293,13 @@ def _quiet(quiet: Designs, best: Difference | None, base: Design) -> Words:
         new, old = took[best.design], took[base.name]
         return say("demo.quiet", new=text.time(new, 3), old=text.time(old, 3), design=_name(best.design), base=_name(base.name))
     return say("demo.quiet.all", low=_seconds(min(took.values())), high=_seconds(max(took.values())))
+
+
+def _rates(base: Design, beside: Beside) -> Words:
+    """What the other traffic gets behind the first design and behind the others."""
+    rates = sorted(rate for name, rate in beside.others.items() if name != base.name)
+    low, high = text.rate(rates[0]), text.rate(rates[-1])
+    return say("demo.rates", base=text.rate(beside.others[base.name]), others=low if low == high else say("demo.range", low=low, high=high))
 
 
 def _twins(designs: Designs, names: list[str]) -> list[Words]:
@@ -278,7 +345,8 @@ def main() -> int:
     printed = drawing.table("", *head)
     for row in rows:
         printed.add_row(*row)
-    answered = answer(designs, found, quiet)
+    beside = Beside.of(designs, quiet)
+    answered = answer(designs, found, beside)
     console.print(printed)
     console.print(drawing.answer(answered))
     for note in NOTES:
@@ -288,7 +356,7 @@ def main() -> int:
     page = report.write(
         designs,
         OUT / "report.html",
-        answer=explained(designs, found, quiet),
+        answer=explained(designs, found, beside),
         question=QUESTION,
         against=replace(found, differences=differences),
         metrics=MEASURES,

@@ -245,7 +245,7 @@ def strip(found: Comparison, d: Difference, place: int) -> str:
     label = say("first.strip", design=d.design, baseline=found.baseline)
     ticks = _axis(drawn, d.metric)
     drawing = f'<div class="strip" role="img" aria-label="{plain(label)}" style="{colour(place)}">{"".join(marks)}</div>'
-    return f'{drawing}{ticks}<p class="note">{both(label)}</p>'
+    return f'<p class="note">{both(label)}</p>{drawing}{ticks}'
 
 
 def closest(found: Comparison, metric: Metric) -> str:
@@ -342,8 +342,7 @@ def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Te
     more = ""
     if folded:
         more = f"<details><summary>{both(say('first.more', count=len(folded)))}</summary>{table(folded, True)}</details>"
-    keys = [("mean", "first.key.mean"), ("ci", "first.key.interval"), ("seed", "first.key.seed")] if several else [("mean", "first.key.value")]
-    key = "".join(f'<span><i class="{mark}"></i>{both(say(name))}</span>' for mark, name in keys)
+    key = _key(max(len(row.seeds) for row in every))
     direction = "less" if metric.lower_is_better else "more" if metric.lower_is_better is False else "neither"
     scale = say("first.log") if drawn.logarithmic else Words("", "")
     caption = join([part for part in (say(f"first.measure.{direction}", what=_capital(what_of(metric))), scale) if part], ("; ", "、"))
@@ -351,6 +350,15 @@ def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Te
         f'<figure class="answer-fig"><div class="cap"><h3>{both(caption)}</h3><span class="key note" aria-hidden="true">{key}</span></div>'
         f"{table(shown, True)}{more}{notes}</figure>"
     )
+
+
+def _key(seeds: int) -> str:
+    """What the marks of the figure are."""
+    if seeds > 1:
+        keys = [("mean", say("first.key.mean")), ("ci", say("first.key.interval")), ("seed", say("first.key.seed", count=seeds))]
+    else:
+        keys = [("mean", say("first.key.value"))]
+    return "".join(f'<span><i class="{mark}"></i>{both(words)}</span>' for mark, words in keys)
 
 
 def _capital(words: Words | str) -> Words:
@@ -415,7 +423,9 @@ def _against(row: Row, found: Comparison, against: Mapping[str, Difference], met
         return ""
     below = ""
     if d.low is not None and d.high is not None and d.low != d.high:
-        below = f'<small class="note">{both(_in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True)))}</small>'
+        words = _in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True))
+        # Where several are judged together, its own interval is not what decides.
+        below = f'<small class="note">{both(say("first.alone", span=words) if d.clear and not d.established else words)}</small>'
     return measures.verdict(d, terms) + below
 
 
@@ -572,8 +582,7 @@ def own_figure(design: Design, terms: Terms) -> str:
     cells = [both(say("measures.measure")), f'<span class="sr">{both(say("first.chart"))}</span>', both(say("first.mean" if several else "first.value"))]
     head = titles(cells)
     foot = f'<tfoot><tr><td></td><td class="ax">{_axis(drawn, metric)}</td><td></td></tr></tfoot>'
-    keys = [("mean", "first.key.mean"), ("ci", "first.key.interval"), ("seed", "first.key.seed")] if several else [("mean", "first.key.value")]
-    key = "".join(f'<span><i class="{mark}"></i>{both(say(name))}</span>' for mark, name in keys)
+    key = _key(len(design.seeds) if several else 1)
     caption = join([part for part in (say("first.own"), say("first.log") if drawn.logarithmic else "") if part], ("; ", "、"))
     table = f'<table class="dots own dense">{head}<tbody>{"".join(body)}</tbody>{foot}</table>'
     return f'<figure class="answer-fig"><div class="cap"><h3>{both(caption)}</h3><span class="key note" aria-hidden="true">{key}</span></div>{table}</figure>'
