@@ -208,7 +208,9 @@ def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Tol
     sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
     quiet = _capital(say("demo.sure", items=_quiet(beside.quiet, best, base)))
     conditions = [quiet, say("demo.change.start"), say("demo.pays", rates=_rates(base, beside)), say("demo.change.price")]
-    return report.Told(head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions))
+    return report.Told(
+        head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions, chosen=best.design if best else None)
+    )
 
 
 def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:

@@ -36,6 +36,8 @@ class Facts:
     #: What else is seen where nothing is established.
     beside: Sequence[str] = ()
     change: Sequence[str] = ()
+    #: The design that the heading chooses, where it is not the one with the best mean.
+    chosen: str | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ def strip(found: Comparison, d: Difference, place: int) -> str:
     return f'<p class="note">{both(label)}</p>{drawing}{ticks}'
 
 
-def closest(found: Comparison, metric: Metric) -> str:
+def closest(found: Comparison, metric: Metric, chosen: str | None = None) -> str:
     """The strip of the design that the answer names, or of the one with the best mean."""
     lead = headline.lead(found)
     some = [d for d in found.differences if d.metric.name == metric.name]
@@ -257,7 +259,7 @@ def closest(found: Comparison, metric: Metric) -> str:
     lead = lead if lead and lead.metric is metric else None
     established = [d for d in some if d.established and d.verdict == BETTER]
     d = lead or min(established or some, key=lambda one: one.design_mean * (-1 if metric.lower_is_better is False else 1))
-    d = next((one for one in some if one.design == d.design), d)
+    d = next((one for one in some if one.design == (chosen or d.design)), d)
     places = dict(zip(found.of_name, differs.colours(found.of_name), strict=True))
     return strip(found, d, places[d.design])
 
@@ -314,12 +316,12 @@ def _change_of(d: Difference) -> Words:
 # The figure.
 
 
-def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Terms, currency: str) -> str:
+def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Terms, currency: str, chosen: str | None = None) -> str:
     every = rows(designs, metric)
     if not every:
         return ""
     against = {d.design: d for d in found.differences if d.metric.name == metric.name} if found else {}
-    best = _best(every, metric, found, against)
+    best = next((row for row in every if chosen in row.names), None) if chosen else _best(every, metric, found, against)
     shown, folded = every, []
     if len(every) > _ROWS + 1:
         order = sorted(every, key=lambda row: row.value.mean, reverse=metric.lower_is_better is False)
@@ -401,7 +403,9 @@ def _row(
     if len(row.seeds) > 1:
         marks += _seed_marks(drawn, row.seeds, 1.6)
     alone = "" if len(row.seeds) > 1 else " alone"
-    small = f' <small class="note">{both(say("first.best", count=len(designs)))}</small>' if row is best else ""
+    means = [one.mean for design in designs.values() if (one := design.value(metric))]
+    lowest = value.mean == (max if metric.lower_is_better is False else min)(means)
+    small = f' <small class="note">{both(say("first.best", count=len(designs)) if lowest else say("first.chosen"))}</small>' if row is best else ""
     cells = [
         f'<th scope="row">{swatch(row.place)}<span>{names}{small}</span></th>',
         f'<td class="pl"><div class="track{alone}" style="--n:{len(drawn.ticks) - 1}">{"".join(marks)}</div></td>',
@@ -425,7 +429,9 @@ def _against(row: Row, found: Comparison, against: Mapping[str, Difference], met
     if d.low is not None and d.high is not None and d.low != d.high:
         words = _in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True))
         # Where several are judged together, its own interval is not what decides.
-        below = f'<small class="note">{both(say("first.alone", span=words) if d.clear and not d.established else words)}</small>'
+        below = (
+            f'<small class="note">{both(say("first.alone", span=words) if (d.low < 0) == (d.high < 0) and d.verdict not in (BETTER, WORSE) else words)}</small>'
+        )
     return measures.verdict(d, terms) + below
 
 
