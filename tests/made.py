@@ -31,7 +31,7 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
     """Times in ms. What is not given is the same everywhere."""
     given = {"fct": 5.0, "p50": 4.0, "p99": 20.0, "slow": 5.0, "slow50": 4.0, "slow99": 20.0, "goodput": 10.0, "unfinished": 0, "started": 1_000}
     given |= {"job": None, "jobs_unfinished": 0, "drops": 0, "timeouts": 0, "marks": 0, "retransmits": 0, "pauses": 0, "discards": 0, "price": None}
-    given |= {"currency": "USD", "hash": f"{name}-{seed}", "version": afflux.__version__}
+    given |= {"alone": 1.0, "currency": "USD", "hash": f"{name}-{seed}", "version": afflux.__version__}
     assert set(numbers) <= set(given), set(numbers) - set(given)
     n = given | numbers
     left = n["unfinished"] > 0
@@ -46,7 +46,7 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
         "flows": {"started": n["started"], "finished": n["started"] - n["unfinished"], "unfinished": n["unfinished"]},
         "jobs": None if n["job"] is None else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
         "fct": {"all": {"censored": left, "mean_ns": ms(n["fct"]), "p50_ns": ms(n["p50"]), "p99_ns": ms(n["p99"])}},
-        "slowdown": {"all": {"mean": n["slow"], "p50": n["slow50"], "p99": n["slow99"]}},
+        "slowdown": {"all": {"mean": n["slow"], "p50": n["slow50"], "p99": n["slow99"], "ideal_mean_ns": ms(n["alone"])}},
         "goodput_bps": n["goodput"] * 1e9,
         "drops": n["drops"],
         "in_discards": n["discards"],

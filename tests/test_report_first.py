@@ -78,6 +78,23 @@ def test_points_of_a_sweep_have_names_for_people():
 # The answer.
 
 
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"senders": 8}, "8 senders"),
+        ({"senders": 1}, "1 sender"),
+        ({"senders": "1-24"}, "24 senders"),
+        ({"senders": "1-3, 7"}, "4 senders"),
+        ({"senders": [0, 2, 5]}, "3 senders"),
+        ({"senders": "leaf0"}, "senders"),
+        ({"random_senders": 16}, "16 senders"),
+    ],
+)
+def test_senders_are_counted_however_they_are_given(block, words):
+    # An engineer's page began with "an incast of 1 senders" where 24 hosts sent.
+    assert asked._senders(block) == words
+
+
 def of(**ratios: tuple[float, float]) -> Designs:
     """Job times and prices by name; the first design is the baseline."""
     return Designs(design(name, job=[time * ratio for time in TIMES], price=price) for name, (ratio, price) in ratios.items())

@@ -78,6 +78,39 @@ CASES = {
         "But its mean completion time is better: 8.41 ms instead of 12.0 ms, 30 % less (95 % interval 26 to 33 %, 5 paired seeds).",
         None,
     ),
+    # An engineer was told to switch classic ECN on: the median was better, the jobs took 355 times as long.
+    "a gain that costs far more elsewhere is not chosen": (
+        [
+            design("shallow", job=BASE, p50=BASE, p99=BASE),
+            design("dctcp", job=by(0.5, 0.05), p50=by(0.55, 0.05), p99=by(0.9, 0.02)),
+            design("ecn", job=by(350, 0.1), p50=by(0.37, 0.02), p99=by(450, 0.1)),
+        ],
+        "**dctcp has the lowest job time:** 6.01 ms instead of 12.0 ms, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
+        "Also better: median completion time (45 % less); p99 completion time (10 % less). Higher than with shallow: ecn (350 times as much).",
+        None,
+    ),
+    "nor where nothing else is better by much": (
+        [
+            design("shallow", job=BASE, p50=BASE),
+            design("ecn", job=by(350, 0.1), p50=by(0.37, 0.02)),
+            design("deep", job=by(0.993, 0.0001), p50=by(0.994, 0.0001)),
+        ],
+        "**deep has the lowest job time:** 11.92 ms instead of 12.00 ms, 0.70 % less (95 % interval 0.69 to 0.71 %, 5 paired seeds). "
+        "Also better: median completion time (0.60 % less). Higher than with shallow: ecn (350 times as much).",
+        None,
+    ),
+    "a trifle against a choice does not interrupt it": (
+        [design("a", fct=BASE, goodput=10.0), design("b", fct=by(0.5, 0.05), goodput=spread(9.999, 0.00001))],
+        "**b has the lower mean completion time:** 6.01 ms instead of 12.0 ms with a, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
+        "Also worse: goodput while busy (0.0100 % less).",
+        None,
+    ),
+    # A switch that is slower by itself had 18 % less slowdown, and the completion times of the other.
+    "slowdown where flows alone take longer": (
+        [design("shallow", slow=30.0, slow99=BASE, alone=1.0), design("deep", slow=25.0, slow99=by(0.8, 0.02), alone=1.2)],
+        "**No main measure differs between deep and shallow.** They are equal with each seed (5 paired seeds).",
+        None,
+    ),
     "unclear": (
         [design("a", fct=BASE), design("b", fct=by(0.8, 0.3))],
         "**Cannot tell whether b is better than a.** The mean completion time is 9.82 ms with b and 12.0 ms with a, between 40 % less and 7.4 % more "

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..metrics import COST, MAIN
+from ..metrics import COST, MAIN, Metric
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
-from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm
-from ..words import Marked, Words, say
+from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
+from ..words import Marked, Words, say, text
 from . import headline
 from .paired import Difference, Pairs, difference
+
+#: What flows would take alone, and by which share it may differ between designs that are compared by slowdown.
+_ALONE = Metric("ideal", "alone", ("slowdown", "all", "ideal_mean_ns"), text.time)
+_SAME_ALONE = 0.01
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,14 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if not pairs.samples:
             raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
         notes += _remarks(pairs, base, design)
-        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, pairs.seeds))]
+        metrics = designs.metrics()
+        alone = [mean(list(one.by_seed(_ALONE).values())) for one in (base, design) if one.by_seed(_ALONE)]
+        if len(alone) == 2 and abs(alone[1] / alone[0] - 1) > _SAME_ALONE:
+            # The slower fabric would have the lower slowdown for the same completion time.
+            metrics = [metric for metric in metrics if metric.path[0] != "slowdown"]
+            times = [text.time(time) for time in alone]
+            notes.append(say("compare.note.alone.differs", design=design.name, baseline=base.name, new=times[1], old=times[0]))
+        found += [d for metric in metrics if (d := difference(metric, base, design, pairs.seeds))]
     censored = [design.name for design in designs.values() if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())]
     if censored:
         notes.append(say("compare.note.censored", designs=", ".join(censored)))

@@ -37,6 +37,10 @@ _FAR, _ITEMS, _DESIGNS = 2, 4, 6
 _NOTABLE = 1.1
 
 
+#: A smaller change, as a factor, is certain but hardly matters.
+_TRIFLE = 1.01
+
+
 #: Roles of the parts of an answer: its first statement with its size, further statements, the cause, the price, certainty and caveats, advice.
 ANSWER, SIZE, ALSO, WHY, COST, SURE, ADVICE = "answer", "size", "also", "why", "cost", "sure", "advice"
 
@@ -110,8 +114,14 @@ class _Headline:
             return max(unfinished, key=_weight) if unfinished else _foremost(self.established)
         losing = {d.design for d in unfinished if d.verdict == WORSE}
         better = [d for d in self.established if d.verdict == BETTER]
-        pools = ([d for d in better if _counts_unfinished(d)], [d for d in better if d.design not in losing], unfinished, self.established)
-        return _foremost(next(pool for pool in pools if pool))
+        # A gain that the same design pays for with more in another measure is no reason to choose it.
+        worst = {d.design: _weight(d) for d in sorted(self.established, key=_weight) if d.verdict == WORSE}
+        sound = [d for d in better if d.design not in losing and _weight(d) > worst.get(d.design, 0.0)]
+        pools = ([d for d in better if _counts_unfinished(d)], sound, [d for d in better if d.design not in losing], unfinished, self.established)
+        pool = next(pool for pool in pools if pool)
+        # Where jobs end sooner, their owner's measure decides, however much more another one changes.
+        jobs = [d for d in pool if d.metric is JOB_TIME and d.verdict == BETTER and matters(d)]
+        return min(jobs, key=lambda d: d.design_mean) if jobs else _foremost(pool)
 
     def _decided(self) -> list[Part]:
         lead = self.lead()
@@ -165,9 +175,10 @@ class _Headline:
         contrary = sorted((d for d in own if d.verdict != lead.verdict), key=_weight, reverse=True)
         alike = [d for d in own if d.verdict == lead.verdict]
         found = []
-        if contrary:
-            found.append(self._size(contrary[0], f"compare.but.{contrary[0].verdict}"))
-        for some in (contrary[1:], alike):
+        first = [d for d in contrary if matters(d) or d.metric is JOB_TIME or not matters(lead)][:1]
+        if first:
+            found.append(self._size(first[0], f"compare.but.{first[0].verdict}"))
+        for some in ([d for d in contrary if d not in first], alike):
             if some:
                 found.append(say(f"compare.also.{some[0].verdict}", items=listed([short(d) for d in some], len(some))))
         return found
@@ -338,6 +349,11 @@ class _Headline:
 def _weight(d: Difference) -> float:
     """Rank of a difference: the ratio, or the amount for counts of unfinished flows."""
     return abs(d.difference) if _counts_unfinished(d) else strength(d)
+
+
+def matters(d: Difference) -> bool:
+    """Whether a certain difference is large enough to act on."""
+    return _counts_unfinished(d) or strength(d) >= math.log(_TRIFLE)
 
 
 def _of_finished(d: Difference) -> bool:

@@ -140,8 +140,7 @@ def _clause(block: Mapping[str, Any]) -> Words:
             elif "flows_per_second" not in block:
                 key += ".some"
         case "incast":
-            senders = block.get("senders")
-            values["senders"] = str(len(senders) if isinstance(senders, list) else senders)
+            values["senders"] = _senders(block)
             key += ".each" if "bytes" in block else ".total" if "total" in block else ""
         case "pairs":
             key += f".{'one' if len(block['pairs']) == 1 else 'many'}" if isinstance(block.get("pairs"), list) else ""
@@ -158,6 +157,18 @@ def _clause(block: Mapping[str, Any]) -> Words:
         key = "asked.traffic.other"
         values["name"] = str(block.get("name", kind))
     return say(key, **values)
+
+
+def _senders(block: Mapping[str, Any]) -> Words:
+    """`24 senders`, whether a number, hosts (`"1-24"`, a list of them) or so many drawn ones were given; `senders` where names do not tell."""
+    given = block.get("senders", block.get("random_senders"))
+    count = given if isinstance(given, int) else 0
+    for item in [] if isinstance(given, int) else given if isinstance(given, list) else str(given).split(","):
+        ends = [end for end in str(item).strip().split("-") if end.isdigit()]
+        if len(ends) != len(str(item).strip().split("-")) or not 1 <= len(ends) <= 2:
+            return say("asked.senders")
+        count += int(ends[-1]) - int(ends[0]) + 1
+    return say("asked.senders.one") if count == 1 else say("asked.senders.count", count=count)
 
 
 def _sizes(given: Any) -> str:

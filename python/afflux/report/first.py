@@ -289,13 +289,13 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         few = all(d.p is None for d in found.differences)
         return [*([] if few else [say("first.change.seeds")]), say("first.change.untested")]
     said = []
-    contrary = [d for d in found.of(lead.design) if d.established and d.verdict != lead.verdict and d.metric in MAIN]
+    contrary = [d for d in found.of(lead.design) if d.established and d.verdict != lead.verdict and d.metric in MAIN and headline.matters(d)]
     if contrary:
         d = max(contrary, key=lambda one: abs(one.share or 0))
         said.append(say("first.change.contrary", what=what_of(d.metric), size=_change_of(d), design=lead.design, baseline=found.baseline))
     places = dict(zip(found.of_name, differs.colours(found.of_name), strict=True))
     others = [d for d in found.differences if d.metric is lead.metric and places[d.design] != places[lead.design] and d.established]
-    others = [d for d in others if d.verdict == lead.verdict]
+    others = [d for d in others if d.verdict == lead.verdict and headline.matters(d)]
     if others and lead.verdict == BETTER:
         second = min(others, key=lambda d: d.design_mean if lead.fell else -d.design_mean)
         words = {"second": second.design, "baseline": found.baseline, "size": _change_of(second), "lead": lead.design}

@@ -49,6 +49,8 @@ pub struct SlowdownStatistics {
     pub p95: Option<f64>,
     pub p99: Option<f64>,
     pub p999: Option<f64>,
+    /// Mean of what these flows, and those that did not finish, would take alone. Slowdowns compare only where this is the same.
+    pub ideal_mean_ns: Option<f64>,
 }
 
 /// Flows that did not start in the warm-up.
@@ -102,6 +104,7 @@ struct Flows {
     fct_ns: Vec<f64>,
     slowdown: Vec<f64>,
     unfinished: u64,
+    ideal_ns: f64,
 }
 
 impl Flows {
@@ -109,6 +112,7 @@ impl Flows {
         self.unfinished += u64::from(times.fct_ns.is_none());
         self.fct_ns.extend(times.fct_ns.map(|fct| fct as f64));
         self.slowdown.extend(times.slowdown);
+        self.ideal_ns += times.ideal_ns as f64;
     }
 
     fn sample(&self) -> Sample {
@@ -134,9 +138,19 @@ impl FctStatistics {
 impl SlowdownStatistics {
     fn of(flows: Flows) -> Self {
         let sample = flows.sample();
+        let started = sample.count + sample.unfinished;
+        let ideal_mean_ns = (started > 0).then(|| flows.ideal_ns / started as f64);
         let d = Distribution::of(flows.slowdown);
         let quantile = |q| d.as_ref().map(|d| d.quantile(q));
-        Self { sample, mean: d.as_ref().map(Distribution::mean), p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99), p999: quantile(0.999) }
+        Self {
+            sample,
+            mean: d.as_ref().map(Distribution::mean),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            ideal_mean_ns,
+        }
     }
 }
 

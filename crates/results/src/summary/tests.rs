@@ -64,6 +64,8 @@ fn unfinished_flows_censor_their_groups() {
     let (scenario, output) = run();
     let value = value(&scenario, &output);
     assert_eq!((&value["slowdown"]["all"]["censored"], &value["slowdown"]["all"]["count"]), (&json!(true), &json!(1)));
+    let alone: Vec<f64> = output.flows.iter().filter(|record| record.start.is_some()).map(|record| record.ideal.0 as f64 / 1e3).collect();
+    assert_eq!(value["slowdown"]["all"]["ideal_mean_ns"].as_f64().unwrap().round(), (alone.iter().sum::<f64>() / alone.len() as f64).round());
     assert_eq!(value["fct"]["by_size"]["le_100KB"]["censored"], json!(false));
     let of_unfinished = &value["slowdown"]["by_size"]["100KB_10MB"];
     assert_eq!(*of_unfinished, json!({"count": 0, "unfinished": 1, "censored": true, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null}));
