@@ -336,7 +336,12 @@ impl Scenario {
         }
         let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
         let scenario = self.inner.clone();
-        let mut receive = spawned(move || simulate(scenario, plan, out.as_deref(), force, started, &progress))?;
+        let calls = raised.is_some();
+        let mut receive = spawned(move || {
+            let run = move || simulate(scenario, plan, out.as_deref(), force, started, &progress);
+            // A thread that Python knows keeps its state from call to call of a class; else each call would make one and throw it away.
+            if calls { Python::attach(|py| py.detach(run)) } else { run() }
+        })?;
         let mut shown = Instant::now();
         let mut interrupted = None;
         loop {

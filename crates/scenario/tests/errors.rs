@@ -108,7 +108,7 @@ says! {
     marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
         "fabric.toml:14: key switch.aqm: ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)";
     an_unknown_key_of_conweave: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", path_bussy = \"8us\" }",
-        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues";
+        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues, reorder_memory";
     conweave_forgets_too_soon: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", age = \"200us\" }",
         "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\", so the ToR would forget active flows: write a longer time";
     too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",

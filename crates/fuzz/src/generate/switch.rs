@@ -451,6 +451,7 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
             balance.may(c, 50, "flush_extra", |c| c.time(10, 100_000));
             balance.may(c, 50, "default_wait", |c| c.time(1_000, 500_000));
             balance.may(c, 40, "reorder_queues", |c| int(c.range(0, 30)));
+            balance.may(c, 40, "reorder_memory", |c| c.of(&["shared", "apart", "unbounded"]).to_string());
         }
         _ => {}
     }

@@ -26,7 +26,7 @@ mod spray;
 mod tag;
 mod wcmp;
 
-pub use conweave::ReorderQueues;
+pub use conweave::{ReorderMemory, ReorderQueues};
 pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use ecmp::{FourTuple, RouteHash, avalanche, ecmp};
 pub use policy::{About, Around, Choice, Policy, Role};

@@ -16,7 +16,7 @@ mod transport;
 
 pub use crate::app::Applications;
 pub use crate::balance::configs::*;
-pub use crate::balance::{Balance, RouteHash};
+pub use crate::balance::{Balance, ReorderMemory, RouteHash};
 pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::configs::*;
 pub use crate::congestion::rate::{Cnp, RateControl};

@@ -17,6 +17,7 @@ fn busy(ns3: bool) -> ConweaveConfig {
         default_wait: Span::from_us(200),
         age: Span::from_us(2_000),
         reorder_queues: 24,
+        reorder_memory: if ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared },
         ns3,
     }
 }
@@ -76,6 +77,10 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
             |c| (c.inactive, c.flush_extra, c.default_wait, c.age, c.reorder_queues) = (Span::from_us(20), Span::ZERO, Span::from_us(2), Span::from_us(60), 1),
             ns3,
         );
+    });
+    add("few reorder queues in memory of their own", true, &|p| {
+        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
+        weave(p, |c| (c.reorder_queues, c.flush_extra, c.reorder_memory) = (2, Span::from_us(100), ReorderMemory::Apart), ns3);
     });
     add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
         p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
@@ -200,30 +205,34 @@ fn with_time_enough_nothing_is_out_of_order() {
 #[test]
 fn what_waits_takes_memory_or_not_as_the_mode_says() {
     // Datagrams from many senders; what waits at the destination's ToR is more than its memory.
-    let with = |ns3| {
+    let with = |ns3, memory: Option<ReorderMemory>| {
         let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
-        weave(&mut p, |c| c.flush_extra = Span::from_us(100), ns3);
+        weave(&mut p, |c| (c.flush_extra, c.reorder_memory) = (Span::from_us(100), memory.unwrap_or(c.reorder_memory)), ns3);
         // Only what waits: the ports themselves never hold so much before the spines.
         outcome(&p)
     };
     let largest = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap();
-    let (paper, ns3) = (with(false), with(true));
+    let (paper, ns3) = (with(false, None), with(true, None));
     assert!(largest(&paper) <= 15_000, "{}", largest(&paper));
     assert!(largest(&ns3) > 20_000, "{}", largest(&ns3));
+    // The two rules do not go together: the paper's with memory of their own, the simulator's with the switch's.
+    assert!(largest(&with(false, Some(ReorderMemory::Apart))) > 20_000);
+    assert!(largest(&with(true, Some(ReorderMemory::Shared))) <= 15_000);
 }
 
 #[test]
 fn reorder_queues_are_bounded_per_port() {
-    let with = |queues, ns3| {
+    let with = |queues, ns3, memory| {
         let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.flows = traffic(16, 600, 100, 200_000, 2);
-        weave(&mut p, |c| (c.reorder_queues, c.flush_extra) = (queues, Span::from_us(400)), ns3);
+        weave(&mut p, |c| (c.reorder_queues, c.flush_extra, c.reorder_memory) = (queues, Span::from_us(400), memory), ns3);
         outcome(&p)
     };
     let most = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.queues).max().unwrap();
-    let (bounded, free) = (with(1, false), with(1, true));
+    let (bounded, free) = (with(1, false, ReorderMemory::Shared), with(1, true, ReorderMemory::Unbounded));
     assert_eq!(most(&bounded), 1);
+    assert_eq!(most(&with(1, false, ReorderMemory::Apart)), 1);
     assert!(most(&free) > 1, "{}", most(&free));
     assert!(bounded.counters.balance.conweave.no_queue > 0 && bounded.counters.balance.late.no_queue > 0);
     assert_eq!(free.counters.balance.conweave.no_queue, 0);

@@ -20,8 +20,20 @@ pub use tag::{Begun, Cause, Kind, Tag};
 use super::{About, Around};
 use crate::Model;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, keys};
+use afflux_config::{Duration, keys, words};
 use afflux_units::Span;
+
+words! {
+    /// The memory of reorder queues.
+    pub enum ReorderMemory {
+        /// The switch's: frames that wait take room from its queues and count for the ingress of flow control.
+        Shared,
+        /// Memory of its own, of which there is enough for all reorder queues.
+        Apart,
+        /// The same, and there are as many reorder queues as are asked for, as in the authors' simulator.
+        Unbounded,
+    }
+}
 
 keys! {
     /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics of its authors' simulations.
@@ -43,13 +55,15 @@ keys! {
             }
             age => Ok(age),
         };
-        /// Reorder queues of each port. If none is free, a rerouted flow continues out of order. With `[run] compat = "conweave-ns3"` there is no bound.
+        /// Reorder queues of each port. If none is free, a rerouted flow continues out of order. Without effect with `reorder_memory = "unbounded"`.
         reorder_queues: u16 = 24 from "the authors' Tofino2 at 100 Gb/s", in 0 to 4096 as "a number of queues per port from 0 to 4096";
+        /// Where reordered frames wait.
+        reorder_memory: ReorderMemory = (if around.ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared })
+            "`\"shared\"`; with `[run] compat = \"conweave-ns3\"` `\"unbounded\"`";
     }
     plus {
-        /// As in the authors' ns-3: epochs without end, no header, any number of reorder queues in memory that nobody counts, a flush one nanosecond
-        /// after the TAIL. Otherwise as in the paper: epochs of two bits, four bytes of header, reorder queues that are a switch's own and take its
-        /// memory.
+        /// As in the authors' ns-3: epochs without end, no header, a flush one nanosecond after the TAIL. Otherwise as in the paper: epochs of two bits,
+        /// four bytes of header.
         ns3: bool = around.ns3;
     }
 }
@@ -108,8 +122,8 @@ impl Rules {
             epoch_mask: if ns3 { u32::MAX } else { 0b11 },
             header: if ns3 { 0 } else { HEADER },
             after_tail: if ns3 { 1_000 } else { 0 },
-            reorder_queues: (!ns3).then_some(config.reorder_queues),
-            charged: !ns3,
+            reorder_queues: (config.reorder_memory != ReorderMemory::Unbounded).then_some(config.reorder_queues),
+            charged: config.reorder_memory == ReorderMemory::Shared,
             // It is not to begin with the first epoch again before the other end has forgotten the flow.
             source_age: if ns3 { config.age.0 } else { 2 * config.age.0 },
         }
@@ -135,7 +149,7 @@ pub const MODEL: Model = Model {
     source: "Song et al., SIGCOMM 2023; conweave-project/conweave-ns3 and conweave-p4",
     faithful: "epochs, RTT_REQUEST and RTT_REPLY, TAIL and CLEAR, NOTIFY for every marked frame, two draws among all shortest paths, predicted arrival of \
                the TAIL, one reorder queue per flow, state that ages; control frames of 64 B at the highest priority by ECMP; epochs of two bits, 4 B of \
-               header, reorder queues bounded per port and charged to the switch's memory. `compat = \"conweave-ns3\"`: epochs without end, no header, \
+               header, reorder queues bounded per port and charged to the switch's memory, or in memory of their own (`reorder_memory`). `compat = \"conweave-ns3\"`: epochs without end, no header, \
                reorder queues without bound and not charged until released, flush 1 ns after the TAIL",
     simplified: "time stamps are exact instead of 16 bits of microseconds; the table of busy paths has no hash collisions; a flow may use any free \
                  reorder queue of the port instead of one of three chosen by hash; released frames join the port's own queue instead of being served in \
@@ -159,6 +173,7 @@ mod tests {
             default_wait: Span::from_us(200),
             age: Span::from_us(2_000),
             reorder_queues: 24,
+            reorder_memory: if ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared },
             ns3,
         }
     }

@@ -5,7 +5,7 @@ use super::paths::Known;
 use super::reorder::{Held, ReorderQueues};
 use super::source::{Heard, Source};
 use super::table::Table;
-use super::{Cause, ConweaveConfig, Kind, Reply, Rules};
+use super::{Cause, ConweaveConfig, Kind, ReorderMemory, Reply, Rules};
 use crate::balance::{Choice, End, Holding, Policy, Role, Site, Tag};
 use crate::frame::Frame;
 use crate::spec::FlowId;
@@ -93,7 +93,7 @@ impl Policy for Conweave {
         self.rules.charged
     }
     fn holds_charged(config: &ConweaveConfig) -> bool {
-        !config.ns3
+        config.reorder_memory == ReorderMemory::Shared
     }
 }
 
