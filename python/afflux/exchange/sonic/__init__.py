@@ -92,4 +92,24 @@ def exported(path: str | os.PathLike[str], ports: int | None = None) -> tuple[Ta
         scenario = copy.deepcopy(dict(written))
     else:
         scenario = toml.with_defaults(checked.resolved)
-    return of_design(scenario, ports)
+    notes = _safe(checked, scenario)
+    tables, missing = of_design(scenario, ports)
+    return tables, missing + notes
+
+
+def _safe(checked: _core.Scenario, scenario: dict[str, Any]) -> list[str]:
+    """Headroom with which no frame is lost, where the switch would compute less by itself; and what to say of it."""
+    if not checked.headrooms:
+        return []
+    node, peer, has, sonic, least = max(checked.headrooms, key=lambda port: port[4])
+    port = " to ".join(checked.nodes[end][0] for end in (node, peer))
+    written = scenario.get("switch", {}).get("pfc", {}).get("headroom", "sonic")
+    if str(written)[:1].isdigit():
+        return [f"pfc.headroom = {written!r}: up to {least} B arrive at the port {port} after XOFF, so lossless frames can be lost"] if has < least else []
+    if written == "sonic" and all(own >= need for *_, own, need in checked.headrooms):
+        return []
+    scenario["switch"]["pfc"]["headroom"] = f"{least}B"
+    if written == "worst_case":
+        return []
+    gives = f"SONiC's formula gives {sonic} B" if written == "sonic" else f"{written!r} gives {has} B"
+    return [f"pfc.headroom: {gives}, but up to {least} B arrive at the port {port} after XOFF: xoff is {least} B"]
