@@ -99,6 +99,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
         ("gaps", !record.gaps.is_empty()),
         ("waits", !record.waits.is_empty()),
         ("round_trips", record.round_trips),
+        ("senders", record.senders.is_some()),
         ("capture", !record.captures.is_empty()),
     ] {
         if recorded {

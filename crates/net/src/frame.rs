@@ -224,6 +224,8 @@ pub enum Event {
     Sender = 2,
     /// A receiver's timers.
     Receiver = 3,
+    /// Series of senders. Last of all at their moment.
+    Senders = 4,
     /// Flow control: a PAUSE frame is due again, or a storm's next. The flow is the port's number times 8 and the class.
     Refresh = 5,
     Storm = 6,
@@ -252,6 +254,7 @@ impl Event {
             1 => Event::Start,
             2 => Event::Sender,
             3 => Event::Receiver,
+            4 => Event::Senders,
             5 => Event::Refresh,
             6 => Event::Storm,
             7 => Event::Watchdog,
@@ -309,7 +312,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 | 11..=13 | 15 => 1,
+                1..=3 | 5..=6 | 11..=13 | 15 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,

@@ -27,6 +27,7 @@ impl Kept {
     pub const PORT: u64 = size_of::<PortRecord>() as u64;
     pub const UPLINK: u64 = size_of::<UplinkRecord>() as u64;
     pub const REORDER: u64 = size_of::<ReorderRecord>() as u64;
+    pub const SENDER: u64 = size_of::<SenderRecord>() as u64;
     /// Entries of hash tables, which are half empty at worst, and copied when they grow; then a row each.
     pub const GAP: u64 = 3 * size_of::<GapRecord>() as u64;
     pub const WAIT: u64 = 4 * size_of::<WaitRecord>() as u64;
@@ -150,6 +151,9 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
     if let Some(interval) = record.reordering {
         let tors = topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch && node.tier == 1).count() as u64;
         found.push(made("record.reorder", samples(interval.0).saturating_mul(tors), Kept::REORDER));
+    }
+    if let Some(interval) = record.senders {
+        found.push(made("record.senders", (expected.sending * 1e12 / interval.0.max(1) as f64) as u64, Kept::SENDER));
     }
     // Of the links that flows pass, and their acknowledgements in the other direction, those that start at such a node.
     let part = |nodes: &[spec::NodeId]| ports_of(nodes) as f64 / (2 * topology.links.len()).max(1) as f64;

@@ -27,6 +27,8 @@ pub struct Output {
     pub uplinks: Vec<UplinkRecord>,
     /// Sorted by time, node, port.
     pub reordering: Vec<ReorderRecord>,
+    /// Sorted by time, flow, subflow.
+    pub senders: Vec<SenderRecord>,
     /// Sorted by node, port, flow, subflow.
     pub gaps: Vec<GapRecord>,
     /// Sorted by flow, node, port, whom they waited behind.
@@ -218,6 +220,34 @@ pub struct RoundTripRecord {
     pub measured: RoundTrips,
     /// The smoothed one at the end.
     pub smoothed: u64,
+}
+
+/// What the sender of a connection, or subflow, that has something to send or outstanding knows at a moment. [`SenderRecord::NONE`]: its transport, or
+/// its congestion control, has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderRecord {
+    pub time: Time,
+    /// A connection's first flow.
+    pub flow: FlowId,
+    pub subflow: u8,
+    /// Congestion window and slow start threshold, in bytes.
+    pub window: u64,
+    pub threshold: u64,
+    /// Smoothed round trip, picoseconds.
+    pub smoothed: u64,
+    /// Bytes taken to be in the network.
+    pub flight: u64,
+    /// Rate that its frames are spaced by, in bits per second.
+    pub rate: u64,
+}
+
+impl SenderRecord {
+    pub const NONE: u64 = u64::MAX;
+
+    /// Of a sender of which nothing else is known.
+    pub fn new(flow: FlowId, flight: u64) -> Self {
+        SenderRecord { time: Time::ZERO, flow, subflow: 0, window: Self::NONE, threshold: Self::NONE, smoothed: Self::NONE, flight, rate: Self::NONE }
+    }
 }
 
 /// Bytes that a switch sent to a higher tier over one link in one window.

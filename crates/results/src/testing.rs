@@ -154,6 +154,7 @@ pub fn run() -> (Scenario, Output) {
         gaps: Vec::new(),
         waits: Vec::new(),
         round_trips: Vec::new(),
+        senders: Vec::new(),
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),

@@ -158,7 +158,7 @@ says! {
         "fabric.toml:14: key switch.pfc.priorities: found 8: write priorities from 0 to 7";
     an_unknown_formula: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"cisco\" }",
         "fabric.toml:14: key switch.pfc.headroom: \"cisco\" is not a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \
-         (powers of two), as in \"9MB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"";
+         (powers of two), as in \"9MB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\", \"tub\" or \"worst_case\"";
     a_cable_without_unit: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { cable = \"300\" }",
         "fabric.toml:14: key switch.pfc.cable: \"300\" is not a length: write metres, up to 100000, as in \"40m\"";
     a_memory_full_of_headroom: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"1MB\" }",

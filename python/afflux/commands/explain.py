@@ -47,9 +47,10 @@ def explain(
     no_pager: NoPager = False,
 ) -> None:
     """Show where the flows' time went. Without options: the parts of the mean completion time by flow size, the longest queues of switches if ports
-    were recorded, and the queueing by cause if waits were recorded."""
+    were recorded, the queueing by cause if waits were recorded, and what senders knew if they were recorded."""
     from ..results import realtime, split
     from ..results.explain import longest_queues
+    from ..results.senders import Known, known
     from ..results.waits import Behind, behind
     from ..terminal import explanation as shown
 
@@ -81,6 +82,9 @@ def explain(
         waits: list[Behind] = []
         if front or ("waits" in result.recorded and not as_json):
             waits = behind(result.table("waits"), result.flows, None if chosen is None else [one.id for one in chosen])
+        senders: list[Known] = []
+        if "senders" in result.recorded and not as_json and not front:
+            senders = known(result.table("senders"), result.flows, None if chosen is None else [one.id for one in chosen])
         parts: Iterable[RenderableType]
         found: Any
         if front:
@@ -96,4 +100,4 @@ def explain(
                 parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
             if report is not None:
                 parts = chain(shown.live(report, queues), parts)
-        print_json(found) if as_json else show(chain(parts, shown.waits(waits)), paged=True)
+        print_json(found) if as_json else show(chain(parts, shown.waits(waits), shown.senders(senders)), paged=True)

@@ -18,7 +18,7 @@ from ..metrics import Metric
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..words import Marked, Words, say, sentence
-from . import asked, data, differs, first, measures, published, split
+from . import asked, data, differs, first, measures, published, senders, split
 from .first import Facts, Told
 from .lines import Lines, draw
 from .markup import Terms, both
@@ -71,6 +71,7 @@ def write(
         published.section(rows, terms) if rows else "",
         differs.section(designs, terms),
         _table(table) if table else _measures(designs, found, terms, metrics),
+        senders.section(designs),
     ]
     shown = data.of(designs)
     terms.used |= split.terms(shown["split"])

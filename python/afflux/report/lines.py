@@ -13,6 +13,8 @@ from ..words.text import digits
 _NAME = 0.085
 #: Width of a text on the axis, as a share of the plot, by its letters.
 _LETTER = 0.02
+#: Lines of more points than this have no dots, and an axis with round numbers.
+_DOTTED = 30
 #: No line has to be told from another by its colour alone.
 _DASHES = ("", "8 4", "2 3", "10 3 2 3", "5 2", "1 2", "12 4 4 4", "3 6")
 
@@ -53,7 +55,7 @@ def draw(figure: Lines) -> str:
         style = f"stroke:{colour};stroke-width:2;stroke-dasharray:{dashes}"
         way = "L".join(f"{1000 * across(x):.1f} {1000 * down(y):.1f}" for x, y in line)
         curves.append(f'<path d="M{way}" style="{style}"/>')
-        for x, y in line:
+        for x, y in line if len(line) <= _DOTTED else ():
             told = f"{html.escape(name, quote=True)}, {x:.4g}: {digits(y)}"
             texts.append(f'<span class="dot" style="--x:{100 * across(x):.2f}%;--y:{100 * down(y):.2f}%;--c:{colour}" title="{told}"></span>')
         sample = f'<svg width="22" height="8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4" style="{style}"/></svg>'
@@ -66,7 +68,11 @@ def draw(figure: Lines) -> str:
             notes.append(f"{html.escape(name)} {beyond}")
     drawing = f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true">{"".join(curves)}</svg>'
     plot = f'<div class="plot" role="img" aria-label="{html.escape(_said(figure), quote=True)}">{drawing}{"".join(texts)}</div>'
-    axis = "".join(f'<span style="--x:{100 * across(x):.2f}%">{x:.4g}</span>' for x in _ticks({x for x, _ in points}, across))
+    places = {x for x, _ in points}
+    if any(len(line) > _DOTTED for line in figure.series.values()):
+        between = _step(high)
+        places = {between * tick for tick in range(ceil(low / between), int(high / between) + 1)}
+    axis = "".join(f'<span style="--x:{100 * across(x):.2f}%">{x:.4g}</span>' for x in _ticks(places, across))
     width = max(map(len, figure.series))
     told = say("lines.beyond", items="; ".join(notes))
     beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""

@@ -18,7 +18,7 @@ from .format import migrated
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
 #: A file of a result directory whose tables are on shared storage: the URL of their folder.
 STORED = "stored.url"
-TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "gaps", "waits")
+TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "senders", "gaps", "waits")
 
 
 class DamagedResult(_core.Error):

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ..results import realtime, split
 from ..results.explain import ALL, LABELS, Flow, Queue
+from ..results.senders import Known
 from ..results.waits import Behind
 from ..words import text
 from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table
@@ -146,4 +147,17 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
     made = table("Queueing by cause: which class each class waited behind", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3)
     for one in found:
         made.add_row(one.flow_class, one.behind, f"{one.node} → {one.peer}", *map(text.share, (one.share_there, one.share)), text.time(one.wait_ns))
+    yield made
+
+
+def senders(found: Sequence[Known]) -> Iterator[RenderableType]:
+    """What senders of each class knew."""
+    if not found:
+        return
+    made = table("What senders knew: medians over their samples", "class", "window", "threshold", "in flight", "window full", "round trip", "pacing")
+    for one in found:
+        sizes = [text.size(value) if value is not None else "–" for value in (one.cwnd_bytes, one.ssthresh_bytes, one.flight_bytes)]
+        full = text.share(one.window_full) if one.window_full is not None else "–"
+        pacing = text.rate(one.pacing_bps) if one.pacing_bps is not None else "–"
+        made.add_row(one.flow_class, *sizes, full, text.time(one.srtt_ns), pacing)
     yield made

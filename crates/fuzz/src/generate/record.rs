@@ -27,6 +27,7 @@ pub fn record(c: &mut Choices, fabric: &Fabric, until_ns: Option<u64>, conweave:
     keys.may(c, 15, "gaps", nodes);
     keys.may(c, 15, "waits", nodes);
     keys.may(c, 20, "round_trips", |_| true);
+    keys.may(c, 20, "senders", interval);
     if c.chance(15) {
         let link = c.of(&fabric.links);
         keys.put("capture", if c.chance(50) { link } else { link.replace('-', ">") });

@@ -441,6 +441,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             return;
         }
         self.work += self.streams.len() as u64;
+        self.found.sending += self.streams.len() as f64 * step;
         for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
             let flow = &mut self.flows[stream.flow as usize];
             let habits = &self.habits[flow.transport as usize];

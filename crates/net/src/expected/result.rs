@@ -28,6 +28,8 @@ pub struct Expected {
     /// Links that flows pass, all flows together, and paths that they take.
     pub visits: u64,
     pub paths: u64,
+    /// Seconds that flows, or subflows, are under way, all together.
+    pub sending: f64,
     /// Why it may take much more, or come less far.
     pub doubt: Option<Doubt>,
     /// False: there is too much to follow; the rest is missing.

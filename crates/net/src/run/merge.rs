@@ -22,7 +22,7 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
     let (mut paths, mut waits) = (Vec::new(), Vec::new());
-    let (mut ports, mut uplinks, mut reordering) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ports, mut uplinks, mut reordering, mut senders) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut decisive = Vec::new();
     for (shard, done) in shards.iter_mut().zip(done) {
         let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
@@ -42,6 +42,7 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         ports.push(harvest.ports);
         uplinks.push(harvest.uplinks);
         reordering.push(harvest.reordering);
+        senders.push(harvest.senders);
         output.storms.extend(harvest.storms);
         waits.extend(harvest.waits);
         for (capture, record) in harvest.captures.into_pieces().flatten() {
@@ -75,6 +76,9 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     output.reordering = Pieces::join(reordering);
     output.reordering.retain(|r| r.time.0 <= end);
     output.reordering.sort_unstable_by_key(|r| (r.time, r.node, r.port));
+    output.senders = Pieces::join(senders);
+    output.senders.retain(|r| r.time.0 <= end);
+    output.senders.sort_unstable_by_key(|r| (r.time, r.flow, r.subflow));
     output.storms.retain(|r| r.detected.0 <= end);
     output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
     output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));

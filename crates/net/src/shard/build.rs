@@ -64,6 +64,7 @@ impl<'a> Shard<'a> {
             path_counts: FxHashMap::default(),
             kept: 0,
             harvest: Harvest::default(),
+            open: Vec::new(),
             outside: None,
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
@@ -329,6 +330,16 @@ impl<'a> Shard<'a> {
             for node in 0..self.nodes.len() as u32 {
                 if self.reorders(node) {
                     let event = self.event(node, 0, Event::Reordering);
+                    out.event(interval.0, event);
+                    series_count += 1;
+                }
+            }
+        }
+        if let Some(interval) = plan.record.senders {
+            self.open = vec![Vec::new(); self.nodes.len()];
+            for node in 0..self.nodes.len() as u32 {
+                if self.nodes[node as usize].host {
+                    let event = self.event(node, 0, Event::Senders);
                     out.event(interval.0, event);
                     series_count += 1;
                 }

@@ -55,6 +55,10 @@ impl Shard<'_> {
     /// A flow's sending half is in `slot` of its transport.
     pub fn opened(&mut self, flow: FlowId, slot: u32) {
         set_slot(&mut self.sending, flow, slot);
+        if !self.open.is_empty() {
+            let node = self.world.place[self.world.flow(flow).src as usize].local;
+            self.open[node as usize].push(flow);
+        }
     }
 
     /// Its receiving half.

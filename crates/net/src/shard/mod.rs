@@ -122,6 +122,8 @@ pub struct Shard<'a> {
     pub record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
+    /// By node, flows that have started there, if their senders are recorded; some may be over.
+    pub open: Vec<Vec<FlowId>>,
     /// Bytes of memory that what has been recorded takes, by [`crate::memory::Kept`].
     pub kept: u64,
     /// Where packets of real hosts come from and go to, if there are any.
@@ -186,6 +188,7 @@ impl<'a> Shard<'a> {
                 self.on_processor(out, now, node);
             }
             Event::Reordering => self.sample_reordering(out, now, node),
+            Event::Senders => self.sample_senders(out, now, node),
         }
     }
 

@@ -4,7 +4,9 @@ use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::probe::pieces::Pieces;
 use crate::queue::flowcontrol::deadlock::Wait;
-use crate::record::{CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, TaskRecord, UplinkRecord, WaitRecord};
+use crate::record::{
+    CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, SenderRecord, StormRecord, TaskRecord, UplinkRecord, WaitRecord,
+};
 use crate::spec::FlowId;
 
 /// What a flow leaves at its source when it is done there (or when the run ends).
@@ -54,6 +56,7 @@ pub struct Harvest {
     pub uplinks: Pieces<UplinkRecord>,
     pub captures: Pieces<(u32, CaptureRecord)>,
     pub reordering: Pieces<ReorderRecord>,
+    pub senders: Pieces<SenderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
     /// By flow, subflow and the path's number: frames and bytes.

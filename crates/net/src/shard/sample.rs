@@ -1,11 +1,11 @@
-//! Port series and uplink windows.
+//! Port series, uplink windows and what senders know.
 
-use super::{Outlet, Shard};
+use super::{OVER, Outlet, Shard};
 use crate::frame::Event;
 use crate::memory::Kept;
 use crate::port::Interval;
 use crate::queue::buffer::mmu::CLASSES;
-use crate::record::{PortRecord, UplinkRecord};
+use crate::record::{PortRecord, SenderRecord, UplinkRecord};
 use afflux_units::Time;
 
 impl<'a> Shard<'a> {
@@ -75,5 +75,23 @@ impl<'a> Shard<'a> {
         }
         let event = self.event(node, 0, Event::Uplinks);
         out.event(now + window, event);
+    }
+
+    pub(super) fn sample_senders<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let mut flows = std::mem::take(&mut self.open[node as usize]);
+        flows.retain(|&flow| self.sending[flow as usize] != OVER);
+        let mut found: Vec<SenderRecord> = Vec::new();
+        for &flow in &flows {
+            self.senders_of(now, flow, &mut found);
+        }
+        self.open[node as usize] = flows;
+        // Flows that wait on one connection have one sender.
+        found.sort_unstable_by_key(|record| (record.flow, record.subflow));
+        found.dedup_by_key(|record| (record.flow, record.subflow));
+        self.kept += Kept::SENDER * found.len() as u64;
+        self.harvest.senders.extend(found.into_iter().map(|record| SenderRecord { time: Time(now), ..record }));
+        let interval = self.world.plan.record.senders.expect("recorded").0;
+        let event = self.event(node, 0, Event::Senders);
+        out.event(now + interval, event);
     }
 }

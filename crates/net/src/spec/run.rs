@@ -123,6 +123,8 @@ pub struct Record {
     pub snaplen: u32,
     /// Round trips as senders measure them.
     pub round_trips: bool,
+    /// What senders know of their flows, at this interval.
+    pub senders: Option<Span>,
     /// Nodes whose ports note the gaps between the frames of a flow, and those that note who stood in front of whom; ascending.
     pub gaps: Vec<NodeId>,
     pub waits: Vec<NodeId>,

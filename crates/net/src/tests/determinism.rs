@@ -76,7 +76,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 /// Everything but the engine's own figures, as text.
 pub(super) fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -89,6 +89,7 @@ pub(super) fn digest(output: &Output) -> String {
         output.gaps,
         output.waits,
         output.round_trips,
+        output.senders,
         output.counters,
         output.end,
         output.storms,
@@ -101,6 +102,7 @@ pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
         let mut plan = plan.clone();
         plan.run.engine = engine;
         plan.run.threads = threads;
+        plan.record.senders.get_or_insert(Span::from_us(13));
         run(&plan, &Progress::default()).unwrap()
     };
     let oracle = with(EngineKind::Classical, 1);

@@ -25,6 +25,7 @@ mod queues;
 mod rated;
 mod rdma;
 mod relay;
+mod senders;
 mod tcp_cases;
 mod traces;
 mod traces_control;

@@ -603,6 +603,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let interval = sampling.filter(|_| until.is_some() || !heavy).map(|ns| Span::from_ns(if until.is_some() { ns } else { 500_000 + ns }));
                 plan.record.ports = interval.map(|interval| PortSeries { interval, nodes });
                 plan.record.paths = seed % 3 == 0;
+                plan.record.senders = interval.filter(|_| seed % 3 == 0);
                 plan.record.imbalance = interval.filter(|_| seed % 2 == 0).map(|interval| Span(2 * interval.0));
                 let urgent = seed % 7 == 3 && managed.is_none() && !matches!(plan.switches[0].buffer, Buffer::Voq(_));
                 let lossless = managed.is_some_and(|managed| set_memory(&mut plan, managed));

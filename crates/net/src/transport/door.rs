@@ -7,6 +7,7 @@ use crate::expected::{Habits, Pace};
 use crate::frame::Frame;
 use crate::idle::{Idle, Route};
 use crate::queue::aqm::Hint;
+use crate::record::SenderRecord;
 use crate::shard::capture::Content;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, Pauses, Receive, TcpConfig};
@@ -26,6 +27,8 @@ pub trait Transport {
     }
     /// The record of a flow that has not ended at its source when the run ends.
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
+    /// What the sender of a flow that is not over knows, in a record each for its subflows, if anything is outstanding or left to send.
+    fn senders(_: &mut Shard, _now: u64, _: FlowId, _slot: u32, _: &mut Vec<SenderRecord>) {}
     /// What a capture says of one of its frames.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content;
     /// The record of a flow that has not ended at its destination.

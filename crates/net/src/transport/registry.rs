@@ -4,6 +4,7 @@ use super::door::{Opening, Parameters, Transport};
 use super::list::transports;
 use super::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use crate::frame::{Control, Frame, Multipath};
+use crate::record::SenderRecord;
 use crate::shard::capture::Content;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{CongestionControl, Flow, FlowId, TcpConfig, TransportConfig};
@@ -137,6 +138,12 @@ impl Shard<'_> {
     pub fn unfinished(&mut self, flow: FlowId, slot: u32) -> Option<SentRecord> {
         let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
         transport_of!(config, T => T::unfinished(self, flow, slot))
+    }
+
+    pub fn senders_of(&mut self, now: u64, flow: FlowId, found: &mut Vec<SenderRecord>) {
+        let slot = self.sending[flow as usize];
+        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
+        transport_of!(config, T => T::senders(self, now, flow, slot, found));
     }
 
     pub fn incomplete(&self, flow: FlowId, slot: u32) -> ReceivedRecord {

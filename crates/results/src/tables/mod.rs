@@ -10,6 +10,7 @@ mod paths;
 mod ports;
 mod reorder;
 mod round_trips;
+mod senders;
 mod waits;
 mod write;
 
@@ -38,13 +39,25 @@ pub enum Kind {
     Imbalance,
     Reorder,
     RoundTrips,
+    Senders,
     Gaps,
     Waits,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] =
-        [Self::Flows, Self::Ports, Self::Links, Self::Jobs, Self::Paths, Self::Imbalance, Self::Reorder, Self::RoundTrips, Self::Gaps, Self::Waits];
+    pub const ALL: [Kind; 11] = [
+        Self::Flows,
+        Self::Ports,
+        Self::Links,
+        Self::Jobs,
+        Self::Paths,
+        Self::Imbalance,
+        Self::Reorder,
+        Self::RoundTrips,
+        Self::Senders,
+        Self::Gaps,
+        Self::Waits,
+    ];
 
     /// As in `<name>.parquet`.
     pub fn name(self) -> &'static str {
@@ -57,6 +70,7 @@ impl Kind {
             Self::Imbalance => "imbalance",
             Self::Reorder => "reorder",
             Self::RoundTrips => "round_trips",
+            Self::Senders => "senders",
             Self::Gaps => "gaps",
             Self::Waits => "waits",
         }
@@ -102,6 +116,7 @@ impl<'a> Tables<'a> {
             Kind::Imbalance => record.imbalance.is_some(),
             Kind::Reorder => record.reordering.is_some(),
             Kind::RoundTrips => record.round_trips,
+            Kind::Senders => record.senders.is_some(),
             Kind::Gaps => !record.gaps.is_empty(),
             Kind::Waits => !record.waits.is_empty(),
         };
@@ -129,6 +144,7 @@ impl<'a> Tables<'a> {
             Kind::Imbalance => Box::new(imbalance::Imbalance::new(scenario, output)),
             Kind::Reorder => Box::new(reorder::Reorder { scenario, output }),
             Kind::RoundTrips => Box::new(round_trips::RoundTrips { scenario, output }),
+            Kind::Senders => Box::new(senders::Senders { scenario, output }),
             Kind::Gaps => Box::new(gaps::Gaps::new(scenario, output)),
             Kind::Waits => Box::new(waits::Waits::new(scenario, output)),
         }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
-use afflux_net::record::{PathRecord, ReorderRecord, UplinkRecord};
+use afflux_net::record::{PathRecord, ReorderRecord, SenderRecord, UplinkRecord};
 use afflux_units::{Span, Time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -57,6 +57,8 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Paths).join(", "), "flow i64, subflow i64, path string, frames i64, bytes i64, fct_ns i64?");
     let imbalance = "time_ns i64, node string, uplinks i32, bytes_min i64, bytes_max i64, bytes_avg f64, imbalance f64?";
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
+    let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
+    assert_eq!(columns(Kind::Senders).join(", "), senders);
     assert_eq!(columns(Kind::Reorder).join(", "), "time_ns i64, node string, port i32, queues i64, bytes i64");
 }
 
@@ -141,6 +143,18 @@ fn reorder_queues_by_port() {
     assert_eq!((i64s(&batch, "time_ns")[3], strings(&batch, "node")[0]), (Some(20_000), Some("leaf0")));
     assert_eq!((i32s(&batch, "port"), i64s(&batch, "queues")), (vec![Some(-1), Some(0), Some(1), Some(-1)], vec![Some(3), Some(1), Some(2), Some(0)]));
     assert_eq!(i64s(&batch, "bytes"), [Some(4_500), Some(1_500), Some(3_000), Some(0)]);
+}
+
+#[test]
+fn what_senders_do_not_have_is_null() {
+    let (scenario, mut output) = run();
+    let some = SenderRecord { time: Time::from_ns(7), window: 14_600, smoothed: 12_499, ..SenderRecord::new(0, 2_920) };
+    output.senders = vec![some, SenderRecord { rate: 5_000_000, subflow: 1, ..SenderRecord::new(0, 0) }];
+    let batch = only(Kind::Senders, &scenario, &output);
+    assert_eq!((i64s(&batch, "time_ns"), i64s(&batch, "subflow")), (vec![Some(7), Some(0)], vec![Some(0), Some(1)]));
+    assert_eq!((i64s(&batch, "cwnd_bytes"), i64s(&batch, "ssthresh_bytes")), (vec![Some(14_600), None], vec![None, None]));
+    assert_eq!((i64s(&batch, "srtt_ns"), i64s(&batch, "pacing_bps")), (vec![Some(12), None], vec![None, Some(5_000_000)]));
+    assert_eq!(i64s(&batch, "flight_bytes"), [Some(2_920), Some(0)]);
 }
 
 #[test]

@@ -21,6 +21,9 @@ table! {
         reorder: Or<Off, Duration>,
         /// Round trips of every TCP connection and MPTCP subflow as its sender measures them (`round_trips.parquet`). Default `false`.
         round_trips: bool,
+        /// Window, slow start threshold, smoothed round trip, bytes in flight and pacing rate of every sender at this interval (`senders.parquet`), or
+        /// `"off"`. Default `"off"`; a fraction of the round trip shows every change.
+        senders: Or<Off, Duration>,
         /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`), at the ports of: `"switches"`, `"hosts"`, `"all"`, or names as in
         /// `["leaf*", "host0"]`. Default: none.
         gaps: Names,

@@ -30,6 +30,7 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
         ("imbalance", record.imbalance.is_some()),
         ("reorder", record.reordering.is_some()),
         ("round_trips", record.round_trips),
+        ("senders", record.senders.is_some()),
         ("gaps", !record.gaps.is_empty()),
         ("waits", !record.waits.is_empty()),
         ("capture", !record.captures.is_empty()),

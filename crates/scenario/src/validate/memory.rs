@@ -99,7 +99,7 @@ impl Room {
 /// More than any run of the plan comes to, where that is told without looking at it closely.
 fn most(plan: &Plan) -> Option<Expected> {
     let record = &plan.record;
-    let timed = record.ports.is_some() || record.imbalance.is_some() || record.reordering.is_some();
+    let timed = record.ports.is_some() || record.imbalance.is_some() || record.reordering.is_some() || record.senders.is_some();
     if !record.captures.is_empty() || timed && plan.run.until.is_none() || plan.applications.is_some() {
         return None;
     }
@@ -108,7 +108,16 @@ fn most(plan: &Plan) -> Option<Expected> {
     let end = plan.run.until.map_or(0.0, |until| until.0 as f64 * 1e-12);
     // Frames of less than a hundred bytes are not worth looking at.
     let outstanding = bytes / 100 + flows;
-    Some(Expected { flows, end, halves: flows * 4_096, outstanding, visits: 32 * flows, paths: 1_024 * flows, ..Expected::default() })
+    Some(Expected {
+        flows,
+        end,
+        sending: flows as f64 * end,
+        halves: flows * 4_096,
+        outstanding,
+        visits: 32 * flows,
+        paths: 1_024 * flows,
+        ..Expected::default()
+    })
 }
 
 /// In a unit of its size, two digits.

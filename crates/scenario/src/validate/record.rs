@@ -36,6 +36,10 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     if reordering == Some(Span::ZERO) {
         return Err(Wrong::at(key.name("reorder"), "\"0s\": write a time above 0, or \"off\""));
     }
+    let senders = fill(&mut record.senders, Or::NONE).0.map(|interval| interval.0);
+    if senders == Some(Span::ZERO) {
+        return Err(Wrong::at(key.name("senders"), "\"0s\": write a time above 0, or \"off\""));
+    }
     let watched = |asked: &mut Option<Names>, name: &str| sampled(&fill(asked, Names(Vec::new())).0, &names, topology, &key.clone().name(name));
     let (gaps, waits) = (watched(&mut record.gaps, "gaps")?, watched(&mut record.waits, "waits")?);
     let snaplen = fill(&mut record.snaplen, Size(Bytes(HEADERS))).0.0;
@@ -73,6 +77,7 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
         joined,
         snaplen: snaplen as u32,
         round_trips: fill(&mut record.round_trips, false),
+        senders,
         gaps,
         waits,
     })

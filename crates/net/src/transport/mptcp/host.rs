@@ -6,7 +6,7 @@ use crate::expected::Habits;
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
-use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions};
+use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
@@ -185,6 +185,13 @@ impl Transport for Mptcp {
         let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
         shard.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         Some(connection_record(connection, None, None))
+    }
+
+    fn senders(shard: &mut Shard, _: u64, flow: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
+        let config = &shard.mptcp(connection.transport).tcp;
+        let open = connection.subflows.iter().enumerate().filter(|(_, subflow)| subflow.sender.connected());
+        found.extend(open.map(|(number, subflow)| SenderRecord { flow, subflow: number as u8, ..subflow.sender.known(config) }));
     }
 
     /// Of a subflow, all of whose segments are taken for full ones: those behind the connection's last one, which may be short, stand too far by what

@@ -4,7 +4,7 @@ use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::queue::aqm::Hint;
-use crate::record::CaptureKind;
+use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, own_event};
@@ -81,6 +81,10 @@ impl Transport for Pfabric {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.pfabric.senders[slot & !PFABRIC].half.record(None))
+    }
+
+    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        found.push(shard.transports.pfabric.senders[slot & !PFABRIC].known());
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {

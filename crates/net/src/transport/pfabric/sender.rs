@@ -1,6 +1,7 @@
 //! The sending half.
 
 use crate::probe::explain::Label;
+use crate::record::SenderRecord;
 use crate::spec::{CongestionControl, EcnMode, Pfabric};
 use crate::transport::sending::Sending;
 use crate::transport::tcp::{AckIn, Cause, Rtt, Scoreboard, Segment};
@@ -167,6 +168,17 @@ impl Sender {
     pub fn keep(&self) -> Kept {
         let alpha = self.alpha.map(|alpha| Alpha { end: 0, ..alpha });
         Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.half.hash }
+    }
+
+    /// For a series of records.
+    pub fn known(&self) -> SenderRecord {
+        let bytes = |segments: f64| (segments * f64::from(self.mss)) as u64;
+        SenderRecord {
+            window: bytes(self.cwnd),
+            threshold: bytes(self.ssthresh),
+            smoothed: self.rtt.map(|rtt| rtt.smoothed()).filter(|measured| *measured > 0).unwrap_or(SenderRecord::NONE),
+            ..SenderRecord::new(self.half.flow, u64::from(self.next - self.una - self.sacked) * u64::from(self.mss))
+        }
     }
 
     pub fn finished(&self) -> bool {

@@ -4,7 +4,7 @@ use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
 use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
 use crate::queue::Reason;
-use crate::record::CaptureKind;
+use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
@@ -125,6 +125,10 @@ impl Transport for Rated {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.rated.senders[slot].half.record(None))
+    }
+
+    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        found.push(shard.transports.rated.senders[slot].known());
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {

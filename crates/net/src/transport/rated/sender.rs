@@ -2,6 +2,7 @@
 
 use super::keys::{D3, Pdq, Rated};
 use crate::probe::explain::Label;
+use crate::record::SenderRecord;
 use crate::transport::rated::allocation::{Header, Scheme, What, d3, pdq};
 use crate::transport::sending::Sending;
 use std::collections::VecDeque;
@@ -138,6 +139,12 @@ impl Sender {
 
     pub fn finished(&self) -> bool {
         self.una == self.half.segments
+    }
+
+    /// For a series of records.
+    pub fn known(&self) -> SenderRecord {
+        let flight = self.outstanding.iter().filter(|segment| !segment.arrived && !segment.lost).count() as u64;
+        SenderRecord { smoothed: self.round_trip, rate: self.rate, ..SenderRecord::new(self.half.flow, flight * self.full_bits / 8) }
     }
 
     /// The links on the path still count on it.

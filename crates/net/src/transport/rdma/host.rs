@@ -5,7 +5,7 @@ use super::{AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, Re
 use crate::congestion::rate;
 use crate::expected::{Habits, Pace};
 use crate::frame::{Event, Extra, Frame};
-use crate::record::CaptureKind;
+use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
@@ -137,6 +137,12 @@ impl Transport for Rdma {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.rdma.pairs[slot], None))
+    }
+
+    fn senders(shard: &mut Shard, now: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        let transport = shard.transports.rdma.pairs[slot].transport;
+        let config = shard.rdma(transport);
+        found.push(shard.transports.rdma.pairs[slot].known(now, config));
     }
 
     // A datagram to a RoCEv2 port, without what is in it.

@@ -4,6 +4,7 @@ use super::reps::Reps;
 use crate::congestion::rate::{Ack, Control, Path};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
+use crate::record::SenderRecord;
 use crate::spec::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
 use crate::telemetry::Telemetry;
 use crate::transport::blocks::Blocks;
@@ -158,6 +159,27 @@ impl QueuePair {
     pub fn is_complete(&self) -> bool {
         self.una == self.segments
     }
+    /// For a series of records.
+    pub fn known(&mut self, now: u64, config: &RdmaConfig) -> SenderRecord {
+        let rate = self.control.rate(now, self.line, &config.control);
+        let own = self.control.window(config.payload);
+        let (flight, limit) = match &self.irn {
+            Some(selective) => {
+                let held = u64::from((self.next - self.una).saturating_sub(selective.held.count())) * u64::from(config.payload);
+                (held.min(self.bytes), Some(self.limit.min(own.unwrap_or(u64::MAX))))
+            }
+            None => (
+                self.position(self.next, config) - self.position(self.una, config),
+                own.or(match config.window {
+                    RdmaWindow::None => None,
+                    RdmaWindow::Fixed(_) => Some(self.limit),
+                    RdmaWindow::Scaled(_) => Some(((u128::from(self.limit) * u128::from(rate) / u128::from(self.line)) as u64).max(1)),
+                }),
+            ),
+        };
+        SenderRecord { window: limit.unwrap_or(SenderRecord::NONE), rate, ..SenderRecord::new(self.flow, flight) }
+    }
+
     #[inline(always)]
     pub fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments

@@ -5,7 +5,7 @@ use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
 use crate::probe::explain::Attribution;
-use crate::record::{CaptureKind, CaptureOptions};
+use crate::record::{CaptureKind, CaptureOptions, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
@@ -210,6 +210,13 @@ impl Transport for Tcp {
         // None for a connection's first flow that was acknowledged long ago.
         let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
         message.map(|message| sent_record(s, message, None, s.why_of(message)))
+    }
+
+    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        let s = &shard.transports.tcp.senders[slot];
+        if !s.is_idle() {
+            found.push(s.known(shard.tcp(s.transport)));
+        }
     }
 
     /// Of a connection, which may be of several flows.

@@ -13,6 +13,7 @@ use crate::congestion::{Ack, Around, CongestionControl, Control, Controller, Ech
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::probe::hops::RoundTrips;
+use crate::record::SenderRecord;
 use crate::spec::{Burst, EcnMode, Estimator, Manner, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
@@ -305,6 +306,24 @@ impl Sender {
     pub fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
+    /// Nothing is outstanding, and nothing left to send.
+    pub fn is_idle(&self) -> bool {
+        self.una == self.segments
+    }
+
+    /// For a series of records.
+    pub fn known(&self, config: &TcpConfig) -> SenderRecord {
+        let bytes = |segments: u32| u64::from(segments) * u64::from(config.mss);
+        let measured = self.rtt.smoothed();
+        SenderRecord {
+            window: bytes(self.window.cwnd),
+            threshold: if self.window.ssthresh == u32::MAX { SenderRecord::NONE } else { bytes(self.window.ssthresh) },
+            smoothed: if measured == 0 { SenderRecord::NONE } else { measured },
+            rate: self.pacing_rate(config).unwrap_or(SenderRecord::NONE),
+            ..SenderRecord::new(self.flow, bytes(self.pipe()))
+        }
+    }
+
     /// The last of what has been handed over.
     pub(super) fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments

@@ -1,0 +1,51 @@
+"""What senders knew over time, from senders.parquet: of the lowest seed of each design, the median of the senders at work."""
+
+import html
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import median
+
+from ..results.designs import Design, Designs
+from ..words import Words, say
+from .lines import Lines, draw
+from .markup import both
+
+#: Times shown, at most: a time is the median over its part of the run.
+TIMES = 300
+#: Column, and its unit.
+MEASURES = {"cwnd_bytes": ("kB", 1e3), "flight_bytes": ("kB", 1e3), "srtt_ns": ("ms", 1e6), "pacing_bps": ("Mbps", 1e6)}
+
+
+def section(designs: Designs) -> str:
+    """Nothing where no senders were recorded."""
+    recorded = [design for design in designs.values() if "senders" in design.first.recorded and len(design.first.table("senders"))]
+    figures = list(_figures(recorded))
+    if not figures:
+        return ""
+    title, lead = both(say("senders.title")), both(say("senders.lead"))
+    pairs = "".join(f'<div class="pair">{"".join(figures[at : at + 2])}</div>' for at in range(0, len(figures), 2))
+    return f'<section id="senders" aria-labelledby="senders-title"><h2 id="senders-title">{title}</h2><p class="lead">{lead}</p>{pairs}</section>'
+
+
+def _figures(designs: list[Design]) -> Iterator[str]:
+    for column, (unit, size) in MEASURES.items():
+        series = {design.name: points for design in designs if len(points := _median(design, column, size)) > 1}
+        if series and any(value for points in series.values() for _, value in points):
+            yield _in_both(say(f"senders.{column}"), Lines("{title}", "ms", unit, series))
+
+
+def _in_both(title: Words, figure: Lines) -> str:
+    """The figure with its title in both languages."""
+    return draw(figure).replace("<h3>{title}</h3>", f"<h3>{both(title)}</h3>").replace("{title}", html.escape(title, quote=True))
+
+
+def _median(design: Design, column: str, size: float) -> list[tuple[float, float]]:
+    """Milliseconds, and the median of what senders had then."""
+    table = design.first.table("senders")
+    times, values = table.column("time_ns"), table.column(column)
+    width = max(-(-max(times) // TIMES), 1)
+    at: dict[int, list[float]] = defaultdict(list)
+    for time, value in zip(times, values, strict=True):
+        if value is not None:
+            at[(time - 1) // width].append(value)
+    return [((part + 0.5) * width / 1e6, median(found) / size) for part, found in sorted(at.items())]

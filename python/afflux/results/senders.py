@@ -1,0 +1,54 @@
+"""What senders knew of their connections, if that was recorded: windows, round trips, what was in flight."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from .._core import Table
+
+#: A window counts as full from this share of it in flight on: the frames on their way to the NIC, and those that an acknowledgement has just let go, are
+#: not there.
+FULL = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Medians over the samples of the senders of one class; `None` where they have no such thing."""
+
+    flow_class: str
+    samples: int
+    cwnd_bytes: float | None
+    ssthresh_bytes: float | None
+    srtt_ns: float | None
+    flight_bytes: float
+    pacing_bps: float | None
+    #: Share of the samples with a window in which it was full.
+    window_full: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def known(senders: Table, flows: Table, only: Iterable[int] | None = None) -> list[Known]:
+    """By class of a connection's first flow, or of those in `only`."""
+    names = dict(zip(flows.column("id"), flows.column("class"), strict=True))
+    chosen = None if only is None else set(only)
+    of_class: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    columns = (senders.column(name) for name in ("flow", "cwnd_bytes", "ssthresh_bytes", "srtt_ns", "flight_bytes", "pacing_bps"))
+    for flow, *values in zip(*columns, strict=True):
+        if chosen is None or flow in chosen:
+            of_class[names[flow]].append(tuple(values))
+    order = list(dict.fromkeys(flows.column("class")))
+    return [_known(name, of_class[name]) for name in order if name in of_class]
+
+
+def _known(name: str, rows: list[tuple[Any, ...]]) -> Known:
+    def middle(place: int) -> float | None:
+        values = [row[place] for row in rows if row[place] is not None]
+        return median(values) if values else None
+
+    windows = [(row[0], row[3]) for row in rows if row[0]]
+    full = sum(flight >= FULL * window for window, flight in windows) / len(windows) if windows else None
+    return Known(name, len(rows), middle(0), middle(1), middle(2), median(row[3] for row in rows), middle(4), full)

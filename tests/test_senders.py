@@ -1,0 +1,81 @@
+"""What senders knew: the table, `afflux explain`, the report."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import afflux
+from afflux import report
+from afflux.results.senders import known
+
+#: A window of 20 segments over a round trip of 8 ms, and a flow that is held back by nothing but its window.
+PATH = """\
+format = 1
+name = "path"
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "2ms"
+
+[host.transport]
+stack = "basic"
+congestion = "newreno"
+max_window = 20
+
+[[traffic]]
+kind = "pairs"
+class = "limited"
+pairs = [[1, 0]]
+sizes = "1460kB"
+
+[[traffic]]
+kind = "datagram"
+pairs = [[2, 0]]
+rate = "1Mbps"
+bytes = "14600B"
+
+[record]
+senders = "1ms"
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> afflux.Result:
+    (tmp_path / "path.toml").write_text(PATH)
+    return afflux.load(tmp_path / "path.toml").run(out=tmp_path / "out")
+
+
+def test_the_window_limits(run: afflux.Result) -> None:
+    assert "senders" in afflux.Result.open(run.dir).recorded
+    table = run.table("senders")
+    assert set(table.column("flow")) == {0}, "datagrams have no window"
+    assert max(table.column("cwnd_bytes")) == 20 * 1460
+    (one,) = known(table, run.flows)
+    assert (one.flow_class, one.cwnd_bytes, one.flight_bytes, one.window_full) == ("limited", 29_200, 29_200, 1.0)
+    # 1,000 segments, 20 per round trip.
+    assert one.srtt_ns == pytest.approx(8e6, rel=0.02)
+    assert known(table, run.flows, only=[1]) == []
+
+
+def test_explain_shows_medians(run: afflux.Result, command) -> None:
+    shown = command("explain", run.dir)
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"limited\s+29\.2 kB\s+–\s+29\.2 kB\s+100\.0 %\s+8\.0\d+ ms\s+–", shown.stdout), shown.stdout
+    assert "What senders knew" in command("explain", run.dir, "--flow", "0").stdout
+    assert "What senders knew" not in command("explain", run.dir, "--slowest", "0", "--json").stdout
+
+
+def test_the_report_draws_them(run: afflux.Result, tmp_path: Path) -> None:
+    page = report.write([run], tmp_path / "page.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="senders"') :]
+    assert re.findall(r'<h3><span lang="en">(.*?)</span>', section[: section.index("</section>")]) == ["Congestion window", "In flight", "Smoothed round trip"]
+    assert "path 14.6" in section, "the lines in words"
+
+
+def test_no_section_without_them(scenario, tmp_path: Path) -> None:
+    results = [afflux.load(scenario()).run(out=tmp_path / "plain")]
+    page = report.write(results, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="senders"' not in page
