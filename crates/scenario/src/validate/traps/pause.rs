@@ -32,12 +32,16 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     too_little_headroom(ground, found);
 }
 
-/// Headroom in which full frames do not fit that arrive after XOFF. Simulators' own formulas are less, as they are; their `compat` asks for that.
+/// Headroom in which full frames do not fit that arrive after XOFF, on switches as bought. Simulators' own formulas are less, as they are.
 fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
-    if ground.plan.run.compat.is_some() {
-        return;
-    }
-    let short = afflux_net::headrooms(ground.plan).into_iter().filter(|port| port.bytes < port.full_frames).max_by_key(|port| port.full_frames - port.bytes);
+    let as_bought = |node: u32| {
+        let switch = &ground.plan.switches[ground.plan.topology.nodes[node as usize].config as usize];
+        matches!(&switch.buffer, afflux_net::spec::Buffer::Mmu(mmu) if matches!(mmu.rules, Rules::Sonic(_)))
+    };
+    let short = afflux_net::headrooms(ground.plan)
+        .into_iter()
+        .filter(|port| as_bought(port.node) && port.bytes < port.full_frames)
+        .max_by_key(|port| port.full_frames - port.bytes);
     if let Some(port) = short {
         let [node, peer] = [port.node, port.peer].map(|node| &ground.plan.topology.nodes[node as usize].name);
         let (has, need) = (port.bytes, port.full_frames);
