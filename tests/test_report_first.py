@@ -306,9 +306,8 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     """Where more is better, as of goodput, it is still the wait that fell."""
     waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
 
-    def waiting(result: afflux.Result, wait: str) -> float | None:
-        middle = waits[result.summary["name"]].get(wait)
-        return None if middle is None else spread(middle, 0.01)[result.summary["seed"] - 1]
+    def waiting(result: afflux.Result, beside: afflux.Result | None = None) -> dict[str, float]:
+        return {wait: spread(middle, 0.01)[result.summary["seed"] - 1] for wait, middle in waits[result.summary["name"]].items()}
 
     monkeypatch.setattr(circumstances, "waiting", waiting)
     found = compare(Designs([design("a", goodput=spread(5, 0.1)), design("b", goodput=spread(90, 0.1))]), None)

@@ -161,8 +161,8 @@ def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
 
 
 def _waits(design: Design, wait: str) -> float | None:
-    values = [waiting(result, wait) for result in design.samples.values()]
-    known = [value for value in values if value is not None]
+    values = [waiting(result) for result in design.samples.values()]
+    known = [value[wait] for value in values if value is not None]
     return mean(known) if known and len(known) == len(values) else None
 
 
