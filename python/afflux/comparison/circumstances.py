@@ -82,8 +82,11 @@ def unfinished(found: Comparison, names: Sequence[str]) -> Words:
 
 def cost(found: Comparison, name: str) -> Words:
     d = next((d for d in found.of(name) if d.metric is COST), None)
-    if d is None or d.verdict == SAME:
+    if d is None:
         return Words("", "")
+    if d.verdict == SAME:
+        # The design costs what the baseline costs; a reader must know if another one is cheaper.
+        return prices(found)
     words = {"new": _priced(found, d.design_mean), "old": _priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
