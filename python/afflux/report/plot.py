@@ -64,7 +64,7 @@ def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
 def completion_times(results: Results, *, measure: str = "fct", tail: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
     """Distribution of completion times (`measure="slowdown"`: of slowdowns); with `tail` the share of flows above each value, on a logarithmic axis.
 
-    Flows that finished and did not start in the warm-up. The line is the mean of the seeds' distributions.
+    Flows that finished, without those that start in the warm-up. The line is the mean of the seeds' distributions.
     """
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'fct' or 'slowdown'")
