@@ -346,7 +346,7 @@ impl Scenario {
             (None, None) => None,
         };
         if let Some((make, paced)) = made {
-            let with = congestion::with(&self.inner.plan, make, paced, &progress);
+            let with = congestion::with(&self.inner.plan, make, named, paced, &progress);
             let (changed, errors) = with.ok_or_else(|| {
                 PyValueError::new_err("a congestion control in Python needs TCP, or Multipath TCP without coupling: this scenario has neither")
             })?;

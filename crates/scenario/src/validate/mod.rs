@@ -74,7 +74,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         compat: run.config.compat,
     };
     let mut transports = transport::check(&mut document.host, &keys)?;
-    let own_congestion = python::bind(&mut document.host, &mut transports.configs, inputs)?;
+    let own_congestion = python::bind(&mut document.host, &mut transports, inputs)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
