@@ -1,10 +1,12 @@
 """Settings of real switches and hosts: in and out."""
 
+import itertools
 import json
 import tomllib
 
 import pytest
 
+from afflux import _core
 from afflux.exchange import sonic
 
 CONFIG = {
@@ -266,3 +268,58 @@ def test_linux(command, scenario):
     assert "net.ipv4.tcp_ecn = 1" in done.stdout
     assert "rto_min 10ms" in done.stdout
     assert "receive_window = 'unlimited'" in done.stderr
+
+
+LOSSLESS = """format = 1
+[topology]
+kind = "star"
+hosts = 3
+rate = "{rate}"
+delay = "{delay}"
+[switch]
+sharing = "sonic"
+buffer = "4MB"
+mmu = {{ cell = "{cell}" }}
+pfc = {{ priorities = [3], headroom = "{headroom}" }}
+[host]
+mtu = "9216B"
+[host.transport]
+kind = "rdma"
+congestion = "none"
+payload = "{payload}"
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 2
+bytes = "1MB"
+priority = 3
+"""
+
+
+@pytest.mark.parametrize("headroom", ["sonic", "mellanox", "hpcc", "worst_case"])
+@pytest.mark.parametrize("cell", ["off", "256B"])
+def test_exported_headroom_is_never_too_small(tmp_path, headroom, cell):
+    written = computed = 0
+    for rate, delay, payload in itertools.product(["10Gbps", "100Gbps", "400Gbps"], ["25ns", "1.515us"], ["18B", "1000B", "9000B"]):
+        path = tmp_path / "lossless.toml"
+        path.write_text(LOSSLESS.format(rate=rate, delay=delay, cell=cell, headroom=headroom, payload=payload))
+        ports = _core.load(path).headrooms
+        assert len(ports) == 3
+        tables, notes = sonic.exported(path)
+        xoff = next((int(profile["xoff"]) for profile in tables.get("BUFFER_PROFILE", {}).values() if "xoff" in profile), None)
+        # Without a number the switch computes it.
+        assert all((own if xoff is None else xoff) >= least for *_, own, least in ports)
+        assert (xoff is not None and headroom != "worst_case") == any("xoff is" in note for note in notes)
+        written, computed = written + (xoff is not None), computed + (xoff is None)
+    assert written > 0
+    assert (computed > 0) == (headroom == "sonic")
+
+
+def test_a_size_that_is_too_small_is_exported_and_said(tmp_path):
+    path = tmp_path / "lossless.toml"
+    path.write_text(LOSSLESS.format(rate="100Gbps", delay="1.515us", cell="off", headroom="20kB", payload="1000B"))
+    checked = _core.load(path)
+    assert 'and the headroom is 20000 B; write headroom = "worst_case"' in str(checked.warnings[0])
+    tables, notes = sonic.exported(path)
+    assert tables["BUFFER_PROFILE"]["pg_lossless_profile"]["xoff"] == "20000"
+    assert any("lossless frames can be lost" in note for note in notes)

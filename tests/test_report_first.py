@@ -13,7 +13,7 @@ from made import design, spread
 
 import afflux
 from afflux import report, studies
-from afflux.comparison import circumstances, headline
+from afflux.comparison import changes, circumstances, headline
 from afflux.comparison.compare import compare
 from afflux.files import toml
 from afflux.metrics import JOB_TIME, METRICS
@@ -296,11 +296,17 @@ def test_sentences_from_elsewhere_are_translated_with_their_numbers():
     assert sentence("nobody knows this one") == "nobody knows this one"
 
 
+def test_nothing_is_minus_zero():
+    assert changes.signed(-1e-12) == "0.0 %"
+    assert changes.signed(-0.034) == "−3.4 %"
+
+
 def test_published_numbers_stand_beside_ours():
     rows = [
         published.Published("web search, load 0.6, all flows, average, pFabric", 2.0, 2.2, 1.9, 2.5),
         published.Published("least", 10.0, 12.0, at_least=True),
         published.Published("ours alone", None, -3.5),
+        published.Published("alike", 95.64, 95.63),
     ]
     terms = markup.Terms()
     figure = text(published.figure(rows, terms))
@@ -308,6 +314,8 @@ def test_published_numbers_stand_beside_ours():
     assert "+10 % inside the interval" in figure
     assert "reached" in figure
     assert "ours alone" not in figure
+    assert "95.60.0" in figure
+    assert "−0.0" not in figure
     table = text(published.section(rows, terms))
     assert "ours alone−3.50––" in table
     assert "負荷 0.6" in published.section(rows, terms)

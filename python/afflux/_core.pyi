@@ -164,6 +164,10 @@ class Scenario:
     def edges(self) -> list[tuple[int, int, int, float]]:
         """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
     @property
+    def headrooms(self) -> list[tuple[int, int, int, int, int]]:
+        """Of every port of a switch with flow control: both ends as indices of `nodes`, its headroom, what SONiC's formula gives, and the least
+        with which nothing is ever lost, in bytes."""
+    @property
     def has_flow_control(self) -> bool: ...
     def expected(self) -> Expected: ...
     def tiers(self) -> list[tuple[int, str, int, list[int], _Links, _Links, tuple[float, float] | None, list[tuple[str, list[str]]]]]:

@@ -43,7 +43,7 @@ pub use expected::{Doubt, Expected, expected};
 pub use model::Model;
 pub use progress::Progress;
 pub use queue::buffer::mmu::{SetAside, set_aside};
-pub use queue::flowcontrol::headroom::{PortFacts, by_formula};
+pub use queue::flowcontrol::headroom::{PortFacts, PortHeadroom, by_formula, headrooms};
 pub use queue::flowcontrol::response_time;
 pub use run::{outside, run};
 pub use view::{Histogram, Queue, Snapshot, View};

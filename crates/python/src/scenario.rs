@@ -265,6 +265,13 @@ impl Scenario {
         self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
     }
 
+    /// Headroom of every port of a switch with flow control: both ends as indices of `nodes`, what it has, what SONiC's formula gives, and the least
+    /// with which nothing is ever lost, in bytes.
+    #[getter]
+    fn headrooms(&self) -> Vec<(u32, u32, u64, u64, u64)> {
+        afflux_net::headrooms(&self.inner.plan).into_iter().map(|port| (port.node, port.peer, port.bytes, port.sonic, port.worst_case)).collect()
+    }
+
     /// What a run will come to.
     fn expected(&self, py: Python<'_>) -> PyResult<Expected> {
         let (plan, scenario) = (&self.inner.plan, self.inner.clone());

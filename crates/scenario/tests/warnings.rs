@@ -140,6 +140,9 @@ warns! {
         "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: no traffic has priority 3; write priority = 3 in a [[traffic]] block, or pfc = \"off\"";
     pfc_that_nobody_obeys: LOSSLESS, [("[host.transport]", "[host]\nhonours_pause = false\n\n[host.transport]"), ("sharing = \"sonic\"", "sharing = \"sonic\"\nhonours_pause = false")],
         "fabric.toml:18: key switch.pfc.priorities: PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; remove honours_pause = false";
+    headroom_for_too_little: LOSSLESS, [("headroom = \"40kB\"", "headroom = \"10kB\"")],
+        "fabric.toml:18: key switch.pfc.headroom: frames of lossless priorities can be lost: up to 15180 B arrive at the port spine1 to leaf1 after XOFF, and the \
+         headroom is 10000 B; write headroom = \"worst_case\"";
     pfc_out_of_reach: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"400MB\"")],
         "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: a priority group is paused above 199.9 MB, and its frames can never occupy so much; \
          lower switch.buffer or mmu.lossless_alpha, or send more";

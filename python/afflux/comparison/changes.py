@@ -26,8 +26,11 @@ def percent(share: float, more: int = 0, least: int = 0) -> str:
 
 
 def signed(share: float, more: int = 0) -> str:
-    """The form for tables: −34.0 %, +3.4 %, ×85.0."""
-    return f"×{text.digits(share + 1, 3 + more)}" if share + 1 >= 10 else f"{sign(share)}{percent(share, more, least=int(share < 1))} %"
+    """The form for tables: −34.0 %, +3.4 %, ×85.0; never −0.0 %."""
+    if share + 1 >= 10:
+        return f"×{text.digits(share + 1, 3 + more)}"
+    shown = percent(share, more, least=int(share < 1))
+    return f"{sign(share) if float(shown.replace(',', '')) else ''}{shown} %"
 
 
 def sign(value: float) -> str:

@@ -42,7 +42,7 @@ def draw(figure: Lines) -> str:
     def down(y: float) -> float:
         return 1 - min(y, top) / top
 
-    curves, texts, notes = [], [], []
+    curves, texts, keys, notes = [], [], [], []
     for tick in range(round(top / step) + 1):
         y = down(tick * step)
         curves.append(f'<line class="g" x1="0" x2="1000" y1="{1000 * y:.1f}" y2="{1000 * y:.1f}"/>')
@@ -58,6 +58,7 @@ def draw(figure: Lines) -> str:
             texts.append(f'<span class="dot" style="--x:{100 * across(x):.2f}%;--y:{100 * down(y):.2f}%;--c:{colour}" title="{told}"></span>')
         sample = f'<svg width="22" height="8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4" style="{style}"/></svg>'
         texts.append(f'<span class="line-name" style="--y:{100 * end:.2f}%;--c:{colour}">{sample}{html.escape(name)}</span>')
+        keys.append(f'<span style="--c:{colour}">{sample}{html.escape(name)}</span>')
         above = [(x, value) for x, value in line if value > top]
         if above:
             values = [value for _, value in above]
@@ -71,7 +72,9 @@ def draw(figure: Lines) -> str:
     beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""
     head = f'<h3>{html.escape(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
     foot = f'<div class="axis">{axis}</div><p class="across">{html.escape(figure.across)}</p>'
-    return f'<figure class="lines">{head}<div class="lines-plot" style="--names:{width}">{plot}{foot}</div>{beyond}</figure>'
+    # A phone has no room beside the curves.
+    key = f'<div class="line-key phone" aria-hidden="true">{"".join(keys)}</div>'
+    return f'<figure class="lines">{head}{key}<div class="lines-plot" style="--names:{width}">{plot}{foot}</div>{beyond}</figure>'
 
 
 def _said(figure: Lines) -> str:

@@ -119,7 +119,8 @@ def _error(row: Published) -> str:
         return chip("good" if row.ours >= row.published else "bad", say("published.reached" if row.ours >= row.published else "published.missed"))
     share = row.ours / row.published - 1
     inside = row.low is not None and row.high is not None and row.low <= row.published <= row.high
-    shown = f"{MINUS if share < 0 else '+'}{100 * abs(share):.{0 if abs(share) >= 0.0995 else 1}f}\N{NO-BREAK SPACE}%"
+    percent = f"{100 * abs(share):.{0 if abs(share) >= 0.0995 else 1}f}"
+    shown = f"{(MINUS if share < 0 else '+') if float(percent) else ''}{percent}\N{NO-BREAK SPACE}%"
     note = f'<small class="note">{both(say("published.inside"))}</small>' if inside else ""
     return f"{plain(shown)} {note}" if note else plain(shown)
 

@@ -162,11 +162,16 @@ HEAD = ("", "published", "ours", "interval", "error", "null model", "")
 
 def cells(row: Row) -> tuple[str, ...]:
     """The cells of a row."""
-    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published and not row.at_least else "–"
+    error = _off(row.ours / row.published) if row.ours is not None and row.published and not row.at_least else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
-    null = f"{number(row.null)} ({100 * (row.null / row.published - 1):+.1f} %)" if row.null is not None and row.published else "–"
+    null = f"{number(row.null)} ({_off(row.null / row.published)})" if row.null is not None and row.published else "–"
     published = f"≥ {number(row.published)}" if row.at_least else number(row.published)
     return row.what, published, number(row.ours), interval, error, null, "" if row.predicted else "calibrated"
+
+
+def _off(ratio: float) -> str:
+    """How far a ratio is from 1, in percent; never -0."""
+    return f"{round(100 * (ratio - 1), 1) or 0.0:+.1f} %"
 
 
 def number(value: Any) -> str:

@@ -197,7 +197,7 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
     let mut pfc = Keys::default();
     pfc.put("priorities", ints(&paused));
     if formula {
-        pfc.may(c, 80, "headroom", |c| c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub"]));
+        pfc.may(c, 80, "headroom", |c| c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub", "worst_case"]));
         pfc.may(c, 40, "cable", |c| format!("{}m", c.scale(1, 500)));
     } else {
         pfc.put("headroom", format!("{headroom}B"));

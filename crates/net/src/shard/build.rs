@@ -378,7 +378,7 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     let ports = world.ports.of(id);
     let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
     let headroom =
-        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
+        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config, pfc)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }

@@ -67,6 +67,8 @@ pub enum Formula {
     Hpcc,
     /// TU Berlin's ns-3.
     Tub,
+    /// All that can arrive, whatever the frames.
+    WorstCase,
 }
 
 /// Where the length of a cable comes from.

@@ -115,22 +115,27 @@ pub enum Headroom {
 }
 
 /// Formulas by name.
-const FORMULAS: [(&str, Formula, &str); 5] = [
+const FORMULAS: [(&str, Formula, &str); 6] = [
     ("sonic", Formula::Sonic, "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty"),
     ("mellanox", Formula::Mellanox, "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU"),
     ("conweave", Formula::Conweave, "ConWeave's ns-3: 2 · rate · delay + 2 · MTU"),
     ("hpcc", Formula::Hpcc, "HPCC's ns-3: 3 · rate · delay"),
     ("tub", Formula::Tub, "TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860"),
+    (
+        "worst_case",
+        Formula::WorstCase,
+        "All that can arrive before the peer stops, whatever the lengths of frames and their alignment, in bytes or cells: never too small",
+    ),
 ];
 
 form! {
-    Headroom<'de>, deserialize_str, "a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"" {
+    Headroom<'de>, deserialize_str, "a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\", \"tub\" or \"worst_case\"" {
         fn visit_str<E: de::Error>(self, text: &str) -> Result<Headroom, E> {
             if let Some((_, formula, _)) = FORMULAS.iter().find(|(name, ..)| *name == text.trim()) {
                 return Ok(Headroom::Formula(*formula));
             }
             let words = |error: afflux_units::ParseError| {
-                E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"", error.to_string().replace('`', "\"")))
+                E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\", \"tub\" or \"worst_case\"", error.to_string().replace('`', "\"")))
             };
             text.parse().map(Headroom::Size).map_err(words)
         }

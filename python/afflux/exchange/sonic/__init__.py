@@ -116,8 +116,28 @@ def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str
             f"{named} {'has' if len(differing) == 1 else 'have'} other settings, from [[switch.override]]: write --switch {differing[0]} to export them"
         )
     scenario.get("switch", {}).pop("override", None)
+    notes += _safe(checked, scenario, {switch} if switch is not None else {*switches} - {*differing})
     tables, missing = of_design(scenario, ports, dict(enumerate(checked.priority_of_dscp)))
     return tables, [f"not exported: {line}" for line in missing] + notes + _senders(scenario, resolved, checked.priority_of_dscp)
+
+
+def _safe(checked: _core.Scenario, scenario: dict[str, Any], switches: set[str]) -> list[str]:
+    """Headroom with which no frame is lost at these switches, where they would compute less by themselves; and what to say of it."""
+    headrooms = [one for one in checked.headrooms if checked.nodes[one[0]][0] in switches]
+    if not headrooms:
+        return []
+    node, peer, has, sonic, least = max(headrooms, key=lambda port: port[4])
+    port = " to ".join(checked.nodes[end][0] for end in (node, peer))
+    written = scenario.get("switch", {}).get("pfc", {}).get("headroom", "sonic")
+    if str(written)[:1].isdigit():
+        return [f"pfc.headroom = {written!r}: up to {least} B arrive at the port {port} after XOFF, so lossless frames can be lost"] if has < least else []
+    if written == "sonic" and all(own >= need for *_, own, need in headrooms):
+        return []
+    scenario["switch"]["pfc"]["headroom"] = f"{least}B"
+    if written == "worst_case":
+        return []
+    gives = f"SONiC's formula gives {sonic} B" if written == "sonic" else f"{written!r} gives {has} B"
+    return [f"pfc.headroom: {gives}, but up to {least} B arrive at the port {port} after XOFF: xoff is {least} B"]
 
 
 #: Switches that a note names.

@@ -1,8 +1,10 @@
 //! How much memory to set aside for what arrives after XOFF.
 
-use super::response_bytes;
-use crate::spec::{Cable, Formula, Headroom, Link, Mmu, Plan};
-use afflux_units::Rate;
+use super::{response_bytes, response_time};
+use crate::frame::PAUSE_FRAME;
+use crate::queue::buffer::mmu::{METADATA, charged};
+use crate::spec::{Buffer, Cable, Formula, Headroom, Link, Mmu, NodeId, NodeKind, Pfc, Plan};
+use afflux_units::{Rate, Span};
 
 /// Of light in a cable, m/s (SONiC's).
 pub const SPEED_IN_CABLE: f64 = 1.98e8;
@@ -13,15 +15,42 @@ pub struct PortFacts {
     pub rate: Rate,
     /// One way, ps.
     pub delay: u64,
-    /// Largest frame on lossless priorities, with headers.
+    /// Largest and smallest frame, with headers.
     pub mtu: u64,
-    /// 1 where bytes are counted.
-    pub cell: u64,
+    pub least: u64,
+    /// Between two frames, in bytes.
+    pub gap: u64,
+    /// Cells of the memory; `None` where bytes are counted.
+    pub cell: Option<u16>,
+    /// Of the peer to a PAUSE frame, where it is not the standard's.
+    pub response: Option<Span>,
 }
 
 impl PortFacts {
-    pub fn of(plan: &Plan, link: &Link, mmu: &Mmu) -> Self {
-        PortFacts { rate: link.rate, delay: link.delay.0, mtu: plan.largest_frame(), cell: mmu.cell.unwrap_or(1) as u64 }
+    pub fn of(plan: &Plan, link: &Link, mmu: &Mmu, pfc: &Pfc) -> Self {
+        let wire = &plan.wire;
+        PortFacts {
+            rate: link.rate,
+            delay: link.delay.0,
+            mtu: plan.largest_frame(),
+            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.syn)).max(1)),
+            gap: wire.gap.into(),
+            cell: mmu.cell,
+            response: pfc.response,
+        }
+    }
+}
+
+impl PortFacts {
+    fn time(&self, bytes: u64) -> u128 {
+        u128::from(self.rate.serialize(bytes + self.gap).0)
+    }
+
+    /// From the frame that brings XOFF to the last start of a frame at a peer that has not stopped, and its way: our own frame in transmission, the
+    /// PAUSE frame, the cable, the response, and the cable again.
+    fn arriving(&self, delay: Span) -> u128 {
+        let response = self.response.unwrap_or_else(|| response_time(self.rate)).0;
+        self.time(self.mtu.max(self.least)) + self.time(PAUSE_FRAME.into()) + u128::from(2 * delay.0 + response)
     }
 }
 
@@ -51,9 +80,9 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
     let round_trip = |times: f64| (times * port.rate.0 as f64 * (metres / SPEED_IN_CABLE) / 8.0).ceil() as u64;
     match formula {
         Formula::Sonic => {
-            let cell = port.cell as f64;
+            let cell = f64::from(port.cell.unwrap_or(1));
             // A cell with little in it takes the place of a full one.
-            let worst = if port.cell > 128 { cell / 64.0 } else { 2.0 * cell / (1.0 + cell) };
+            let worst = if cell > 128.0 { cell / 64.0 } else { 2.0 * cell / (1.0 + cell) };
             let occupancy = (100.0 - SMALL_PACKETS + SMALL_PACKETS * worst) / 100.0;
             // The script takes Mb/s times ns for 1024ths of a bit.
             let cable = 2.0 * metres * (gbps * 1e3) * (1e9 / SPEED_IN_CABLE) / (8.0 * 1024.0);
@@ -65,5 +94,71 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
         Formula::Conweave => round_trip(2.0) + 2 * port.mtu,
         Formula::Hpcc => round_trip(3.0),
         Formula::Tub => round_trip(2.0) + 2 * port.mtu + 3_860,
+        Formula::WorstCase => worst_case(Span((metres / SPEED_IN_CABLE * 1e12).ceil() as u64), port),
     }
+}
+
+/// The most memory that frames can take which arrive after XOFF, whatever their lengths and however they fall.
+fn worst_case(delay: Span, port: PortFacts) -> u64 {
+    let (time, arriving) = (|bytes| port.time(bytes), port.arriving(delay));
+    // What frames of one length take that arrive in that time. Of all that take so many cells the shortest come most often.
+    let most = match port.cell {
+        None => [port.least, port.mtu].map(|frame| arriving * u128::from(frame) / time(frame)).into_iter().max(),
+        Some(cell) => {
+            let cell = u64::from(cell);
+            let takes = |frame: u64| charged(frame, port.cell) / cell;
+            (takes(port.least)..=takes(port.mtu.max(port.least)))
+                .map(|cells| {
+                    let frame = ((cells - 1) * cell + 1).saturating_sub(METADATA).max(port.least);
+                    arriving * u128::from(charged(frame, port.cell)) / time(frame)
+                })
+                .max()
+        }
+    };
+    // Besides, the frame that brings XOFF, and the one that has just begun when the pause takes effect.
+    let two = 2 * charged(port.mtu.max(port.least), port.cell);
+    two + u64::try_from(most.unwrap_or(0)).unwrap_or(u64::MAX / 4)
+}
+
+/// Headroom of a lossless priority at a switch's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortHeadroom {
+    pub node: NodeId,
+    pub peer: NodeId,
+    /// What it has.
+    pub bytes: u64,
+    /// What SONiC computes there from rate and cable.
+    pub sonic: u64,
+    /// The least with which nothing is lost if all frames are full, and whatever the frames.
+    pub full_frames: u64,
+    pub worst_case: u64,
+}
+
+/// Of all ports of switches with flow control, by switch and link.
+pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
+    let mut found = Vec::new();
+    for link in &plan.topology.links {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+            let of_node = &plan.topology.nodes[node as usize];
+            if of_node.kind != NodeKind::Switch {
+                continue;
+            }
+            let switch = &plan.switches[of_node.config as usize];
+            let (Buffer::Mmu(mmu), Some(pfc)) = (&switch.buffer, &switch.pfc) else { continue };
+            let port = PortFacts::of(plan, link, mmu, pfc);
+            let cable = if let Headroom::Formula { cable, .. } = pfc.headroom { cable } else { Cable::FromDelay };
+            let by = |formula| headroom(&Headroom::Formula { formula, cable }, port);
+            let frames = 2 + port.arriving(link.delay) / port.time(port.mtu);
+            found.push(PortHeadroom {
+                node,
+                peer,
+                bytes: headroom(&pfc.headroom, port),
+                sonic: by(Formula::Sonic),
+                full_frames: u64::try_from(frames).map_or(u64::MAX, |frames| frames.saturating_mul(charged(port.mtu, port.cell))),
+                worst_case: by(Formula::WorstCase),
+            });
+        }
+    }
+    found.sort_by_key(|port| port.node);
+    found
 }

@@ -29,6 +29,24 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
         return;
     }
     out_of_reach(ground, lossless, key(), found);
+    too_little_headroom(ground, found);
+}
+
+/// Headroom in which full frames do not fit that arrive after XOFF. Simulators' own formulas are less, as they are; their `compat` asks for that.
+fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
+    if ground.plan.run.compat.is_some() {
+        return;
+    }
+    let short = afflux_net::headrooms(ground.plan).into_iter().filter(|port| port.bytes < port.full_frames).max_by_key(|port| port.full_frames - port.bytes);
+    if let Some(port) = short {
+        let [node, peer] = [port.node, port.peer].map(|node| &ground.plan.topology.nodes[node as usize].name);
+        let (has, need) = (port.bytes, port.full_frames);
+        let text = format!(
+            "frames of lossless priorities can be lost: up to {need} B arrive at the port {node} to {peer} after XOFF, and the headroom is {has} B; write \
+             headroom = \"worst_case\""
+        );
+        found.push(Wrong::at(ground.switch_key("pfc.headroom"), text));
+    }
 }
 
 fn listed(priorities: &[u8]) -> String {

@@ -20,7 +20,7 @@ use conweave::Conweave;
 use hpcc::Hpcc;
 use sonic::Sonic;
 /// In the first cell of each frame.
-const METADATA: u64 = 64;
+pub const METADATA: u64 = 64;
 
 #[derive(Debug, Clone)]
 enum Rules {
@@ -313,6 +313,11 @@ impl Mmu {
     }
 }
 
+/// Memory that a frame takes.
+pub fn charged(frame: u64, cell: Option<u16>) -> u64 {
+    cell.map_or(frame, |cell| (frame + METADATA).div_ceil(cell.into()) * u64::from(cell))
+}
+
 /// Memory of a switch that is not shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetAside {
@@ -328,7 +333,7 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
         ports += 1;
-        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, mmu)));
+        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, mmu, pfc)));
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {
