@@ -54,6 +54,21 @@ def test_options_reach_the_run(command, scenario, tmp_path):
     assert 'buffer = "9packets"' in (tmp_path / "out/small-7/scenario.toml").read_text()
 
 
+def test_set_names_a_block_of_traffic(command, scenario):
+    """Wherever a key is written: in run, check and sweep."""
+    path = scenario()
+    by_number, by_name = (json.loads(command("run", path, "--set", f"traffic.{key}.senders=4", "-o", key, "--json").stdout) for key in ("0", "query"))
+    assert by_number["flows"]["started"] == 12
+    assert by_name["result_hash"] == by_number["result_hash"]
+    assert json.loads(command("check", path, "--set", "traffic.query.senders=4", "--json").stdout)["flows"] == 12
+    swept = json.loads(command("sweep", path, "--vary", "traffic.query.senders=4,8", "--json").stdout)
+    assert [row["traffic.query.senders"] for row in swept] == [4, 8]
+    assert swept[0]["result_hash"] == by_name["result_hash"]
+    wrong = command("run", path, "--set", "traffic.querry.senders=4")
+    assert wrong.returncode == 2
+    assert 'traffic has no element with the name or class "querry" (did you mean "query"?): write "query" or the number 0' in wrong.stderr
+
+
 def test_explain(command, scenario, tmp_path):
     assert command("run", scenario()).returncode == 0
     done = command("explain", "out/small-1")

@@ -9,8 +9,10 @@ import pytest
 from made import design
 
 import afflux
+from afflux.comparison import circumstances
 from afflux.comparison.paired import Difference
 from afflux.metrics import COST, JOB_TIME, METRICS
+from afflux.results import split
 from afflux.results.designs import Designs, gather
 
 
@@ -190,3 +192,24 @@ def test_gathering():
         gather([])
     with pytest.raises(LookupError, match="no design called 'x'"):
         designs(base=[1.0])["x"]
+
+
+def test_the_cause_in_the_answer_is_the_part_in_the_table(scenario):
+    """Both leave out flows of the warm-up and flows that only one design finished, so both show the same mean."""
+    runs = []
+    for name, buffer in (("narrow", "9packets"), ("wide", "90packets")):
+        changed = (('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("[record]", '[run]\nwarmup = "4ms"\nuntil = "11ms"\n[record]'))
+        loaded = afflux.load(scenario(*changed, name=f"{name}.toml"))
+        runs += [loaded.run(seed=seed) for seed in (1, 2, 3)]
+    found = afflux.compare(runs, "wide")
+    assert all(run.summary["flows"]["in_warmup"] for run in runs)
+    assert len({run.summary["flows"]["unfinished"] for run in runs}) > 1
+    lead = next(d for d in found.of("narrow") if d.verdict == "worse" and d.metric.name.startswith("fct"))
+    wait = circumstances.chief_wait(found, lead)
+    table = split.changes(found.of_name, "wide")["narrow"]
+    assert wait is not None
+    assert table is not None
+    assert wait.metric.name == "recovery"
+    assert (round(wait.baseline_mean), round(wait.design_mean)) == pytest.approx(
+        tuple(mean.parts_ns["recovery"] for mean in (table.all.baseline, table.all.design)), abs=2
+    )

@@ -129,6 +129,118 @@ def test_a_scenario_that_was_never_imported(command, scenario):
     assert "WRED_PROFILE" in json.loads(done.stdout)
 
 
+FABRIC = """\
+format = 1
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+[switch]
+sharing = "sonic"
+buffer = "32MB"
+[[switch.override]]
+match = "leaf*"
+buffer = "16MB"
+scheduling = "dwrr"
+[[switch.override.queue]]
+priorities = [0, 1, 2]
+weight = 14
+[[switch.override.queue]]
+priorities = [3, 4]
+weight = 15
+ecn = { kmin = "1MiB", kmax = "2MiB", pmax = 0.05, spacing = "linux" }
+[[switch.override.queue]]
+priorities = [5, 6, 7]
+strict = true
+[[switch.override]]
+match = "leaf1"
+buffer = "8MB"
+[[traffic]]
+kind = "permutation"
+class = "bulk"
+sizes = "1MB"
+priority = 3
+[[traffic]]
+kind = "permutation"
+class = "control"
+sizes = "1kB"
+priority = 7
+[[traffic]]
+kind = "permutation"
+sizes = "1kB"
+"""
+
+
+def test_the_switch_of_an_export_is_chosen(command, scenario):
+    path = scenario(text=FABRIC)
+    sizes = {}
+    for name in ("spine1", "leaf0", "leaf1"):
+        done = command("export", "sonic", path, "--switch", name)
+        assert done.returncode == 0, done.stderr
+        assert "--switch" not in done.stderr
+        tables = json.loads(done.stdout)
+        assert ("DSCP_TO_TC_MAP" in tables) == name.startswith("leaf")
+        pool = tables["BUFFER_POOL"]["ingress_lossless_pool"]
+        sizes[name] = int(pool["size"]) + int(pool.get("xoff", 0))
+    assert sizes == {"spine1": 32_000_000, "leaf0": 16_000_000, "leaf1": 8_000_000}
+    plain = command("export", "sonic", path)
+    assert plain.returncode == 0
+    assert "leaf0, leaf1 have other settings, from [[switch.override]]: write --switch leaf0 to export them" in plain.stderr
+    wrong = command("export", "sonic", path, "--switch", "leave0")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--switch leave0: there is no switch called 'leave0' (did you mean 'leaf0'?): there are leaf0, leaf1, spine0, spine1" in wrong.stderr
+    every = command("export", "sonic", scenario(('match = "leaf*"', 'match = "*"'), text=FABRIC))
+    assert every.returncode == 2
+    assert "every switch has settings of its own in [[switch.override]]: write --switch with one of leaf0, leaf1, spine0, spine1" in every.stderr
+
+
+def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
+    """What is exported reads back as the same queues, and every DSCP comes into the queue of its priority."""
+    path = scenario(text=FABRIC)
+    done = command("export", "sonic", path, "--switch", "leaf0", "--ports", "2", "-o", "patch.json")
+    assert done.returncode == 0, done.stderr
+    tables = json.loads((tmp_path / "patch.json").read_text())
+    assert command("import", "sonic", "patch.json", "-o", "again.toml").returncode == 0
+    again = tomllib.loads((tmp_path / "again.toml").read_text())
+    wanted = tomllib.loads(FABRIC)["switch"]["override"][0]["queue"]
+    for found, meant in zip(again["switch"]["queue"], wanted, strict=True):
+        assert (found["priorities"], found.get("weight"), found.get("strict")) == (meant["priorities"], meant.get("weight"), meant.get("strict"))
+    assert again["host"]["dscp_to_priority"]["46"] == 5
+    assert len(tables["DSCP_TO_TC_MAP"]["AZURE"]) == 64
+    for port in ("Ethernet0", "Ethernet4"):
+        maps = tables["PORT_QOS_MAP"][port]
+        queue = tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]][tables["DSCP_TO_TC_MAP"][maps["dscp_to_tc_map"]]["3"]]
+        assert "wred_profile" in tables["QUEUE"][f"{port}|{queue}"]
+    # What a host must do, what cannot be done, and what got lost, in words.
+    assert "hosts must send traffic of priority 3 (bulk) with DSCP 3" in done.stderr
+    assert "hosts must send traffic of priority 0 (default) with DSCP 8" in done.stderr
+    assert "no DSCP leads to priority 7 (control): write one in [host] dscp_to_priority, as in 56 = 7, and export again" in done.stderr
+    assert 'not exported: queue 1: spacing = "linux": WRED_PROFILE has no field for it' in done.stderr
+
+
+def test_lossless_classes_have_groups_and_queues(command, scenario):
+    text = FABRIC.replace('buffer = "16MB"', 'buffer = "16MB"\npfc = { priorities = [3], headroom = "40kB" }')
+    done = command("export", "sonic", scenario(text=text), "--switch", "leaf0", "--ports", "1")
+    assert done.returncode == 0, done.stderr
+    tables = json.loads(done.stdout)
+    maps = tables["PORT_QOS_MAP"]["Ethernet0"]
+    assert maps["pfc_enable"] == "3"
+    assert tables["TC_TO_PRIORITY_GROUP_MAP"][maps["tc_to_pg_map"]] == {str(tc): "3" if tc == 3 else "0" for tc in range(8)}
+    assert "xoff" in tables["BUFFER_PROFILE"][tables["BUFFER_PG"]["Ethernet0|3"]["profile"]]
+    # Priority 3 is in queue 1, so PAUSE frames stop that one, and no lossy buffer profile limits it.
+    assert tables["MAP_PFC_PRIORITY_TO_QUEUE"][maps["pfc_to_queue_map"]]["3"] == tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]]["3"] == "1"
+    assert "Ethernet0|1" not in tables["BUFFER_QUEUE"]
+    assert "Ethernet0|0" in tables["BUFFER_QUEUE"]
+
+
+def test_buffers_that_sonic_does_not_know_are_said(command, scenario):
+    done = command("export", "sonic", scenario())
+    assert done.returncode == 0, done.stderr
+    said = 'not exported: buffer sizes: SONiC has no counterpart of sharing = "static"; write sharing = "sonic" or "dynamic" to export them'
+    assert said in " ".join(done.stderr.split())
+
+
 def test_public_configurations(shared):
     """Those that SONiC generates for real switches: everything that is understood comes back."""
     files = sorted((shared / "data/sonic").glob("*.json"))

@@ -1,6 +1,7 @@
 """What ports note of frames: gaps, and who stood in front of whom."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,42 @@ def test_explain_names_who_stood_in_front(tmp_path: Path, command) -> None:
     assert by["second", "first"]["share_there"] == 1.0
     assert sum(one["share"] for one in found if one["flow_class"] == "second") == pytest.approx(1.0)
     assert "Queueing by cause" in command("explain", "out").stdout
+
+
+def test_explain_names_the_ports_where_frames_waited(tmp_path: Path, command) -> None:
+    """One NIC sends ten frames of its own at once, and they meet one more frame at the switch's port to host 0."""
+    result = run(tmp_path, TWO_FRAMES.replace("pairs = [[2, 0]]", "pairs = [[2, 0], [2, 0]]"))
+    ports = json.loads(command("explain", "out", "--where", "--json").stdout)
+    sums: dict[str, int] = {}
+    for row in rows(result, "waits"):
+        if not row["own"]:
+            sums[row["node"]] = sums.get(row["node"], 0) + row["wait_ns"]
+    assert [(one["node"], one["peer"], one["at_host"], one["wait_ns"]) for one in ports[:2]] == [
+        ("host2", "switch0", True, sums["host2"]),
+        ("switch0", "host0", False, sums["switch0"]),
+    ]
+    assert sums["host2"] > sums["switch0"] > 0
+    assert sum(one["share"] for one in ports) == pytest.approx(1.0)
+    told = command("explain", "out").stdout
+    assert "Where frames waited, by port" in told
+    shares = [f"{100 * sums[node] / (sums['host2'] + sums['switch0']):.1f} %" for node in ("host2", "switch0")]
+    sentence = f"Of the time that frames waited for others, {shares[0]} was spent in the NICs of hosts and {shares[1]} at switch0."
+    assert sentence in " ".join(told.split())
+    lines = [line for line in told.splitlines() if re.match(r"\w+ → ", line)]
+    assert lines[0].startswith("host2 → switch0 (NIC)")
+    assert "Where frames waited" in command("explain", "out", "--flow", "1").stdout
+    assert "Where frames waited" not in command("explain", "out", "--waits").stdout
+    assert command("explain", "out", "--waits", "--where").returncode == 2
+
+
+def test_explain_says_what_to_record_to_see_where(tmp_path: Path, command) -> None:
+    run(tmp_path, TWO_FRAMES.replace('waits = "all"\n', ""))
+    told = " ".join(command("explain", "out").stdout.split())
+    assert "where queueing took place was not recorded: run again with --set record.waits=all; the busiest link was " in told
+    run_again = TWO_FRAMES.replace("pairs = [[2, 0]]", "pairs = [[2, 1]]").replace('waits = "all"\n', "")
+    (tmp_path / "apart").mkdir()
+    run(tmp_path / "apart", run_again)
+    assert "was not recorded" not in command("explain", "apart/out").stdout
 
 
 def test_waits_that_were_not_recorded(tmp_path: Path, command) -> None:

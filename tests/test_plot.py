@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 import reported
-from conftest import REPO
+from conftest import INCAST, REPO
 
 import afflux
 from afflux import plot
@@ -145,6 +145,38 @@ def test_own_lines():
     assert list(figure.get_size_inches()) == [3.4, 1.5]
     assert math.isclose(figure.axes[0].lines[0].get_linewidth(), 1.2)
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_own_lines_of_several_seeds():
+    seeds = [[1.0, 1.1, 1.3], [2.0, 2.2, 2.5]]
+    axes = plot.lines({"window": ([0, 1], seeds), "goal": ([0, 1], [3, 3])}, x="Time (ms)", y="Window (segments)").axes[0]
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([mean(values) for values in seeds])
+    (band,) = axes.collections
+    ends = {round(float(y), 9) for _, y in band.get_paths()[0].vertices}
+    assert ends == {round(end, 9) for values in seeds for end in interval(values)}
+
+
+def test_a_sweep_is_a_line_per_value(tmp_path):
+    (tmp_path / "quick.toml").write_text(INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"'))
+    vary = {"switch.buffer": ["9packets", "90packets"], "traffic.query.senders": [2, 4, 8]}
+    found = afflux.sweep(tmp_path / "quick.toml", vary, seeds=[1, 2, 3], out=tmp_path / "out")
+    axes = plot.swept(found, "traffic.query.senders", "fct_mean_ns", by="switch.buffer").axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["9packets", "90packets"]
+    assert axes.get_xlabel() == "traffic.query.senders"
+    for container, buffer in zip(axes.containers, vary["switch.buffer"], strict=True):
+        line, _, (bars,) = container
+        some = [one for one in found.combinations if one.values["switch.buffer"] == buffer]
+        assert list(line.get_xdata()) == [2, 4, 8]
+        factor = some[0].means["fct_mean_ns"].mean / line.get_ydata()[0]
+        assert [y * factor for y in line.get_ydata()] == pytest.approx([one.means["fct_mean_ns"].mean for one in some])
+        (_, low), (_, high) = bars.get_segments()[0]
+        assert (low * factor, high * factor) == pytest.approx((some[0].means["fct_mean_ns"].low, some[0].means["fct_mean_ns"].high))
+    words = plot.swept(found, "switch.buffer", by="traffic.query.senders").axes[0]
+    assert [text.get_text() for text in words.get_xticklabels()] == ["9packets", "90packets"]
+    with pytest.raises(ValueError, match=r"switch\.buffer varied, too: write by='switch\.buffer'"):
+        plot.swept(found, "traffic.query.senders")
+    with pytest.raises(ValueError, match=r"'switch\.alpha' was not varied: there are switch\.buffer, traffic\.query\.senders"):
+        plot.swept(found, "switch.alpha")
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,19 @@ def test_editing(small):
     assert untouched.to_toml() == INCAST
 
 
+def test_blocks_have_names(small):
+    named = small.copy()
+    named["traffic"].append({"kind": "pairs", "class": "bulk", "pairs": [[1, 0]], "sizes": "1MB"})
+    named["traffic.query.senders"] = 4
+    named["traffic.bulk.sizes"] = "2MB"
+    assert (named["traffic.0.senders"], named["traffic.1.sizes"], named.get("traffic.bulk.class")) == (4, "2MB", "bulk")
+    del named["traffic.bulk.class"]
+    assert "class" not in named["traffic.1"]
+    assert named.get("traffic.bulk.sizes") is None
+    with pytest.raises(ValueError, match=r"there is no block called 'querry' \(did you mean 'query'\?\): there are query"):
+        named.set("traffic.querry.senders", 2)
+
+
 def test_loaded_scenarios_tell_what_they_are(small):
     checked = small.check(seed=9)
     assert (checked.name, checked.seed, checked.hosts, checked.switches, checked.links, checked.flows) == ("small", 9, 9, 1, 9, 24)

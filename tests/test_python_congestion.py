@@ -1,7 +1,9 @@
 """A congestion control written in Python."""
 
 import _thread
+import json
 import re
+import statistics
 import threading
 import time
 
@@ -214,6 +216,114 @@ def test_multipath_without_coupling(own):
     own["host.transport.mptcp.coupling"] = "lia"
     with pytest.raises(afflux.ScenarioError, match=r"host\.python: no transport of this scenario can use it"):
         own.check()
+
+
+def test_check_estimates_a_class_of_ones_own(own, command):
+    """The size of the run within what a window rule changes, and time for the calls."""
+    checked = command("check", "star.toml", "--json")
+    assert checked.returncode == 0, checked.stderr
+    found = json.loads(checked.stdout)
+    run = own.run().summary
+    assert found["packet_hops"] == pytest.approx(run["packet_hops"], rel=0.15)
+    assert found["seconds"] > 3 * 2_000_000 / 1_460 * 9e-6
+    assert any("the window rule of a Python class is not known before the run" in note for note in found["notes"])
+    assert "most of it in the Python class" in command("check", "star.toml").stdout
+
+
+def test_a_built_in_control_next_to_the_class(own):
+    """Only the named transports use the class; the others are as without it."""
+    own["host.transports"] = {"mine": {"stack": "basic", "congestion": "newreno", "min_rto": "1ms"}}
+    own["traffic"] = [
+        {"kind": "pairs", "class": "cubic", "pairs": [[1, 0], [2, 0]], "sizes": "8MB"},
+        {"kind": "pairs", "class": "mine", "pairs": [[4, 3], [5, 3], [6, 3]], "sizes": "8MB", "transport": "mine"},
+    ]
+    own["topology.hosts"] = 7
+    own["host.transport.congestion"] = "cubic"
+
+    def fct(scenario: afflux.Scenario) -> dict[str, list[int]]:
+        flows = scenario.run().flows
+        return {name: [fct for of, fct in zip(flows["class"], flows["fct_ns"], strict=True) if of == name] for name in ("cubic", "mine")}
+
+    every = fct(own)
+    own["host.python.transports"] = ["mine"]
+    one = fct(own)
+    del own["host.python"]
+    none = fct(own)
+    # The classes share no link, so each shows its own control.
+    assert (one["cubic"], one["mine"]) == (none["cubic"], every["mine"])
+    assert one["cubic"] != every["cubic"]
+    assert one["mine"] != none["mine"]
+    for names, says in (
+        (["mien"], r'host\.python\.transports\[0\]: there is no transport "mien" \(did you mean "mine"\?\)'),
+        ([], r"host\.python: no transport of this scenario can use it"),
+    ):
+        own["host.python"] = {"file": "aimd.py", "transports": names}
+        with pytest.raises(afflux.ScenarioError, match=says):
+            own.check()
+    own["host.transports.fast"] = {"kind": "rdma"}
+    own["host.python.transports"] = ["fast"]
+    with pytest.raises(afflux.ScenarioError, match=r'transports\[0\]: the transport "fast" cannot use the class: it needs kind = "tcp"'):
+        own.check()
+
+
+def test_what_the_methods_return_does_not_count(star):
+    """Only attributes do: a method that returns False and sets no threshold leaves it as it was."""
+
+    class Sets(afflux.CongestionControl):
+        def on_ecn(self, now_ns: float) -> None:
+            self.ssthresh = max(self.cwnd / 2, 2)
+
+    class Returns(Sets):
+        def on_ecn(self, now_ns: float) -> None:
+            super().on_ecn(now_ns)
+            return False
+
+    class Ignores(afflux.CongestionControl):
+        def on_ecn(self, now_ns: float) -> None:
+            self.ssthresh = self.cwnd
+
+    star["switch"] = {"buffer": "4MB", "ecn": {"k": "65kB", "incapable": "pass"}}
+    star["host.transport.ecn"] = "classic"
+    sets, returns, ignores = (star.run(congestion=made).summary for made in (Sets, Returns, Ignores))
+    assert returns["result_hash"] == sets["result_hash"]
+    assert ignores["ecn_marks"] > 2 * sets["ecn_marks"] > 0
+
+
+def test_dctcp_of_the_page_is_dctcp(tmp_path):
+    """The class of docs/how-to/congestion-control-python.md holds the queue where the built-in one does."""
+    names: dict = {}
+    exec(page("dctcp.py"), names)
+    star = afflux.Scenario(STAR)
+    star["switch"] = {"buffer": "4MB", "ecn": {"k": "65kB"}}
+    star["host.transport"] = {"congestion": "dctcp"}
+    star["traffic"] = [{"kind": "pairs", "pairs": [[1, 0], [2, 0], [3, 0]], "sizes": "8MB", "jitter": "200us"}]
+    star["record"] = {"ports": {"interval": "50us"}}
+
+    def queue(result: afflux.Result) -> float:
+        ports = result.ports
+        rows = zip(ports["node"], ports["peer"], ports["queue"], ports["time_ns"], ports["queue_bytes"], strict=True)
+        return statistics.mean(bytes for node, peer, number, time, bytes in rows if (node, peer, number) == ("switch0", "host0", -1) and 5e6 < time < 15e6)
+
+    built_in, ours = star.run(), star.run(congestion=names["Dctcp"])
+    halves = star.run(congestion=afflux.CongestionControl)
+    assert ours.summary["fct"]["all"]["mean_ns"] == pytest.approx(built_in.summary["fct"]["all"]["mean_ns"], rel=0.06)
+    assert ours.summary["ecn_marks"] == pytest.approx(built_in.summary["ecn_marks"], rel=0.15)
+    assert queue(ours) == pytest.approx(queue(built_in), rel=0.05)
+    # Not so a window that is halved at each mark.
+    assert queue(halves) < 0.9 * queue(built_in)
+
+
+def test_the_page_names_every_field_of_an_acknowledgement():
+    text = (REPO / "docs/how-to/congestion-control-python.md").read_text(encoding="utf-8")
+    table = text.split("| field of `ack` |")[1].split("\n\n")[0]
+    named = re.findall(r"^\| `(\w+)` \|", table, re.M)
+    assert sorted(named) == sorted(name for name in dir(afflux.Ack) if not name.startswith("_"))
+
+
+def page(name: str) -> str:
+    """A file that docs/how-to/congestion-control-python.md writes."""
+    text = (REPO / "docs/how-to/congestion-control-python.md").read_text(encoding="utf-8")
+    return re.search(rf'```py title="{name}"\n(.*?)```', text, re.S)[1]
 
 
 def test_a_sweep_over_its_parameters(own, command, tmp_path):

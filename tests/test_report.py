@@ -204,6 +204,23 @@ def test_command(command, scenario, tmp_path):
     assert not (tmp_path / "other.html").exists()
 
 
+def test_only_an_older_page_is_replaced(command, scenario, tmp_path):
+    assert command("run", scenario()).returncode == 0
+    (tmp_path / "page.html").touch()
+    for _ in range(2):
+        done = command("report", "out/small-1", "-o", "page.html")
+        assert done.returncode == 0, done.stderr
+    # A slip: the scenario instead of a page, and somebody else's page.
+    for name, text in (("small.toml", scenario().read_text()), ("theirs.html", "<!doctype html>\n<title>notes</title>")):
+        (tmp_path / name).write_text(text)
+        done = command("report", "out/small-1", "-o", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{name} exists and is not a report of afflux: choose another name, or --force to replace it" in done.stderr
+        assert (tmp_path / name).read_text() == text
+        assert command("report", "out/small-1", "-o", name, "--force").returncode == 0
+        assert report.is_page(tmp_path / name)
+
+
 def test_built_files_say_they_are_up_to_date():
     names = ["../python/afflux/words/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
     names += [f"src/{path.name}" for path in (SOURCES / "src").iterdir()]

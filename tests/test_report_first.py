@@ -112,6 +112,22 @@ def test_the_heading_has_the_numbers_in_it():
     ]
 
 
+def test_prices_are_told_also_where_the_heading_has_none():
+    """Nothing is established; none is better; the best is as dear as the baseline."""
+    undecided = Designs([design("a", job=[10, 12, 11, 13, 14], price=30), design("b", job=[12, 10, 13, 11, 14.5], price=12)])
+    few = Designs([design("a", job=[10], price=30), design("b", job=[12], price=12)])
+    cases = {
+        "Cost: USD 12 with b instead of 30, 60 % less.": (undecided, few),
+        "Cost: USD 30 with deep, USD 12 with x, USD 15 with y.": (of(deep=(1.0, 30), x=(1.5, 12), y=(1.3, 15)),),
+        "Cost: USD 30 with deep, USD 30 with marking, USD 12 with shallow.": (of(deep=(1.0, 30), marking=(0.5, 30), shallow=(0.8, 12)),),
+    }
+    for words, every in cases.items():
+        for designs in every:
+            told = first.told(compare(designs), JOB_TIME)
+            assert words in [*map(str, told.facts.sure), *map(str, told.facts.beside)], told
+            assert "USD" not in told.head
+
+
 def test_the_next_best_design_would_change_the_answer():
     told = first.told(compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME)
     assert told.head.startswith("dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less.")
@@ -314,9 +330,8 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     """Where more is better, as of goodput, it is still the wait that fell."""
     waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
 
-    def waiting(result: afflux.Result, wait: str) -> float | None:
-        middle = waits[result.summary["name"]].get(wait)
-        return None if middle is None else spread(middle, 0.01)[result.summary["seed"] - 1]
+    def waiting(result: afflux.Result, beside: afflux.Result | None = None) -> dict[str, float]:
+        return {wait: spread(middle, 0.01)[result.summary["seed"] - 1] for wait, middle in waits[result.summary["name"]].items()}
 
     monkeypatch.setattr(circumstances, "waiting", waiting)
     found = compare(Designs([design("a", goodput=spread(5, 0.1)), design("b", goodput=spread(90, 0.1))]), None)

@@ -253,6 +253,19 @@ CASES = {
         "**shallow has the lower mean completion time:** 8.43 ms instead of 12.0 ms with deep, 30 % less (95 % interval 23 to 37 %, 5 paired seeds).",
         None,
     ),
+    "the best is as dear as the baseline, another is cheaper": (
+        [design("deep", fct=BASE, price=30_000), design("marking", fct=by(0.5, 0.05), price=30_000), design("shallow", fct=by(0.8, 0.05), price=12_000)],
+        "**marking has the lowest mean completion time:** 6.01 ms instead of 12.0 ms, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
+        "Also lower than with deep: shallow (20 % less). Cost: USD 30,000 with deep, USD 30,000 with marking, USD 12,000 with shallow.",
+        None,
+    ),
+    "none of several is better": (
+        [design("deep", fct=BASE, price=30_000), design("x", fct=by(1.5, 0.1), price=12_000), design("y", fct=by(1.3, 0.1), price=15_000)],
+        "**No design is better than deep.** x has a higher mean completion time than deep: 18.1 ms instead of 12.0 ms, 50 % more "
+        "(95 % interval 36 to 65 %, 5 paired seeds). Also higher than with deep: y (30 % more). "
+        "Cost: USD 30,000 with deep, USD 12,000 with x, USD 15,000 with y.",
+        None,
+    ),
     "several designs, one the best": (
         [
             design("deep", fct=BASE, price=30_000),

@@ -1,7 +1,9 @@
 """Sweeps: every combination once, whatever happens in between and wherever it is simulated."""
 
+import csv
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from conftest import INCAST, REPO
 import afflux
 from afflux import _core, settings
 from afflux.executors import named
+from afflux.results import statistics
 
 #: Quick points: a few frames.
 QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"').replace("paths = true", "")
@@ -76,6 +79,42 @@ def test_command(invoke, quick, tmp_path):
     assert (row["result_hash"], row["drops"], row["error"]) == (alone["result_hash"], alone["drops"], None)
     table = (tmp_path / "out" / "sweep-small" / "sweep.csv").read_text().splitlines()
     assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
+
+
+def test_several_seeds_have_intervals(invoke, quick, tmp_path):
+    done = invoke("sweep", quick, "--vary", "switch.buffer=9packets,90packets", "--seeds", "1-3")
+    assert done.exit_code == 0, done.stderr
+    assert "95 % intervals of these means" in done.stdout
+    assert re.search(r"^9packets .*\d – \d", done.stdout.split("95 % intervals")[1], re.M)
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    head, *lines = csv.reader((tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines())
+    rows = list(csv.DictReader((tmp_path / "out/sweep-small/sweep.csv").read_text().splitlines()))
+    assert len(lines) == 2
+    for line in lines:
+        one = dict(zip(head, line, strict=True))
+        values = [float(row["fct_mean_ns"]) for row in rows if row["switch.buffer"] == one["switch.buffer"]]
+        assert (one["finished"], one["failed"], one["deterministic"]) == ("3", "0", "false")
+        assert float(one["fct_mean_ns"]) == pytest.approx(statistics.mean(values))
+        ends = statistics.interval(values)
+        assert ends is not None
+        assert (float(one["fct_mean_ns_low"]), float(one["fct_mean_ns_high"])) == pytest.approx(ends)
+    # With the larger buffer the three seeds have equal numbers of drops by chance: an interval of no width would look like certainty.
+    last = dict(zip(head, lines[1], strict=True))
+    assert {float(row["drops"]) for row in rows if row["switch.buffer"] == "90packets"} == {float(last["drops"])}
+    assert (last["drops_low"], last["drops_high"]) == ("", "")
+
+
+def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
+    """Without anything random every seed gives the same result."""
+    quick.write_text(QUICK.replace('jitter = "1us"\n', ""))
+    done = invoke("sweep", quick, "--vary", "switch.buffer=90packets", "--seeds", "1-3")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^90packets +exact", done.stdout.split("95 % intervals")[1], re.M), done.stdout
+    assert "exact: every seed gave the same result" in done.stdout
+    one = next(csv.DictReader((tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines()))
+    assert (one["deterministic"], one["fct_mean_ns_low"], one["fct_mean_ns_high"]) == ("true", "", "")
+    alone = invoke("sweep", quick, "--vary", "switch.buffer=90packets", "--seeds", "1")
+    assert "intervals" not in alone.stdout
 
 
 def test_the_table_as_parquet(quick, tmp_path):

@@ -148,6 +148,15 @@ class Scenario:
     @property
     def nodes(self) -> list[tuple[str, str, int, int | None]]:
         """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
+    def switch_settings(self, name: str) -> str | None:
+        """The keys of `[switch]` that hold for a switch of this name, overrides and every default included, as TOML. `None`: there is no such switch."""
+
+    @property
+    def has_own_congestion(self) -> bool:
+        """Is a congestion control written in Python, as `[host.python]` says?"""
+    @property
+    def priority_of_dscp(self) -> list[int]:
+        """The priority of each DSCP, as `[host] dscp_to_priority` says."""
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """Addresses that the scenario gives to hosts, and their numbers."""

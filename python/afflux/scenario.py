@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Self
 
-from . import _core
+from . import _core, spelling
 from .congestion import CongestionControl, is_paced
 from .files import toml
 from .results import doubts
@@ -56,7 +56,8 @@ class Scenario(MutableMapping[str, Any]):
         return scenario
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is written at a path like `"switch.ecn.kmin"` or `"traffic.0.load"` (or `"traffic[0].load"`)."""
+        """What is written at a path like `"switch.ecn.kmin"`, `"traffic.0.load"` (or `"traffic[0].load"`), or `"traffic.web.load"` of the block with the
+        name or class `web`."""
         try:
             return self._find(_path(key))
         except (KeyError, IndexError, TypeError, ValueError):
@@ -69,7 +70,7 @@ class Scenario(MutableMapping[str, Any]):
         if not isinstance(table, list | dict):
             raise TypeError(f"{key}: {'.'.join(tables)} is {table!r}, not a table")
         if isinstance(table, list):
-            table[int(last)] = value
+            table[_number(table, last)] = value
         else:
             table[last] = value
         return self
@@ -125,7 +126,7 @@ class Scenario(MutableMapping[str, Any]):
         place: Any = self.data
         for key in keys:
             if isinstance(place, list):
-                place = place[int(key)]
+                place = place[_number(place, key)]
             elif make:
                 place = place.setdefault(key, {})
             else:
@@ -145,7 +146,7 @@ class Scenario(MutableMapping[str, Any]):
         *tables, last = _path(key)
         try:
             table = self._find(tables)
-            del table[int(last) if isinstance(table, list) else last]
+            del table[_number(table, last) if isinstance(table, list) else last]
         except (IndexError, TypeError, ValueError):
             raise KeyError(key) from None
 
@@ -161,3 +162,18 @@ class Scenario(MutableMapping[str, Any]):
 
 def _path(key: str) -> list[str]:
     return key.replace("[", ".").replace("]", "").split(".")
+
+
+def _number(blocks: list[Any], key: str) -> int:
+    """The place of a block in a list: its number, its `name`, or its `class` if no block has the name. Raises `ValueError`."""
+    if key.isdecimal():
+        return int(key)
+    known: dict[str, None] = {}
+    for by in ("name", "class"):
+        names = [block.get(by) if isinstance(block, dict) else None for block in blocks]
+        if names.count(key) > 1:
+            raise ValueError(f"several blocks have {by} = {key!r}: write the number of one of them")
+        if key in names:
+            return names.index(key)
+        known |= {name: None for name in names if isinstance(name, str)}
+    raise ValueError(spelling.unknown("block", key, list(known)) if known else f"no block has a name or a class {key!r}: write its number")

@@ -203,15 +203,16 @@ pub fn located(py: Python<'_>, own: &OwnCongestion, error: PyErr) -> PyErr {
     made.map_or_else(|other| other, |made| PyErr::from_value(made))
 }
 
-/// A plan whose connections have the congestion control that `make` makes, on one thread. `paced`: at its rate. `None` if no transport can have it.
-pub fn with(plan: &Plan, make: Py<PyAny>, paced: bool, progress: &Arc<Progress>) -> Option<(Plan, Arc<Raised>)> {
+/// A plan whose connections have the congestion control that `make` makes, on one thread. `named`: only those that the scenario gives to its class.
+/// `paced`: at its rate. `None` if no transport can have it.
+pub fn with(plan: &Plan, make: Py<PyAny>, named: bool, paced: bool, progress: &Arc<Progress>) -> Option<(Plan, Arc<Raised>)> {
     let raised = Arc::new(Raised::default());
     let factory = Foreign(Arc::new(Maker(Arc::new(Shared { make, raised: raised.clone(), progress: progress.clone() }))));
     let mut plan = plan.clone();
     plan.run.threads = 1;
     let mut any = false;
     for transport in &mut plan.transports {
-        if let Some(tcp) = transport.own_window() {
+        if let Some(tcp) = transport.own_window().filter(|tcp| !named || matches!(tcp.congestion, CongestionControl::External(_))) {
             any = true;
             tcp.congestion = CongestionControl::External(factory.clone());
             if paced && tcp.pacing.is_none() {

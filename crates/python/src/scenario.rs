@@ -224,6 +224,24 @@ impl Scenario {
         self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
     }
 
+    /// The keys of `[switch]` that hold for a switch of this name, overrides and every default included, as TOML. `None`: there is no such switch.
+    fn switch_settings(&self, name: &str) -> Option<&str> {
+        let mut switches = self.inner.plan.topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+        switches.find(|node| node.name == name).and_then(|node| self.inner.switch_settings.get(node.config as usize)).map(String::as_str)
+    }
+
+    /// Is a congestion control written in Python, as `[host.python]` says?
+    #[getter]
+    fn has_own_congestion(&self) -> bool {
+        self.inner.own_congestion.is_some()
+    }
+
+    /// The priority of each DSCP, as `[host] dscp_to_priority` says.
+    #[getter]
+    fn priority_of_dscp(&self) -> Vec<u8> {
+        self.inner.packets.priority_of_dscp.to_vec()
+    }
+
     /// Addresses that the scenario gives to hosts, and their numbers.
     #[getter]
     fn addresses(&self) -> Vec<(String, u32)> {
@@ -335,7 +353,7 @@ impl Scenario {
             (None, None) => None,
         };
         if let Some((make, paced)) = made {
-            let with = congestion::with(&self.inner.plan, make, paced, &progress);
+            let with = congestion::with(&self.inner.plan, make, named, paced, &progress);
             let (changed, errors) = with.ok_or_else(|| {
                 PyValueError::new_err("a congestion control in Python needs TCP, or Multipath TCP without coupling: this scenario has neither")
             })?;

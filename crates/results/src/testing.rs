@@ -102,6 +102,7 @@ pub fn run() -> (Scenario, Output) {
             text: "marks nothing".into(),
         }],
         cost: None,
+        switch_settings: Vec::new(),
         own_congestion: None,
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };

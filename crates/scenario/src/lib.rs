@@ -53,6 +53,8 @@ pub struct Scenario {
     pub cost: Option<FabricCost>,
     /// How packets of real hosts become frames.
     pub packets: Packets,
+    /// Of each of the plan's settings of switches the keys of `[switch]` as TOML, every default filled in.
+    pub switch_settings: Vec<String>,
     /// The class of `[host.python]`; the plan has only its place, so whoever runs the plan brings it.
     pub own_congestion: Option<OwnCongestion>,
 }
@@ -169,6 +171,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         warnings: checked.warnings.into_iter().map(|warning| Warning::new(path, &tree, warning)).collect(),
         cost: checked.cost,
         packets: checked.packets,
+        switch_settings: checked.switch_keys.iter().map(resolve::of_switch).collect::<Result<_, _>>().map_err(unprintable)?,
         own_congestion: checked.own_congestion,
     })
 }

@@ -3,7 +3,7 @@
 //! What was written stands there as it was written. A default that follows from other keys must go on following from them when somebody changes
 //! those, so defaults stand there as comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run, Sizes, Topology, Traffic};
+use crate::document::{Document, Run, Sizes, Switch, Topology, Traffic};
 use crate::inputs::hash_of;
 use crate::tree::{self, Tree};
 use afflux_net::spec::EngineKind;
@@ -18,6 +18,11 @@ pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result
     let mut out = String::new();
     print(&merger.table(&full, Some(tree), &mut Vec::new()), &mut Vec::new(), &mut out);
     Ok(out)
+}
+
+/// TOML of the keys of a switch, every default filled in.
+pub fn of_switch(switch: &Switch) -> Result<String, String> {
+    toml::to_string(switch).map_err(|error| error.to_string())
 }
 
 /// A key's value, and whether it is one or a comment.

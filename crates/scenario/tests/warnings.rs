@@ -100,7 +100,28 @@ warns! {
         "fabric.toml:15: key host.transport.ecn: BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"";
     marks_that_nobody_can_carry: STAR, [("congestion = \"dctcp\"", "congestion = \"cubic\"")],
         "fabric.toml:11: key switch.ecn: drops frames instead of marking them: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a congestion \
-         control that uses ECN, as in congestion = \"dctcp\"; or incapable = \"drop\" here if you want RED to drop";
+         control that uses ECN, as in congestion = \"dctcp\"; or write incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop";
+    classic_ecn_whose_syns_are_dropped: STAR, [("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
+        "fabric.toml:11: key switch.ecn: drops frames that are not ECN-capable where it would mark others, in queues above 65kB: SYNs, pure acknowledgements and \
+         retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the switch should drop them";
+    classic_ecn_without_a_handshake: STAR, [("\"dctcp\"", "\"newreno\"\nstack = \"basic\"\necn = \"classic\"")],
+        "fabric.toml:11: key switch.ecn: drops frames that are not ECN-capable where it would mark others, in queues above 65kB: pure acknowledgements and \
+         retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the switch should drop them";
+    traffic_without_ecn_next_to_dctcp: STAR, [("[[traffic]]", "[host.transports.plain]\ncongestion = \"cubic\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\ntransport = \"plain\"\n\n[[traffic]]")],
+        "fabric.toml:11: key switch.ecn: drops frames that are not ECN-capable where it would mark others, in queues above 65kB: all frames of host.transports.plain; \
+         write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the switch should drop them";
+    datagrams_next_to_dctcp: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"1Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:11: key switch.ecn: drops frames that are not ECN-capable where it would mark others, in queues above 65kB: all frames of traffic without ECN; \
+         write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the switch should drop them";
+    classic_ecn_at_a_nic: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("[host.transport]", "[host]\nnic_ecn = { k = \"30kB\" }\n\n[host.transport]"), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
+        "fabric.toml:13: key host.nic_ecn: drops frames that are not ECN-capable where it would mark others, in queues above 30kB: SYNs, pure acknowledgements and \
+         retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the switch should drop them";
+    classic_ecn_in_one_queue: STAR, [
+        ("ecn = { k = \"65kB\" }\n", "scheduling = \"dwrr\"\nqueue = [{ priorities = [3], weight = 1 }, { priorities = [0], weight = 1, ecn = { k = \"65kB\" } }]\n"),
+        ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
+        "fabric.toml:12: key switch.queue[1].ecn: drops frames that are not ECN-capable where it would mark others, in queues above 65kB: SYNs, pure \
+         acknowledgements and retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the \
+         switch should drop them";
     marks_that_nobody_reacts_to: LOSSLESS, [("kind = \"rdma\"", "kind = \"rdma\"\ncongestion = \"timely\"")],
         "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write host.transport.ecn = \"classic\", or a congestion \
          control that uses ECN, as in congestion = \"dctcp\"";
@@ -136,9 +157,9 @@ warns! {
         "fabric.toml:19: key traffic[0].load: load = 1.2 is above 1: the traffic exceeds the capacity \"host_wire\", and queues grow as long as it lasts; write at most 1";
     loads_above_1_together: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
         "fabric.toml:26: key traffic[1].load: offers host0 with traffic[0] 12.00 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
-    a_rate_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"12Gbps\"\nduration = \"1ms\"")],
+    a_rate_above_the_link: STAR, [("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"12Gbps\"\nduration = \"1ms\"")],
         "fabric.toml:25: key traffic[1].rate: offers host1 12.64 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
-    a_rate_just_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"9.5Gbps\"\nduration = \"1ms\"")],
+    a_rate_just_above_the_link: STAR, [("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"9.5Gbps\"\nduration = \"1ms\"")],
         "fabric.toml:25: key traffic[1].rate: offers host1 10.0075 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
 
     a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
@@ -190,6 +211,8 @@ fn what_is_meant_is_not_warned_of() {
         vec![("ecn = { k = \"65kB\" }\n", "aqm = { kind = \"fq_codel\" }\n"), ("\"dctcp\"", "\"cubic\"")],
         vec![("ecn = { k = \"65kB\" }\n", ""), ("[host.transport]", "[host]\nnic_ecn = { k = \"30kB\" }\n\n[host.transport]")],
         vec![("senders = 4", "senders = 4\npriority = 0")],
+        vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
+        vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
         vec![("[[traffic]]", "[run]\nengine = \"ideal\"\n\n[[traffic]]"), ("ecn = { k = \"65kB\" }\n", "")],
         vec![(
             "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"",

@@ -12,10 +12,41 @@ from ..executors import Executor, opened
 from ..files import csvtext, durable
 from ..metrics import METRICS
 from ..results.designs import Designs
+from ..results.statistics import interval, mean
 from . import Outcome, Point, Source, Watch, home, load, run
 
-#: The table of a sweep, in two formats.
-TABLE, PARQUET = "sweep.csv", "sweep.parquet"
+#: The table of a sweep, in two formats, and the table of its means.
+TABLE, PARQUET, MEANS = "sweep.csv", "sweep.parquet", "sweep-means.csv"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A metric of a combination: its mean over the seeds with a result, and the 95 % interval of this mean."""
+
+    mean: float
+    #: None where there is no interval: one result, or the same value with every seed.
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of the varied values, over its seeds."""
+
+    #: By varied key.
+    values: Mapping[str, Any]
+    #: Seeds with a result, and seeds whose points failed.
+    finished: int
+    failed: int
+    #: Number of distinct results: seeds with equal result hashes are one sample.
+    samples: int
+    #: By name of the metric; without those that a result lacks.
+    means: Mapping[str, Mean]
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether several seeds gave the same result, so that no interval is needed."""
+        return self.finished > 1 == self.samples
 
 
 @dataclass(frozen=True)
@@ -35,6 +66,26 @@ class Sweep:
         """By combination, with several seeds each: for `afflux.compare` and reports. Raises `ValueError` if every point failed."""
         return self.outcome.designs
 
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """Each combination with the means and intervals over its seeds, in the order of the rows."""
+        grouped = itertools.groupby(self.rows, key=lambda row: [row[key] for key in self.keys])
+        return tuple(_combination(self.keys, list(rows)) for _, rows in grouped)
+
+    def means_to_csv(self) -> str:
+        """One line per combination: the keys, `finished`, `failed`, `deterministic`, and each metric with the ends of its 95 % interval (`…_low`,
+        `…_high`; empty where there is none)."""
+        every = self.combinations
+        names = [metric.name for metric in METRICS if any(metric.name in one.means for one in every)]
+        head = [*self.keys, "finished", "failed", "deterministic", *(f"{name}{end}" for name in names for end in ("", "_low", "_high"))]
+        lines: list[list[Any]] = [head]
+        for one in every:
+            values = [settings.shown(value) if isinstance(value, list | dict | bool) else value for value in one.values.values()]
+            found = [one.means.get(name) for name in names]
+            ends = [cell for value in found for cell in ((value.mean, value.low, value.high) if value else (None, None, None))]
+            lines.append([*values, one.finished, one.failed, settings.shown(one.deterministic), *ends])
+        return csvtext.lines(lines)
+
     def to_csv(self) -> str:
         """The rows. Unknown values are empty cells; text that a spreadsheet would read as a formula begins with an apostrophe."""
         keys = list(self.rows[0])
@@ -46,14 +97,29 @@ class Sweep:
         return _core.table_of([(key, _column([row[key] for row in self.rows])) for key in self.rows[0]])
 
     def write(self) -> None:
-        """Writes both files of the table."""
-        table, text = self.to_table(), self.to_csv()
+        """Writes both files of the table, and the table of the means."""
+        table, text, means = self.to_table(), self.to_csv(), self.means_to_csv()
         durable.write_all(
             {
                 self.path: lambda place: place.write_bytes(text.encode("utf-8")),
                 self.path.with_name(PARQUET): lambda place: _core.write_parquet(table, place),
+                self.path.with_name(MEANS): lambda place: place.write_bytes(means.encode("utf-8")),
             }
         )
+
+
+def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Combination:
+    done = [row for row in rows if row["status"] == "finished"]
+    samples = {row["result_hash"] or row["seed"]: row for row in reversed(done)}.values()
+    means = {}
+    for metric in METRICS:
+        values = [row.get(metric.name) for row in samples]
+        known = [value for value in values if value is not None]
+        if known and len(known) == len(values):
+            # An interval of no width would look like certainty, where only the values of these seeds happen to agree.
+            low, high = (interval(known) if len({*known}) > 1 else None) or (None, None)
+            means[metric.name] = Mean(mean(known), low, high)
+    return Combination({key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means)
 
 
 def _column(values: list[Any]) -> list[Any]:

@@ -71,6 +71,8 @@ def _traffic(found: "Checked") -> str:
 
 
 def _time(found: "Checked") -> str:
+    if found.own_congestion:
+        return f"about {text.duration(max(found.seconds, 1))} on one core, most of it in the Python class"
     basis = f"at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
     if found.doubt is not None:
         fewest, most = (max(hops / found.speed, 1) for hops in (found.least_hops, found.most_hops))

@@ -16,6 +16,7 @@ EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
     "afflux explain out/incast-dctcp-1 --slowest 10",
     "afflux explain out/incast-dctcp-1 --flow 17",
+    "afflux explain out/incast-dctcp-1 --where",
     "afflux explain out/shallow-1 --against out/deep-1 --by class",
 )
 
@@ -43,24 +44,34 @@ def explain(
             rich_help_panel=SELECTION,
         ),
     ] = False,
+    where: Annotated[
+        bool,
+        typer.Option(
+            "--where",
+            help="Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
+            rich_help_panel=SELECTION,
+        ),
+    ] = False,
     as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
     """Show where the flows' time went. Without options: the parts of the mean completion time by flow size, the longest queues of switches if ports
-    were recorded, the queueing by cause if waits were recorded, and what senders knew if they were recorded."""
+    were recorded, the ports where frames waited and the queueing by cause if waits were recorded, and what senders knew if they were recorded."""
     from ..results import realtime, split
-    from ..results.explain import longest_queues
+    from ..results.explain import busiest_link, longest_queues
     from ..results.senders import Known, known
-    from ..results.waits import Behind, behind
+    from ..results.waits import Behind, Place, behind, places
     from ..terminal import explanation as shown
 
     with failures():
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
+        if front and where:
+            raise ValueError("--waits and --where exclude each other: each shows one table alone")
         result = Result.open(dir)
         warn_of_doubts([result])
         if against is not None:
-            if flow is not None or slowest is not None or front or per_flow or hosts:
+            if flow is not None or slowest is not None or front or where or per_flow or hosts:
                 raise ValueError("--against compares mean completion times: only --by and --json go with it")
             other = Result.open(against)
             names = [one.summary["name"] for one in (other, result)]
@@ -80,15 +91,20 @@ def explain(
                 raise LookupError("this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited")
         chosen = [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest) if slowest is not None else None
         waits: list[Behind] = []
-        if front or ("waits" in result.recorded and not as_json):
-            waits = behind(result.table("waits"), result.flows, None if chosen is None else [one.id for one in chosen])
+        ports: list[Place] = []
+        if front or where or ("waits" in result.recorded and not as_json):
+            only = None if chosen is None else [one.id for one in chosen]
+            waits = behind(result.table("waits"), result.flows, only)
+            ports = places(result.table("waits"), result.is_host, only)
         senders: list[Known] = []
-        if "senders" in result.recorded and not as_json and not front:
+        if "senders" in result.recorded and not as_json and not front and not where:
             senders = known(result.table("senders"), result.flows, None if chosen is None else [one.id for one in chosen])
         parts: Iterable[RenderableType]
         found: Any
         if front:
-            found, parts = [one.to_dict() for one in waits], []
+            found, parts, ports = [one.to_dict() for one in waits], [], []
+        elif where:
+            found, parts, waits = [one.to_dict() for one in ports], [], []
         elif chosen is not None:
             found = chosen[0].to_dict() if flow is not None else [one.to_dict() for one in chosen]
             parts = shown.flow(chosen[0], width()) if flow is not None else shown.slowest(chosen, width())
@@ -98,6 +114,8 @@ def explain(
             found, parts = [group.to_dict() for group in groups], shown.queues(queues, hosts=hosts)
             if groups or report is None:
                 parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
+            if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
+                parts = chain(parts, shown.unknown_places(busiest_link(result)))
             if report is not None:
                 parts = chain(shown.live(report, queues), parts)
-        print_json(found) if as_json else show(chain(parts, shown.waits(waits), shown.senders(senders)), paged=True)
+        print_json(found) if as_json else show(chain(parts, shown.places(ports), shown.waits(waits), shown.senders(senders)), paged=True)

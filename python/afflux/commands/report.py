@@ -25,7 +25,7 @@ def report(
             "-o",
             "--out",
             metavar="FILE.html|DIR",
-            help="File of the page, or directory of the figures. Existing files are replaced.",
+            help="File of the page, or directory of the figures. An older page and older figures are replaced.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -44,6 +44,7 @@ def report(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Line above the question of the page.", show_default="none", rich_help_panel=OUTPUT)
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file that is not a page of afflux.", rich_help_panel=OUTPUT)] = False,
     whole_run: Annotated[
         bool,
         typer.Option("--whole-run", help="Draw time axes to the end of the run, also where there is little traffic.", rich_help_panel=FIGURES),
@@ -62,6 +63,8 @@ def report(
         if format == "html" and (whole_run or hosts):
             raise ValueError("--whole-run and --hosts go with --format pdf, svg or png: the page has switches for both")
         if format == "html":
+            if out.is_file() and out.stat().st_size and not force and not reports.is_page(out):
+                raise ValueError(f"{out} exists and is not a report of afflux: choose another name, or --force to replace it")
             written = [reports.write(designs, out, title=title)]
         elif title is not None:
             raise ValueError("--title goes with --format html: figures for papers have no heading")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import and_
 from typing import TYPE_CHECKING
 
 from ..metrics import COST, MAIN, UNFINISHED, Metric
+from ..results.explain import ALL
 from ..results.result import Result
 from ..results.statistics import mean
 from ..words import Words, join, say, text
@@ -44,18 +46,15 @@ def causes(found: Comparison, lead: Difference) -> Words:
 
 def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
     """The wait that changed most, among those that changed for the better or worse as the answer did."""
-    waits = [d for wait in WAITS if (d := _wait(found, lead.design, wait)) and d.verdict == lead.verdict]
-    return max(waits, key=lambda d: abs(d.difference), default=None)
-
-
-def _wait(found: Comparison, name: str, wait: str) -> Difference | None:
-    """The difference in the mean wait of the flows that finished; None if the waits are unknown."""
-    pairs = Pairs.of(found.of_name[found.baseline], found.of_name[name])
-    both = [(waiting(before, wait), waiting(after, wait)) for before, after in pairs.samples]
+    pairs = Pairs.of(found.of_name[found.baseline], found.of_name[lead.design])
+    both = [(waiting(before, after), waiting(after, before)) for before, after in pairs.samples]
     known = [(old, new) for old, new in both if old is not None and new is not None]
-    if not known:
-        return None
-    return of_pairs(Metric(wait, wait, (), text.time), name, known, deterministic=pairs.deterministic)
+    waits = []
+    for wait in WAITS:
+        values = [(old[wait], new[wait]) for old, new in known if wait in old and wait in new]
+        if values:
+            waits.append(of_pairs(Metric(wait, wait, (), text.time), lead.design, values, deterministic=pairs.deterministic))
+    return max((d for d in waits if d.verdict == lead.verdict), key=lambda d: abs(d.difference), default=None)
 
 
 def left_unfinished(found: Comparison, name: str) -> float:
@@ -83,8 +82,11 @@ def unfinished(found: Comparison, names: Sequence[str]) -> Words:
 
 def cost(found: Comparison, name: str) -> Words:
     d = next((d for d in found.of(name) if d.metric is COST), None)
-    if d is None or d.verdict == SAME:
+    if d is None:
         return Words("", "")
+    if d.verdict == SAME:
+        # The design costs what the baseline costs; a reader must know if another one is cheaper.
+        return prices(found)
     words = {"new": _priced(found, d.design_mean), "old": _priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
@@ -113,9 +115,21 @@ def _priced(found: Comparison, value: float) -> str:
     return f"{found.currency} {COST.show(value)}" if found.currency else COST.show(value)
 
 
-def waiting(result: Result, wait: str) -> float | None:
-    """The mean wait in ns of the flows that finished; None if it is unknown."""
-    if "flows" not in result.recorded or result.summary["flows"]["finished"] > _FLOWS:
+def waiting(result: Result, beside: Result | None = None) -> Mapping[str, float] | None:
+    """The mean waits in ns of the flows that finished; None if they are unknown.
+
+    The same flows count as in the table of the split: those that started after the warm-up and, if `beside` has the same flows, finished in both.
+    """
+    every = [one for one in (result, beside) if one is not None]
+    if any("flows" not in one.recorded or one.summary["flows"]["finished"] > _FLOWS for one in every):
         return None
-    waits = [ns for ns in result.flows.column(f"{wait}_ns") if ns is not None]
-    return mean(waits) if waits else None
+    try:
+        own, *others = [one.explain() for one in every]
+    except LookupError:
+        return None
+    counted = own.counted()
+    for other in others:
+        if own.same_flows(other):
+            counted = bytes(map(and_, counted, other.counted()))
+    sums = own.sums(own.names("class"), counted)[ALL]
+    return {wait: sums.parts_ns[wait] / sums.flows for wait in WAITS} if sums.flows else None

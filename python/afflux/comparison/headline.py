@@ -142,7 +142,9 @@ class _Headline:
         parts += [(words, ALSO) for words in self._other_measures(lead, own)]
         if several:
             parts += [*((words, ALSO) for words in self._other_designs(lead)), (self._second(lead, rivals), SURE)]
-        parts += [(circumstances.causes(self.found, lead), WHY), (circumstances.cost(self.found, lead.design), COST)]
+        # Where the answer chooses none of several designs, all their prices count.
+        price = circumstances.prices(self.found) if several and lead.verdict == WORSE else circumstances.cost(self.found, lead.design)
+        parts += [(circumstances.causes(self.found, lead), WHY), (price, COST)]
         parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), SURE)]
         parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), SURE)]
         if not self._concerns_finished(lead):

@@ -11,6 +11,8 @@ from .topology import Tier, tiers
 #: Packet-hops per second and core by hosts, as docs/bench.md measured them: fat-trees with DCTCP, and with PFC on every switch.
 PLAIN = ((128, 24.1e6), (1_024, 21.0e6), (8_192, 9.8e6))
 PAUSING = ((128, 17.6e6), (1_024, 9.5e6))
+#: A call of a congestion control in Python, for each acknowledgement (tests/test_python_congestion.py); and payload of a segment in bytes.
+OWN_SECONDS, _SEGMENT = 10e-6, 1_460
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Checked:
     speed: float
     #: On one core.
     seconds: float
+    #: A congestion control in Python: its calls are in `seconds`.
+    own_congestion: bool
     #: Largest resident memory of the run in bytes.
     memory_bytes: int
     notes: tuple[str, ...]
@@ -57,6 +61,13 @@ def check(scenario: _core.Scenario) -> Checked:
     """Estimates a validated scenario without running it."""
     found = scenario.expected()
     speed = _speed(scenario.hosts, PAUSING if scenario.has_flow_control else PLAIN)
+    seconds, notes = found.packet_hops / speed, list(scenario.notes)
+    if scenario.has_own_congestion:
+        seconds += OWN_SECONDS * found.payload_bytes / _SEGMENT
+        notes.append(
+            "the window rule of a Python class is not known before the run: packet-hops are estimated for a window that grows as NewReno's, and the time is "
+            f"that of {OWN_SECONDS * 1e6:.0f} us of Python per segment"
+        )
     return Checked(
         name=scenario.name,
         seed=scenario.seed,
@@ -75,9 +86,10 @@ def check(scenario: _core.Scenario) -> Checked:
         doubt=_doubt(found),
         complete=found.complete,
         speed=speed,
-        seconds=found.packet_hops / speed,
+        seconds=seconds,
+        own_congestion=scenario.has_own_congestion,
         memory_bytes=found.memory_bytes,
-        notes=tuple(scenario.notes),
+        notes=tuple(notes),
         warnings=tuple({"file": str(one.file), "line": one.line, "key": one.key, "text": one.text} for one in scenario.warnings),
     )
 

@@ -24,7 +24,7 @@ from .lines import Lines, draw
 from .markup import Terms, both
 from .published import Held, Published
 
-__all__ = ["Facts", "Held", "Lines", "Published", "Table", "Told", "write"]
+__all__ = ["Facts", "Held", "Lines", "Published", "Table", "Told", "is_page", "write"]
 
 HERE = Path(__file__).resolve().parent
 
@@ -91,6 +91,17 @@ def write(
     path = Path(path)
     durable.make_dir(path.parent)
     return durable.write_text(path, page)
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a page that `write` made, of this or another version."""
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    return head.startswith(b"<!doctype html>") and _MARK in head
+
+
+#: End of the title of every page.
+_MARK = "\N{EN DASH} afflux</title>".encode()
 
 
 def _labelled(designs: Designs) -> Designs:

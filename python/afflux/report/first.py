@@ -106,6 +106,9 @@ def told(found: Comparison, metric: Metric | None) -> Told:
         if long and metric:
             shown.insert(0, _open(found, metric))
         shown, rest = shown[:3], [*shown[3:], *long]
+    if not lead or not _heads_price(found, lead):
+        # No price stands in the heading.
+        shown += of.get(headline.COST, [])
     facts = Facts(
         why=of.get(headline.WHY, []),
         cause=_cause(found, lead),
@@ -128,11 +131,21 @@ def _in_numbers(found: Comparison, lead: Difference) -> Words:
     """The size of the answer, and its price where it differs."""
     values = changes.values(lead)
     by = typical(lead) if lead.ratio is not None else changes.count_change(lead)
-    price = next((d for d in found.of(lead.design) if d.metric is COST and d.verdict != SAME), None)
+    price = _price_of(found, lead) if _heads_price(found, lead) else None
     words = {"change": by, "baseline": found.baseline, **values}
     if price:
         words |= {"price": COST.show(price.design_mean), "before": COST.show(price.baseline_mean), "currency": found.currency or ""}
     return say("first.numbers.price" if price else "first.numbers", **words)
+
+
+def _price_of(found: Comparison, lead: Difference) -> Difference | None:
+    """The price of the answer's design, if it differs from the baseline's."""
+    return next((d for d in found.of(lead.design) if d.metric is COST and d.verdict != SAME), None)
+
+
+def _heads_price(found: Comparison, lead: Difference) -> bool:
+    """Whether the heading has a price: that of the design which it compares with the baseline. Where it chooses none of several, all prices follow."""
+    return _price_of(found, lead) is not None and (lead.verdict != WORSE or len(found.designs) == 1)
 
 
 def _spread(found: Comparison, metric: Metric) -> Words:
@@ -161,8 +174,8 @@ def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
 
 
 def _waits(design: Design, wait: str) -> float | None:
-    values = [waiting(result, wait) for result in design.samples.values()]
-    known = [value for value in values if value is not None]
+    values = [waiting(result) for result in design.samples.values()]
+    known = [value[wait] for value in values if value is not None]
     return mean(known) if known and len(known) == len(values) else None
 
 
@@ -300,7 +313,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         second = min(others, key=lambda d: d.design_mean if lead.fell else -d.design_mean)
         words = {"second": second.design, "baseline": found.baseline, "size": _change_of(second), "lead": lead.design}
         said.append(say("first.change.second", **words))
-    price = next((d for d in found.of(lead.design) if d.metric is COST and d.verdict != SAME), None)
+    price = _price_of(found, lead)
     if price and lead.verdict == BETTER:
         key = "first.change.cheaper" if price.fell else "first.change.dearer"
         amounts = {"currency": found.currency or "", "price": COST.show(price.design_mean), "more": COST.show(abs(price.difference))}

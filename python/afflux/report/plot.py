@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from .. import settings
 from ..comparison.compare import compare
 from ..extras import needed
 from ..metrics import METRICS, Metric
@@ -29,11 +30,12 @@ from ..words import text
 from . import completion, series
 
 if TYPE_CHECKING:
+    from ..batch.grid import Sweep
     from .printed import Figure
 
 Results = Designs | Iterable[Result | str | os.PathLike[str]]
 P = ParamSpec("P")
-Points = tuple[Sequence[float], Sequence[float]]
+Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
 #: As on the page (style.css): neighbours in the stack differ in lightness.
 PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
@@ -64,7 +66,7 @@ def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
 def completion_times(results: Results, *, measure: str = "fct", tail: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
     """Distribution of completion times (`measure="slowdown"`: of slowdowns); with `tail` the share of flows above each value, on a logarithmic axis.
 
-    Flows that finished and did not start in the warm-up. The line is the mean of the seeds' distributions.
+    Flows that finished, without those that start in the warm-up. The line is the mean of the seeds' distributions.
     """
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'fct' or 'slowdown'")
@@ -324,11 +326,53 @@ def split_difference(results: Results, baseline: str | None = None, *, width: st
 
 
 @_drawn
+def swept(
+    found: "Sweep", key: str, metric: str = "fct_mean_ns", *, by: str | None = None, width: str | float = "column", height: float | None = None
+) -> "Figure":
+    """A measure of a sweep over one of its varied keys, with 95 % intervals over the seeds; with `by`, another varied key, a line for each of its values.
+
+    `metric` is the name of a row of `afflux compare --json`. Points without a result are left out. Intervals need three seeds with different results.
+    """
+    wanted = _metric(metric)
+    for name in (key, *([by] if by else [])):
+        if name not in found.keys:
+            raise ValueError(f"{name!r} was not varied: there are {', '.join(found.keys)}")
+    other = [name for name in found.keys if name not in (key, by) and len({str(one.values[name]) for one in found.combinations}) > 1]
+    if other:
+        raise ValueError(f"{', '.join(other)} varied, too: write by={other[0]!r}, or sweep less")
+    xs = list(dict.fromkeys(settings.shown(one.values[key]) for one in found.combinations))
+    numbers = all(isinstance(one.values[key], int | float) for one in found.combinations)
+    known: dict[str, list[tuple[float, Estimated]]] = {}
+    for one in found.combinations:
+        if (value := one.means.get(metric)) is not None:
+            at = float(one.values[key]) if numbers else float(xs.index(settings.shown(one.values[key])))
+            bounds = None if value.low is None or value.high is None or one.samples < ENOUGH_SEEDS else (value.low, value.high)
+            known.setdefault(settings.shown(one.values[by]) if by else "", []).append((at, (value.mean, bounds)))
+    if not known:
+        raise NothingToDraw(f"no point of the sweep has {metric!r}")
+    unit, factor = _unit_of(wanted, max(value for points in known.values() for _, (value, _) in points))
+    figure, axes = _begin(width, height)
+    for index, (name, points) in enumerate(known.items()):
+        scaled = [(value / factor, bounds and (bounds[0] / factor, bounds[1] / factor)) for _, (value, bounds) in points]
+        _errors(axes, index, name, [at for at, _ in points], scaled)
+    if not numbers:
+        axes.set_xticks(range(len(xs)), xs)
+    axes.set(xlabel=key, ylabel=_title(wanted) + (f" ({unit})" if unit else ""))
+    axes.set_ylim(bottom=0)
+    if by:
+        axes.legend(title=settings.short([by])[0])
+    return figure
+
+
+@_drawn
 def lines(points: Mapping[str, Points], *, x: str, y: str, width: str | float = "column", height: float | None = None) -> "Figure":
-    """Lines of your own numbers in the same style: by name, values of x and of y. `x` and `y` label the axes, with units in parentheses."""
+    """Lines of your own numbers in the same style: by name, values of x and of y. `x` and `y` label the axes, with units in parentheses.
+
+    A value of y may be a list, of the values that several seeds gave: then the line is their mean, with a band of its 95 % interval from three seeds.
+    """
     figure, axes = _begin(width, height)
     for index, (name, (xs, ys)) in enumerate(points.items()):
-        axes.plot(xs, ys, label=name, **_printed().line(index))
+        _line(axes, index, name, xs, [_estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys])
     axes.set(xlabel=x, ylabel=y)
     if len(points) > 1:
         axes.legend()

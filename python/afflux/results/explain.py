@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import compress
 from operator import truediv
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core import Table
+
+if TYPE_CHECKING:
+    from .result import Result
 
 #: Propagation and serialization, then the waits in the order in which ties are decided.
 LABELS = ("propagation", "serialization", "recovery", "reordering", "paused", "queueing", "pacing", "window", "application")
@@ -86,6 +89,15 @@ def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
     # Those that stood for no longer than a frame of 9000 B hide nothing.
     standing = sorted(((key, values) for key, values in found.items() if values[0] > 10_000), key=lambda item: -item[1][0])
     return [Queue(node, peer, is_host(node), *values) for (_, node, peer), values in standing]
+
+
+def busiest_link(result: "Result") -> tuple[str, str, float] | None:
+    """The direction of a link that was in use for the largest share of the run: its two nodes and this share. None where links carried nothing."""
+    if "links" not in result.recorded:
+        return None
+    links = result.links
+    found = max(zip(*(links.column(name) for name in ("utilisation", "from", "to")), strict=True), key=lambda row: row[0] or 0.0, default=None)
+    return None if found is None or not found[0] else (found[1], found[2], found[0])
 
 
 class Explanation:

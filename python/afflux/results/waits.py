@@ -1,11 +1,12 @@
 """Queueing by cause: the waits of frames by class of traffic, if they were recorded."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from .._core import Table
+from ..words import text
 
 #: Causes that are no class: frames of the same flow, and no frame at all (the port was paused, or held the frame back).
 OWN, NOBODY = "its own flow", "nobody"
@@ -27,6 +28,63 @@ class Behind:
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How long frames waited at one port, in sum."""
+
+    node: str
+    peer: str
+    #: The port is a host's NIC.
+    at_host: bool
+    #: Waits behind frames of other flows, or while the port was paused or held the frame back.
+    wait_ns: int
+    #: Share of `wait_ns` in that of all ports.
+    share: float
+    #: Waits behind earlier frames of the same flow. A sender that is alone causes them, too: the split calls them serialization.
+    own_wait_ns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def places(waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | None = None) -> list[Place]:
+    """The ports at which frames (of the flows in `only`, if given) waited, the worst first. Acknowledgements wait too, and count."""
+    chosen = None if only is None else set(only)
+    sums: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0, 0])
+    columns = (waits.column(name) for name in ("flow", "own", "node", "port", "peer", "wait_ns"))
+    for flow, own, node, port, peer, wait in zip(*columns, strict=True):
+        if chosen is None or flow in chosen:
+            sums[node, port, peer][bool(own)] += wait
+    total = sum(others for others, _ in sums.values())
+    worst = sorted(sums.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
+    return [Place(node, peer, is_host(node), others, others / total if total else 0.0, own) for (node, _, peer), (others, own) in worst if others or own]
+
+
+def where(found: Iterable[Place]) -> str | None:
+    """In a sentence: at which nodes frames waited for others, the worst first. None if they did nowhere."""
+    nodes: dict[str, float] = defaultdict(float)
+    hosts = 0.0
+    for place in found:
+        if place.at_host:
+            hosts += place.share
+        else:
+            nodes[place.node] += place.share
+    if not hosts and not any(nodes.values()):
+        return None
+    parts = [(share, f"at {node}") for node, share in nodes.items() if share] + ([(hosts, "in the NICs of hosts")] if hosts else [])
+    parts.sort(key=lambda part: -part[0])
+    named, rest = parts[:_NAMED], parts[_NAMED:]
+    words = [f"{text.share(share)} {'' if number else 'was spent '}{place}" for number, (share, place) in enumerate(named)]
+    if rest:
+        words.append(f"{text.share(sum(share for share, _ in rest))} elsewhere")
+    listed = " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    return f"Of the time that frames waited for others, {listed}."
+
+
+#: Nodes that the sentence names.
+_NAMED = 4
 
 
 def behind(waits: Table, flows: Table, only: Iterable[int] | None = None) -> list[Behind]:

@@ -9,7 +9,7 @@ from rich.text import Text
 from ..results import realtime, split
 from ..results.explain import ALL, LABELS, Flow, Queue
 from ..results.senders import Known
-from ..results.waits import Behind
+from ..results.waits import Behind, Place, where
 from ..words import text
 from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table
 
@@ -138,6 +138,29 @@ def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableT
         tail = f"median, of its own; p99 {text.time(1e3 * late['p99'], 3)}, most {text.time(1e3 * late['max'], 3)}"
         made.add_row("this machine", text.time(1e3 * late["p50"], 3), tail)
     yield made
+
+
+def places(found: Sequence[Place], count: int = 5) -> Iterator[RenderableType]:
+    """The ports at which frames waited, the worst first."""
+    if not found:
+        return
+    # Ports where a flow waited only for its own frames are no congestion, and are listed only where there is nothing else.
+    worst = [one for one in found if one.wait_ns] or found
+    made = table("Where frames waited, by port (sums over frames)", "port", "for others", "share", "for their own flow")
+    for one in worst[:count]:
+        name = f"{one.node} → {one.peer}" + (" (NIC)" if one.at_host else "")
+        made.add_row(name, text.time(one.wait_ns), text.share(one.share), text.time(one.own_wait_ns))
+    yield made
+    if (sentence := where(found)) is not None:
+        yield Text(sentence)
+    if len(worst) > count:
+        yield Text(f"and {plural(len(worst) - count, 'port')} with shorter waits (--where --json lists all)", style="dim")
+
+
+def unknown_places(busiest: tuple[str, str, float] | None) -> Iterator[RenderableType]:
+    """What to record, if the result does not say where frames waited."""
+    hint = "" if busiest is None else f"; the busiest link was {busiest[0]} → {busiest[1]}, in use {text.share(busiest[2])} of the time"
+    yield Text(f"where queueing took place was not recorded: run again with --set record.waits=all{hint}", style="dim")
 
 
 def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:

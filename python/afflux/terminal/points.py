@@ -1,44 +1,72 @@
 """Many simulations: sweeps and studies."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..batch.grid import Sweep
-from ..metrics import SHORT
-from ..results.statistics import mean
+from ..batch.grid import MEANS, Combination, Mean, Sweep
+from ..metrics import SHORT, Metric
+from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..studies.study import HEAD, Verdict, cells, number
 from ..words import text
 from .drawing import answer, plural, table
 
 
 def sweep(found: Sweep) -> Iterator[RenderableType]:
-    """Output of `afflux sweep`: a line per combination with means over its seeds."""
+    """Output of `afflux sweep`: a line per combination with means over its seeds, and their intervals where there are several seeds."""
     rows, seeds = found.rows, {row["seed"] for row in found.rows}
-    keys = settings.short(found.keys)
-    lines: list[tuple[list[Text | str], bool]] = []
+    every = found.combinations
     shown = [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
-    for _, group in groupby(rows, key=lambda row: [row[key] for key in found.keys]):
-        points = list(group)
-        done = [row for row in points if row["status"] == "finished"]
-        values = [mean([row[metric.name] for row in done]) if done and all(row[metric.name] is not None for row in done) else None for metric in shown]
-        cells: list[Text | str] = ["–" if value is None else metric.show(value) for metric, value in zip(shown, values, strict=True)]
-        failed = f"{len(points) - len(done)} failed" if len(done) < len(points) else ""
-        lines.append(([*(settings.shown(points[0][key]) for key in found.keys), *cells, failed], bool(done)))
-    failures = any(cells[-1] for cells, _ in lines)
+    keys = settings.short(found.keys)
+    failures = any(one.failed for one in every)
     titles = [*keys, *(metric.title for metric in shown), *([""] if failures else [])]
     made = table(f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}", *titles, left=len(keys), labels=[-1] if failures else [])
-    for cells, good in lines:
-        made.add_row(*cells[: len(titles)], style="" if good else "red")
+    for one in every:
+        values = [one.means.get(metric.name) for metric in shown]
+        cells = ["–" if value is None else metric.show(value.mean) for metric, value in zip(shown, values, strict=True)]
+        failed = f"{one.failed} failed" if one.failed else ""
+        made.add_row(*[*_names(one), *cells, failed][: len(titles)], style="" if one.finished else "red")
     yield made
+    if len(seeds) > 1:
+        yield from _intervals(every, keys, [metric for metric in shown if not metric.counter])
     yield Text()
     for note in found.outcome.notes:
         yield Text(f"note: {note}", style="dim")
-    yield Text(f"means over seeds; every point is in {found.path}", style="dim")
+    means = f"; means and intervals are in {found.path.with_name(MEANS)}" if len(seeds) > 1 else ""
+    yield Text(f"means over seeds; every point is in {found.path}{means}", style="dim")
+
+
+def _intervals(every: Sequence[Combination], keys: Sequence[str], shown: Sequence[Metric]) -> Iterator[RenderableType]:
+    """A line per combination with the 95 % intervals of its means."""
+    if not shown:
+        return
+    made = table("95 % intervals of these means", *keys, *(metric.title for metric in shown), left=len(keys))
+    for one in every:
+        made.add_row(*_names(one), *("exact" if one.deterministic else _interval(metric, one.means.get(metric.name)) for metric in shown))
+    yield made
+    if any(one.deterministic for one in every):
+        yield Text("exact: every seed gave the same result, because nothing in the run depends on the seed; more seeds add nothing", style="dim")
+    if any(not one.deterministic and 0 < one.samples < ENOUGH_SEEDS for one in every):
+        yield Text(f"fewer than {ENOUGH_SEEDS} different results say little about the spread: run at least {ADVISED_SEEDS} seeds", style="dim")
+
+
+def _names(one: Combination) -> list[str]:
+    return [settings.shown(value) for value in one.values.values()]
+
+
+def _interval(metric: Metric, value: Mean | None) -> str:
+    if value is None or value.low is None or value.high is None:
+        return "–"
+    pairs = ((metric.brief(value.low, count), metric.brief(value.high, count)) for count in range(3, 7))
+    low, high = next(((low, high) for low, high in pairs if low != high), ("–", "–"))
+    if low == high:
+        return "–"
+    # A unit that both ends have stands once.
+    number, _, unit = low.rpartition(" ")
+    return f"{number} – {high}" if number and high.endswith(f" {unit}") else f"{low} – {high}"
 
 
 def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:

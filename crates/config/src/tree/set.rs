@@ -1,6 +1,7 @@
 //! What the command line changes: `--set key.path=value`.
 
 use super::{Entry, Key, Origin, Segment, Tree, Value};
+use crate::spelling;
 
 impl Tree {
     /// Puts `value` (TOML, or a bare word taken as text) at `key`, making tables on the way.
@@ -16,6 +17,11 @@ impl Tree {
             let around = || if depth == 0 { "the scenario".to_string() } else { Key::of(&path.segments()[..depth]).to_string() };
             let shown = here.value.shown();
             here = match segment {
+                Segment::Name(name) if matches!(here.value, Value::Array(_)) => {
+                    let Value::Array(items) = &mut here.value else { unreachable!("just looked at") };
+                    let place = element(items, name).map_err(|message| format!("{} {message}", around()))?;
+                    &mut items[place]
+                }
                 Segment::Name(name) => {
                     let Value::Table(entries) = &mut here.value else {
                         return Err(format!("{} is {shown}: it has no key \"{name}\"", around()));
@@ -51,6 +57,46 @@ impl Tree {
         *here = Tree { value, origin: origin.clone() };
         Ok(())
     }
+}
+
+/// The table of an array that has this `name`, or this `class` if no other one has it.
+fn element(items: &[Tree], wanted: &str) -> Result<usize, String> {
+    let text = |tree: &Tree, key: &str| match &tree.value {
+        Value::Table(entries) => entries.iter().find(|entry| entry.name == key).and_then(|entry| match &entry.tree.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }),
+        _ => None,
+    };
+    let mut known: Vec<String> = Vec::new();
+    for key in ["name", "class"] {
+        let names: Vec<Option<String>> = items.iter().map(|item| text(item, key)).collect();
+        let found: Vec<usize> = names.iter().enumerate().filter(|(_, name)| name.as_deref() == Some(wanted)).map(|(place, _)| place).collect();
+        match found[..] {
+            [place] => return Ok(place),
+            [] => {}
+            [first, second, ..] => {
+                return Err(format!("has several elements with {key} = \"{wanted}\": write their number, {first} or {second}, counted from 0"));
+            }
+        }
+        for name in names.into_iter().flatten() {
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
+    }
+    let numbers = match items.len() {
+        0 => return Err(format!("is empty: it has no element \"{wanted}\"")),
+        1 => "the number 0".to_string(),
+        count => format!("a number from 0 to {}", count - 1),
+    };
+    let hint = spelling::hint(wanted, known.iter().map(String::as_str));
+    let cure = if known.is_empty() {
+        format!("none has a name or a class, write {numbers}")
+    } else {
+        format!("write {} or {numbers}", spelling::list(known.iter().map(String::as_str)))
+    };
+    Err(format!("has no element with the name or class \"{wanted}\"{hint}: {cure}"))
 }
 
 impl Key {
@@ -96,6 +142,16 @@ mod tests {
         assert_eq!(tree.origin_of(&Key::from("switch.buffer")), Origin::Option("--set switch.buffer=4MB".into()));
         assert_eq!(tree.origin_of(&Key::from("switch.ecn.k")), Origin::Option("--set switch.ecn.k=30kB".into()));
         assert_eq!(tree.set("traffic.3.load", "1").unwrap_err(), "traffic has 1 element, counted from 0: there is no element 3");
+        let mut named =
+            Tree::read("[[traffic]]\nname = \"sort\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"sort\"\n").unwrap();
+        named.set("traffic.sort.load", "0.8").unwrap();
+        assert_eq!(named.origin_of(&Key::from("traffic.0.load")), Origin::Option("--set traffic.sort.load=0.8".into()));
+        let several = "traffic has several elements with class = \"web\": write their number, 1 or 2, counted from 0";
+        assert_eq!(named.set("traffic.web.load", "1").unwrap_err(), several);
+        let unknown = "traffic has no element with the name or class \"sorts\" (did you mean \"sort\"?): write \"sort\" or \"web\" or a number from 0 to 3";
+        assert_eq!(named.set("traffic.sorts.load", "1").unwrap_err(), unknown);
+        let nameless = "traffic has no element with the name or class \"web\": none has a name or a class, write the number 0";
+        assert_eq!(tree.set("traffic.web.load", "1").unwrap_err(), nameless);
         assert_eq!(tree.set("name.first", "1").unwrap_err(), "name is \"x y\": it has no key \"first\"");
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 table! {
-    /// A class in a Python file, which replaces `congestion` of every TCP of the scenario and of Multipath TCP with `coupling = "off"`. ECN and the
-    /// initial window still follow `congestion`. Slow (about 10 us for each acknowledgement), on one thread.
+    /// A class in a Python file, which replaces `congestion` of TCP and of Multipath TCP with `coupling = "off"`: in every transport of the scenario, or in
+    /// those that `transports` names. ECN and the initial window still follow `congestion`. Slow (about 10 us for each acknowledgement), on one thread.
     pub struct Python {
         /// The Python file. A relative path starts at the scenario's directory.
         pub file: String,
@@ -15,6 +15,9 @@ table! {
         sha256: String,
         /// Name of the class, which derives from `afflux.CongestionControl`. Default: the only such class in the file.
         class: String,
+        /// Names of the transports whose connections use the class: names of `[host.transports.NAME]`, and `"default"` for `[host.transport]`. The others
+        /// keep their `congestion`. Default: all.
+        transports: Vec<String>,
         /// Keyword arguments with which the class is called for each connection, as in `{ increase = 2.0 }`. Default: none.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub parameters: BTreeMap<String, Parameter>,

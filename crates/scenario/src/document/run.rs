@@ -15,7 +15,8 @@ table! {
         /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until no event is
         /// left. Default `"off"`.
         until: Or<Off, Until>,
-        /// Flows that start before this are left out of all statistics. Default `"0s"`.
+        /// The warm-up: flows that start before this are left out of completion times, slowdowns and their parts. Counters (drops, marks, …) cover the
+        /// whole run. Default `"0s"`.
         warmup: Duration,
         /// Seed of all random draws. Default 1.
         seed: u64,

@@ -21,7 +21,7 @@ mod ways;
 
 pub use python::OwnCongestion;
 
-use crate::document::Document;
+use crate::document::{Document, Switch};
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
 use crate::tree::{Tree, Wrong};
@@ -41,6 +41,8 @@ pub struct Checked {
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
+    /// Of each of the plan's settings of switches the keys, every default filled in.
+    pub switch_keys: Vec<Switch>,
     pub own_congestion: Option<OwnCongestion>,
     pub warnings: Vec<Wrong>,
     /// Traffic is sent by `[host.transport]`.
@@ -53,7 +55,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
-    let mut switches = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
+    let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
@@ -72,7 +74,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         compat: run.config.compat,
     };
     let mut transports = transport::check(&mut document.host, &keys)?;
-    let own_congestion = python::bind(&mut document.host, &mut transports.configs, inputs)?;
+    let own_congestion = python::bind(&mut document.host, &mut transports, inputs)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
@@ -127,6 +129,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         cost,
         notes,
         packets,
+        switch_keys,
         own_congestion,
         warnings,
         default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),

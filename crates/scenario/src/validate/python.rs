@@ -3,6 +3,7 @@
 use crate::document::{Host, Parameter, Python};
 use crate::inputs::Inputs;
 use crate::tree::{Key, Wrong};
+use crate::validate::transport::Transports;
 use afflux_net::spec::{CongestionControl, TransportConfig};
 use afflux_net::{Algorithm, Factory, Foreign};
 use std::collections::BTreeMap;
@@ -37,17 +38,30 @@ impl Factory for Absent {
     }
 }
 
-/// Puts the place holder into all transports that can have any congestion control.
-pub fn bind(host: &mut Host, transports: &mut [TransportConfig], inputs: &Inputs) -> Result<Option<OwnCongestion>, Wrong> {
-    let Some(Python { file, sha256, class, parameters }) = &mut host.python else { return Ok(None) };
+/// Puts the place holder into all transports that can have any congestion control, or into those that are named.
+pub fn bind(host: &mut Host, transports: &mut Transports, inputs: &Inputs) -> Result<Option<OwnCongestion>, Wrong> {
+    let Some(Python { file, sha256, class, transports: named, parameters }) = &mut host.python else { return Ok(None) };
     let key = Key::from("host.python");
     let at = key.clone().name("file");
     let (path, bytes) = inputs.read(file, sha256, &at)?;
     let text = String::from_utf8(bytes).map_err(|_| Wrong::input(at, &path, None, "is not UTF-8 text".to_string()))?;
+    let place_holder = || CongestionControl::External(Foreign(Arc::new(Absent)));
     let mut used = false;
-    for config in transports.iter_mut().filter_map(TransportConfig::own_window) {
-        config.congestion = CongestionControl::External(Foreign(Arc::new(Absent)));
-        used = true;
+    if let Some(names) = named {
+        for (place, name) in names.iter().enumerate() {
+            let at = key.clone().name("transports").index(place);
+            let index = transports.find(name, at.clone())?;
+            let Some(config) = transports.configs[usize::from(index)].own_window() else {
+                return Err(Wrong::at(at, format!("the transport \"{name}\" cannot use the class: {}", TransportConfig::OWN_WINDOW)));
+            };
+            config.congestion = place_holder();
+            used = true;
+        }
+    } else {
+        for config in transports.configs.iter_mut().filter_map(TransportConfig::own_window) {
+            config.congestion = place_holder();
+            used = true;
+        }
     }
     if !used {
         return Err(Wrong::at(key, format!("no transport of this scenario can use it: {}", TransportConfig::OWN_WINDOW)));

@@ -10,8 +10,8 @@ use afflux_net::spec::{
 };
 use afflux_units::{Bytes, Probability, Rate, Span};
 
-/// The settings that occur, and for every switch which it has.
-pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<Vec<SwitchConfig>, Wrong> {
+/// The settings that occur, and for every switch which it has. With the settings come the keys that they follow from, every default filled in.
+pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
     *switch = with_preset(std::mem::take(switch));
@@ -28,6 +28,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
         }
     }
     let mut configs = vec![base];
+    let mut filled = vec![switch.clone()];
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in topology.nodes.iter_mut().zip(meant).filter(|(node, _)| node.kind == NodeKind::Switch) {
         if let Some((_, config)) = known.iter().find(|(known, _)| *known == changes) {
@@ -41,12 +42,13 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
         configs.push(build(&mut keys, &around, &key.clone().name("override").index(last))?);
+        filled.push(keys);
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
     voq::check_queues(topology, &configs)?;
     super::balance::fits(topology, &configs)?;
-    Ok(configs)
+    Ok((configs, filled))
 }
 
 /// The nodes that an override means.

@@ -32,7 +32,7 @@ IMPORTS: dict[str, tuple[_Format, ...]] = {
 EXPORTS: dict[str, tuple[_Format, ...]] = {
     "Networks and devices": (
         ("containerlab", containerlab.export_containerlab, ("afflux export containerlab fabric.toml -o lab.clab.yml",)),
-        ("sonic", sonic.export_sonic, ("afflux export sonic leaf.toml -o patch.json",)),
+        ("sonic", sonic.export_sonic, ("afflux export sonic leaf.toml -o patch.json", "afflux export sonic fabric.toml --switch leaf0 -o leaf0.json")),
         ("linux", linux.export_linux, ("afflux export linux fabric.toml -o 90-afflux.conf",)),
     ),
     "Flow lists": (("flows", flows.export_flows, ("afflux export flows out/demo-1 -o flows.parquet",)),),

@@ -48,13 +48,23 @@ def export_sonic(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    switch: Annotated[
+        str | None,
+        typer.Option(
+            "--switch",
+            metavar="NAME",
+            help="Switch whose settings are written, as in leaf0.",
+            show_default="the switches that no switch.override block changes",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
     out: Out = None,
     force: Force = False,
 ) -> None:
-    """Write the switch settings of a scenario as a patch for config_db.json of SONiC. Apply it with sonic-cfggen -j FILE --write-to-db. Settings that SONiC
-    does not have are listed."""
+    """Write the settings of a switch of a scenario as a patch for config_db.json of SONiC. Apply it with sonic-cfggen -j FILE --write-to-db. Settings that
+    SONiC does not have, and the DSCPs that hosts must send with, are listed on stderr."""
     from ...exchange import sonic
 
     with failures():
-        tables, missing = sonic.exported(scenario, ports)
-        deliver(json.dumps(tables, indent=4) + "\n", out, force, [f"not expressed: {line}" for line in missing])
+        tables, notes = sonic.exported(scenario, ports, switch)
+        deliver(json.dumps(tables, indent=4) + "\n", out, force, notes)

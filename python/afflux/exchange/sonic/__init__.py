@@ -2,12 +2,13 @@
 
 import copy
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import _core
+from ... import _core, spelling
 from ...files import toml
 from ..into import STAND_IN, Into
 from .patch import of_design
@@ -83,33 +84,88 @@ def _together(paths: Sequence[str | os.PathLike[str]]) -> tuple[Tables, list[str
     return tables, notes
 
 
-def exported(path: str | os.PathLike[str], ports: int | None = None) -> tuple[Tables, list[str]]:
-    """config_db tables for a scenario's `[switch]`, and what SONiC cannot be told. Raises `ScenarioError`."""
+def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str | None = None) -> tuple[Tables, list[str]]:
+    """config_db tables for a switch of a scenario (by default for those that `[switch]` alone describes), and notes: what SONiC cannot be told, and with
+    which DSCPs hosts must send. Raises `ScenarioError`, `ConfigError`.
+    """
     checked = _core.load(path)
     written: Mapping[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    if "sonic" in written:
+    resolved = toml.with_defaults(checked.resolved)
+    switches = [name for name, kind, *_ in checked.nodes if kind == "switch"]
+    patterns = [[match] if isinstance(match := block["match"], str) else match for block in written.get("switch", {}).get("override", [])]
+    differing = [name for name in switches if any(_matches(name, pattern) for some in patterns for pattern in some)]
+    notes: list[str] = []
+    if switch is not None and switch not in switches:
+        raise ConfigError(f"--switch {switch}: {spelling.unknown('switch', switch, switches)}")
+    if switch in differing:
+        settings = checked.switch_settings(switch)
+        assert settings is not None, "it is one of the switches"
+        scenario = {**resolved, "switch": tomllib.loads(settings)}
+        if scenario.pop("sonic", None) is not None:
+            notes.append(f"the tables in [sonic] were imported for switches without an override: {switch} gets new tables")
+    elif "sonic" in written:
         # What was imported says which fields SONiC computes by itself: defaults of the simulation are not written over them.
         scenario = copy.deepcopy(dict(written))
     else:
-        scenario = toml.with_defaults(checked.resolved)
-    notes = _safe(checked, scenario)
-    tables, missing = of_design(scenario, ports)
-    return tables, missing + notes
+        scenario = resolved
+    if switch is None and differing:
+        named = ", ".join(differing[:_NAMED]) + (f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else "")
+        if len(differing) == len(switches):
+            raise ConfigError(f"every switch has settings of its own in [[switch.override]]: write --switch with one of {named}")
+        notes.append(
+            f"{named} {'has' if len(differing) == 1 else 'have'} other settings, from [[switch.override]]: write --switch {differing[0]} to export them"
+        )
+    scenario.get("switch", {}).pop("override", None)
+    notes += _safe(checked, scenario, {switch} if switch is not None else {*switches} - {*differing})
+    tables, missing = of_design(scenario, ports, dict(enumerate(checked.priority_of_dscp)))
+    return tables, [f"not exported: {line}" for line in missing] + notes + _senders(scenario, resolved, checked.priority_of_dscp)
 
 
-def _safe(checked: _core.Scenario, scenario: dict[str, Any]) -> list[str]:
-    """Headroom with which no frame is lost, where the switch would compute less by itself; and what to say of it."""
-    if not checked.headrooms:
+def _safe(checked: _core.Scenario, scenario: dict[str, Any], switches: set[str]) -> list[str]:
+    """Headroom with which no frame is lost at these switches, where they would compute less by themselves; and what to say of it."""
+    headrooms = [one for one in checked.headrooms if checked.nodes[one[0]][0] in switches]
+    if not headrooms:
         return []
-    node, peer, has, sonic, least = max(checked.headrooms, key=lambda port: port[4])
+    node, peer, has, sonic, least = max(headrooms, key=lambda port: port[4])
     port = " to ".join(checked.nodes[end][0] for end in (node, peer))
     written = scenario.get("switch", {}).get("pfc", {}).get("headroom", "sonic")
     if str(written)[:1].isdigit():
         return [f"pfc.headroom = {written!r}: up to {least} B arrive at the port {port} after XOFF, so lossless frames can be lost"] if has < least else []
-    if written == "sonic" and all(own >= need for *_, own, need in checked.headrooms):
+    if written == "sonic" and all(own >= need for *_, own, need in headrooms):
         return []
     scenario["switch"]["pfc"]["headroom"] = f"{least}B"
     if written == "worst_case":
         return []
     gives = f"SONiC's formula gives {sonic} B" if written == "sonic" else f"{written!r} gives {has} B"
     return [f"pfc.headroom: {gives}, but up to {least} B arrive at the port {port} after XOFF: xoff is {least} B"]
+
+
+#: Switches that a note names.
+_NAMED = 4
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """As names in a scenario are meant: exact, or with `*` and `?`."""
+    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name) is not None
+
+
+def _senders(scenario: Mapping[str, Any], resolved: Mapping[str, Any], priority_of_dscp: Sequence[int]) -> list[str]:
+    """With which DSCPs hosts must send, so that the switch puts the traffic into the class that the scenario means."""
+    if not scenario["switch"].get("queue") and scenario["switch"].get("scheduling", "fifo") == "fifo" and scenario["switch"].get("pfc", "off") == "off":
+        return []
+    meant: dict[int, dict[str, None]] = {}
+    for block in resolved.get("traffic", []):
+        if "dscp" not in block:
+            meant.setdefault(int(block.get("priority", 0)), {})[block.get("class", "default")] = None
+    notes = []
+    for priority, classes in sorted(meant.items()):
+        named = ", ".join(classes)
+        dscps = [dscp for dscp, of_dscp in enumerate(priority_of_dscp) if of_dscp == priority]
+        if dscps:
+            shown = " or ".join(map(str, dscps[:3])) + (" or another one that the map gives this class" if len(dscps) > 3 else "")
+            notes.append(f"hosts must send traffic of priority {priority} ({named}) with DSCP {shown}")
+        else:
+            notes.append(
+                f"no DSCP leads to priority {priority} ({named}): write one in [host] dscp_to_priority, as in {8 * priority} = {priority}, and export again"
+            )
+    return notes

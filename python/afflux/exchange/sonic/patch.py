@@ -16,16 +16,22 @@ _LOSSY, _LOSSLESS, _INGRESS_LOSSY, _EGRESS_LOSSLESS = "egress_lossy_profile", "p
 _MAP = "AZURE"
 
 
-def of_design(scenario: Mapping[str, Any], ports: int | None = None) -> tuple[Tables, list[str]]:
+def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mapping[int, int] | None = None) -> tuple[Tables, list[str]]:
     """config_db tables for a scenario (parsed, resolved or not), and what they cannot say.
 
-    A scenario that was imported has its tables in `[sonic]`; any other gets tables for `ports` ports, named Ethernet0, Ethernet4, …
+    A scenario that was imported has its tables in `[sonic]`; any other gets tables for `ports` ports, named Ethernet0, Ethernet4, … `dscp` is the whole
+    map of DSCPs to priorities, which new tables get if there are several classes.
     """
     base: Tables = spread(scenario.get("sonic", {}))
     design, missing = of_scenario(scenario)
     before, _ = of_tables(base)
+    if dscp and not base and (len(design.queues) > 1 or design.lossless):
+        design.dscp = dict(dscp)
     if design.lossy_pool is None and before.lossy_pool is not None and design.ingress_pool is not None and design.headroom_pool is not None:
         # Left out by the import, because it follows from the memory.
+        design.lossy_pool = design.ingress_pool // 10 * 8
+    elif design.lossy_pool is None and not base and design.ingress_pool is not None:
+        # As in a simulation without mmu.lossy_pool.
         design.lossy_pool = design.ingress_pool // 10 * 8
     names = _port_names(base) or [f"Ethernet{4 * number}" for number in range(ports if ports is not None else 32)]
     tables = copy.deepcopy(base)
@@ -41,6 +47,15 @@ def _port_names(tables: Tables) -> list[str]:
     for name in ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE"):
         found.update((key.partition("|")[0], None) for key in tables.get(name, {}) if key != "global")
     return list(found)
+
+
+def _lossless_queues(design: Design) -> set[int]:
+    """Queues of lossless priorities."""
+    return {_queue_of(design, priority) for priority in design.lossless}
+
+
+def _queue_of(design: Design, priority: int) -> int:
+    return next((number for number, queue in design.queues.items() if priority in queue.priorities), priority)
 
 
 def _changed(design: Design, before: Design, *names: str) -> dict[str, Any]:
@@ -71,7 +86,7 @@ def _pools(tables: Tables, design: Design, before: Design, ports: list[str]) -> 
         words = {"lossy_th": "dynamic_th", "lossy_reserved": "size"}
         _set(tables, "BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=lossy, size="0")
         if "BUFFER_QUEUE" not in tables:
-            lossy_queues = [queue for queue in range(8) if queue not in design.lossless]
+            lossy_queues = [queue for queue in range(8) if queue not in _lossless_queues(design)]
             tables["BUFFER_QUEUE"] = {f"{port}|{queue}": {"profile": name} for port in ports for queue in lossy_queues}
     if changed := _changed(design, before, "lossy_ingress_th"):
         entry = tables.setdefault("BUFFER_PROFILE", {}).setdefault(_INGRESS_LOSSY, {"pool": ingress, "size": "0"})
@@ -97,6 +112,7 @@ def _lossless(tables: Tables, design: Design, before: Design, ports: list[str]) 
         name = _profile(tables, "BUFFER_PG", "xoff") or next((n for n, p in tables.get("BUFFER_PROFILE", {}).items() if "xoff" in p), _LOSSLESS)
         _set(tables, "BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=_INGRESS_POOL)
         if name == _LOSSLESS:
+            _groups(tables, design, ports)
             for port in ports:
                 for group in design.lossless:
                     _set(tables, "BUFFER_PG", f"{port}|{group}", {"profile": name})
@@ -116,6 +132,16 @@ def _lossless(tables: Tables, design: Design, before: Design, ports: list[str]) 
         for port in ports:
             _set(tables, "PFC_WD", port, {"action": w.action, "detection_time": w.detection_ms, "restoration_time": w.restoration_ms})
         _set(tables, "PFC_WD", "GLOBAL", {"POLL_INTERVAL": w.poll_ms})
+
+
+def _groups(tables: Tables, design: Design, ports: list[str]) -> None:
+    """Each lossless class in a priority group of its own, the others in group 0, and a PAUSE frame stops the queue of its class."""
+    if not tables.get("TC_TO_PRIORITY_GROUP_MAP"):
+        _set(tables, "TC_TO_PRIORITY_GROUP_MAP", _MAP, {str(tc): tc if tc in design.lossless else 0 for tc in range(8)})
+        _refer(tables, ports, "tc_to_pg_map", _MAP)
+    if not tables.get("MAP_PFC_PRIORITY_TO_QUEUE"):
+        _set(tables, "MAP_PFC_PRIORITY_TO_QUEUE", _MAP, {str(tc): _queue_of(design, tc) for tc in range(8)})
+        _refer(tables, ports, "pfc_to_queue_map", _MAP)
 
 
 def _classes(tables: Tables, design: Design, before: Design, ports: list[str]) -> None:

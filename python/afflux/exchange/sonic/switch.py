@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...files import toml
 from .design import DETECTION_MS, Design, Queue, Watchdog, Wred
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -80,7 +81,7 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
     design = Design()
     sharing = switch.get("sharing", "dynamic")
     if sharing not in ("sonic", "dynamic"):
-        missing.append(f'sharing = {sharing!r}: SONiC\'s buffer model is "sonic"')
+        missing.append(f'buffer sizes: SONiC has no counterpart of sharing = "{sharing}"; write sharing = "sonic" or "dynamic" to export them')
     headroom_pool = _size(mmu.get("headroom_pool"))
     buffer = _size(switch.get("buffer"))
     if sharing == "sonic" and buffer is not None:
@@ -127,11 +128,17 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         blocks = [{"index": number, "strict": scheduling == "strict_priority", "weight": 1, "priorities": [number]} for number in numbers]
         if scheduling == "fifo" and blocks:
             blocks[0]["priorities"] = list(range(8))
+    for key in ("alpha", "reserved"):
+        own = [block.get(key, switch.get(key)) for block in blocks]
+        if any(value not in (None, switch.get(key, own[0])) for value in own):
+            missing.append(f"{key} of single queues: one buffer profile is written for all lossy queues, with the {key} of [switch]")
     for position, block in enumerate(blocks):
         number = block.get("index", position)
         weight = None if block.get("strict") else block.get("weight") or int(str(block.get("bandwidth", "1%")).rstrip("%"))
         if weight is not None and weight > 100:
             missing.append(f"queue {number}: weight {weight}: SONiC takes 1 to 100")
+        if "buffer" in block:
+            missing.append(f"queue {number}: buffer = {toml.value(block['buffer'])}: one buffer profile without a limit is written for all lossy queues")
         ecn = block.get("ecn", shared)
         wred = None
         if ecn not in ("off", False):
@@ -150,6 +157,9 @@ def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | Non
         missing.append(f"queue {number}: pmax = {percent:g} %: SONiC takes whole percent; {round(percent)} % is written")
     if ecn.get("average_weight", "off") != "off":
         missing.append(f"queue {number}: average_weight: WRED_PROFILE has no field for it")
+    for key, plain in (("gentle", False), ("hard_drop", False), ("spacing", "independent")):
+        if ecn.get(key, plain) != plain:
+            missing.append(f"queue {number}: {key} = {toml.value(ecn[key])}: WRED_PROFILE has no field for it")
     if ecn.get("at", "enqueue") != "enqueue":
         missing.append(f"queue {number}: at = {ecn['at']!r}: the chip decides where it marks")
     return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
@@ -161,8 +171,8 @@ def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
             missing.append(f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it")
     if switch.get("balance", "ecmp") != "ecmp":
         missing.append(f"balance = {switch['balance']!r}: not written")
-    if switch.get("override"):
-        missing.append("[[switch.override]]: this is for the switches that [switch] means; the others need a file of their own")
+    if switch.get("trimming", "off") != "off":
+        missing.append("trimming: frames are dropped instead; set packet_discard_action in BUFFER_PROFILE if the chip can trim")
 
 
 def _exponent(alpha: float | None, key: str, missing: list[str]) -> float | None:

@@ -21,8 +21,8 @@ from .. import Check, Row, Study, files
 from . import findings
 
 _LEAF = "switch.override[0]"
-#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS).
-_ECN = {"kmin": "1MiB", "kmax": "2MiB", "pmax": 0.05}
+#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS), which drop frames that are not ECN-capable by the same curve.
+_ECN = {"kmin": "1MiB", "kmax": "2MiB", "pmax": 0.05, "incapable": "drop"}
 _MARKS: dict[str, Any] = {f"{_LEAF}.ecn": _ECN, "host.transport.ecn": "classic"}
 _SHALLOW: dict[str, Any] = {f"{_LEAF}.preset": "trident3"}
 #: All traffic in a lossless class.

@@ -21,6 +21,7 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     }
     unreachable_thresholds(ground, found);
     useless_marking(ground, &used, agreed, found);
+    drops_next_to_marks(ground, &used, agreed, found);
     useless_pacer(ground, &used, agreed, found);
 }
 
@@ -160,7 +161,9 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         let text = if ignored {
             format!("has no effect: {cause}; {cure}")
         } else if drops {
-            format!("drops frames instead of marking them: {cause}; {cure}; or incapable = \"drop\" here if you want RED to drop")
+            format!(
+                "drops frames instead of marking them: {cause}; {cure}; or write incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop"
+            )
         } else {
             format!("marks nothing: {cause}; {cure}")
         };
@@ -195,6 +198,71 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         {
             tell(key, text);
         }
+    }
+}
+
+/// The markings of the fabric: key, curve, and a bit per priority whose frames it judges.
+fn markings<'a>(ground: &'a Ground) -> Vec<(Key, &'a Marking, u8)> {
+    let mut every: Vec<(Key, &Marking, u8)> = Vec::new();
+    let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every.iter_mut().find(|one| one.0 == key && one.1 == marking) {
+        Some(one) => one.2 |= priorities,
+        None => every.push((key, marking, priorities)),
+    };
+    for switch in ground.switches() {
+        for priority in 0..8 {
+            let Some(marking) = marking_of(switch, priority) else { continue };
+            let queue = switch.scheduling.of_priority()[usize::from(priority)];
+            let blocks = ground.document.switch.queue.iter().flatten();
+            let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue)).map(|(block, _)| block);
+            let own = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| ground.tree.has(key));
+            note(own.unwrap_or_else(|| ground.switch_key("ecn")), marking, 1 << priority);
+        }
+    }
+    for marking in ground.hosts().filter_map(|host| host.marking.as_ref()) {
+        note(ground.host_key("nic_ecn"), marking, u8::MAX);
+    }
+    every
+}
+
+/// Curves that mark some frames and drop others, because these are not ECN-capable. With classic ECN that concerns some frames of every connection
+/// (RFC 3168 §6.1.1: SYNs, §6.1.4: pure acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
+fn drops_next_to_marks(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
+    let mut told: Vec<Key> = Vec::new();
+    for (key, marking, judged) in markings(ground) {
+        if !marking.drop_incapable || ground.tree.has(&key.clone().name("incapable")) || told.contains(&key) {
+            continue;
+        }
+        let named = || used.iter().filter(|one| one.priorities.iter().any(|priority| judged >> priority & 1 != 0));
+        let unnamed = || ground.uses.unnamed.iter().filter(|way| judged >> way.1 & 1 != 0).map(|way| &ground.plan.transports[usize::from(way.0)]);
+        let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
+        let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
+        if !every.iter().any(|one| capable(one)) {
+            continue;
+        }
+        let mut who: Vec<String> = Vec::new();
+        let without: Vec<String> = named().filter(|one| !capable(one.config)).map(|one| one.key.to_string()).collect();
+        if !without.is_empty() {
+            who.push(format!("all frames of {}", without.join(" and ")));
+        } else if unnamed().any(|one| !capable(one)) {
+            who.push("all frames of traffic without ECN".to_string());
+        }
+        let classic: Vec<_> =
+            every.iter().filter_map(|one| one.parameters().segments()).map(|(tcp, _)| tcp).filter(|tcp| tcp.ecn == EcnMode::Classic).collect();
+        if !classic.is_empty() && agreed {
+            let opening = if classic.iter().any(|tcp| tcp.handshake) { "SYNs, " } else { "" };
+            who.push(format!("{opening}pure acknowledgements and retransmissions of connections with ecn = \"classic\""));
+        }
+        if who.is_empty() {
+            continue;
+        }
+        told.push(key.clone());
+        let text = format!(
+            "drops frames that are not ECN-capable where it would mark others, in queues above {}: {}; write incapable = \"pass\" here to let them pass, or \
+             incapable = \"drop\" if the switch should drop them",
+            QueueSize(marking.kmin),
+            who.join(", and ")
+        );
+        found.push(Wrong::at(key, text));
     }
 }
 
