@@ -54,7 +54,9 @@ def test_the_window_limits(run: afflux.Result) -> None:
     assert set(table.column("flow")) == {0}, "datagrams have no window"
     assert max(table.column("cwnd_bytes")) == 20 * 1460
     (one,) = known(table, run.flows)
-    assert (one.flow_class, one.cwnd_bytes, one.flight_bytes, one.window_full) == ("limited", 29_200, 29_200, 1.0)
+    assert (one.flow_class, one.cwnd_bytes, one.flight_bytes) == ("limited", 29_200, 29_200)
+    # But for the last round trip.
+    assert one.window_full is not None and 0.97 < one.window_full < 1
     # 1,000 segments, 20 per round trip.
     assert one.srtt_ns == pytest.approx(8e6, rel=0.02)
     assert known(table, run.flows, only=[1]) == []
@@ -63,7 +65,7 @@ def test_the_window_limits(run: afflux.Result) -> None:
 def test_explain_shows_medians(run: afflux.Result, command) -> None:
     shown = command("explain", run.dir)
     assert shown.returncode == 0, shown.stderr
-    assert re.search(r"limited\s+29\.2 kB\s+–\s+29\.2 kB\s+100\.0 %\s+8\.0\d+ ms\s+–", shown.stdout), shown.stdout
+    assert re.search(r"limited\s+29\.2 kB\s+–\s+29\.2 kB\s+98\.\d+ %\s+8\.\d+ ms\s+–", shown.stdout), shown.stdout
     assert "What senders knew" in command("explain", run.dir, "--flow", "0").stdout
     assert "What senders knew" not in command("explain", run.dir, "--slowest", "0", "--json").stdout
 
