@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import REPO
 
-from validation import conweave, linux, ns3, page, run
+from validation import conweave, htsim, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
 from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
 from validation.mrg32k3a import uniform
@@ -132,6 +132,31 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     later = [row for row in rows if row["reference"] == "conweave.later"]
     assert later
     assert all("scheme nothing" in row["reason"] and not row["within"] for row in later)
+
+
+def test_matrices_of_htsim(tmp_path: Path):
+    """Completion times come from the README's sentence; a matrix that it does not name is run once; one that cannot be a fat-tree says so."""
+    folder = tmp_path / "reference" / "htsim"
+    folder.mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[htsim]\nlast_done_ms = { rel = 0.01 }\n")
+    # Over six links of 100 Gbps and 1 us: SYN, answer and its acknowledgement of 40 B, eight frames of 0.12 us and the last one five times more, one acknowledgement of 40 B.
+    (folder / "README.md").write_text("Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n")
+    for name, size in (("perm_16n_12000B", 12_000), ("perm_16n_30000B", 30_000), ("perm_17n_100000B", 100_000), ("odd", 1)):
+        (folder / f"{name}.cm").write_text(f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n")
+    code, rows = validate(tmp_path / "reference")
+    last = {row["reference"]: row for row in rows if row["metric"] == "last_done_ms"}
+    assert code == 1
+    exact = last["htsim.perm_16n_12000B"]
+    assert (exact["theirs"], exact["ours"]) == (0.0256208, pytest.approx(0.0256208, rel=1e-4))
+    assert exact["within"]
+    assert last["htsim.perm_16n_30000B"]["reason"] == "the reference has no such number"
+    reasons = {row["reference"]: row["reason"] for row in rows}
+    assert "17 hosts" in reasons["htsim.perm_17n_100000B"]
+    assert "perm_<hosts>n" in reasons["htsim.odd"]
+    assert htsim.completions(folder / "README.md") == {(4, 12_000): 0.0256208, (4, 7_000_000): 0.5, (8, 1_000_000): 9.0}
+    (folder / "README.md").write_text("Nothing about completion.\n")
+    with pytest.raises(Unreadable):
+        htsim.completions(folder / "README.md")
 
 
 def test_a_lone_flow_of_yaps(tmp_path: Path):
