@@ -14,6 +14,7 @@ from conftest import REPO
 
 from validation import conweave, htsim, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
+from validation.capture import Segment, recoveries
 from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
 from validation.mrg32k3a import uniform
 
@@ -139,7 +140,8 @@ def test_matrices_of_htsim(tmp_path: Path):
     folder = tmp_path / "reference" / "htsim"
     folder.mkdir(parents=True)
     (tmp_path / "reference" / "bars.toml").write_text("[htsim]\nlast_done_ms = { rel = 0.01 }\n")
-    # Over six links of 100 Gbps and 1 us: SYN, answer and its acknowledgement of 40 B, eight frames of 0.12 us and the last one five times more, one acknowledgement of 40 B.
+    # Over six links of 100 Gbps and 1 us: SYN, answer and its acknowledgement of 40 B, eight frames of 0.12 us and the last one five times more, one
+    # acknowledgement of 40 B.
     (folder / "README.md").write_text("Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n")
     for name, size in (("perm_16n_12000B", 12_000), ("perm_16n_30000B", 30_000), ("perm_17n_100000B", 100_000), ("odd", 1)):
         (folder / f"{name}.cm").write_text(f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n")
@@ -348,6 +350,44 @@ def test_linux_collapse_is_compared_by_series():
     assert (case.theirs, values, case.problem) == ({"collapse_N": 24.0}, {"collapse_N": 16.0}, None)
     assert case.bars["collapse_N"].holds(24, 16)
     assert "24" in series({8: 900, 16: 900, 24: 900})[0][0].problem
+
+
+def test_ns3_window_reductions(ref: Path):
+    """A lone Reno over 20 packets: each reduction of the made trace, and the sawtooth of ours; a trace that contradicts the columns says so."""
+    row = "{},TcpLinuxReno,droptail,1Gbps,0.0004,20,65,1,0,1,67108864,0,0.1,0.01,900,10,5,0,{},0,0\n"
+    (ref / "ns3/dc.csv").write_text(DUMBBELL.rstrip() + ",recov,cwr,rto\n" + row.format("a", 2) + row.format("b", 3) + row.format("c", 1))
+    (ref / "ns3/traces").mkdir()
+    # Up, down in two steps, up by less than a segment (the same reduction), up, down.
+    windows = [(10, 14600), (11, 29200), (12, 20000), (13, 14600), (14, 15000), (15, 14000), (16, 30000), (20.5, 15000)]
+    text = "t_s,flow,cwnd_bytes,ssthresh_bytes\n" + "".join(f"{ms / 1e3},0,{window},0\n" for ms, window in windows)
+    for run_ in "ab":
+        (ref / f"ns3/traces/dc_{run_}.cwnd.csv.gz").write_bytes(gzip.compress(text.encode()))
+    _, rows = validate(ref, "--only", "ns3.traces")
+    found = {(row["run"], row["metric"]): row for row in rows}
+    assert {run_ for run_, _ in found} == {"dc_a", "dc_b"}
+    assert "has 2 reductions, the columns say 3" in found["dc_b", "run"]["reason"]
+    assert found["dc_a", "reductions"]["theirs"] == 2
+    assert found["dc_a", "first_reduction_ms"]["theirs"] == pytest.approx(12)
+    assert found["dc_a", "period_ms"]["theirs"] == pytest.approx(8.5)
+    # From half to all of the pipe (0.424 ms at 1 Gbps: 35) and the queue (20 + 1) are 28 round trips, 7 of 0.424 and 21 of 0.424 to 0.673 ms. The second
+    # reduction comes soon after the first: slow start has overshot.
+    intervals = found["dc_a", "reductions"]["ours"] - 1
+    assert found["dc_a", "period_ms"]["ours"] == pytest.approx((7 * 0.424 + 21 * 0.548) * (intervals - 1) / intervals, rel=0.1)
+
+
+def test_recoveries_in_a_capture():
+    def data(ms: int, sequence: int) -> Segment:
+        return Segment(ms * 10**6, 0, sequence, 1, 0x10, 100)
+
+    def answer(ms: int, acknowledged: int) -> Segment:
+        return Segment(ms * 10**6, 1, 1, acknowledged, 0x10, 0)
+
+    begin = [data(1, 1), data(2, 101), data(3, 201), answer(4, 101)]
+    # Two retransmissions of one recovery; after all 301 are acknowledged another.
+    once = [*begin, data(5, 101), data(6, 201), data(7, 301), answer(8, 301), data(9, 401), data(10, 301), answer(11, 501)]
+    assert recoveries(begin) == []
+    assert recoveries(once) == [0.005, 0.010]
+    assert recoveries([*begin, data(5, 101), data(6, 201), answer(7, 201), data(8, 201)]) == [0.005]
 
 
 def test_ns3_draws():

@@ -20,7 +20,7 @@ Made by `make validate`; do not edit. Notes about cells outside the bar are in [
 afflux runs the cases of other simulators and of real systems (`../shared/reference`) and each number is held against the bar in
 `bars.toml` there. *Ours* is the median over the repetitions (fixed start jitters within one packet time, or seeds); their least and
 greatest stand behind it. Metrics without a bar are informational: they are in `out/validate.json`, and here
-only where a whole reference has no bar.
+only where a whole file has no bar.
 
     make validate                                the whole, {seconds}
     make validate ONLY=linux.b_datacentre        one file; a part of "set.file/run" is enough
@@ -95,9 +95,10 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
         far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
         lines.append((reference, metric, len(group), show(median(ratios)) if ratios else "–", show(far), percent(max(spreads, default=0.0))))
     parts.append(table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines) if lines else "None.\n")
-    if free := [row for row in rows if row["bar"] is None and row["ours"] is not None and not has_bar(row, rows)]:
+    barred = {row["reference"] for row in rows if row["bar"] is not None}
+    if free := [row for row in rows if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred]:
         lines = [(row["reference"], f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"])) for row in free]
-        parts.append("## References without a bar\n\nNothing here is judged: `bars.toml` says nothing about these references.\n")
+        parts.append("## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n")
         parts.append(table(("file", "run", "metric", "theirs", "ours (least – greatest)", "ratio"), lines))
     if stale := [note for note in notes if not any(note.about(row) for row in rows if not row["within"])]:
         lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
@@ -107,12 +108,6 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
 
 def is_miss(row: Row) -> bool:
     return not row["within"] and row["ours"] is not None and row["bar"] is not None
-
-
-def has_bar(row: Row, rows: list[Row]) -> bool:
-    """Does any row of the same reference have one?"""
-    name = row["reference"].partition(".")[0]
-    return any(other["bar"] is not None for other in rows if other["reference"].partition(".")[0] == name)
 
 
 def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
