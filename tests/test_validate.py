@@ -109,7 +109,8 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     """A flow alone takes what their clock of whole nanoseconds makes of it; schemes without a scenario say so."""
     folder = tmp_path / "reference" / "conweave"
     (folder / "inputs").mkdir(parents=True)
-    (tmp_path / "reference" / "bars.toml").write_text("[conweave]\nmicro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\n")
+    bars = "micro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\npause_frames = { factor = 1.5, or_abs = 0 }\necn_marks = { rel = 0.1, or_abs = 5 }\n"
+    (tmp_path / "reference" / "bars.toml").write_text(f"[conweave]\n{bars}")
     (folder / "inputs" / "star.txt").write_text("5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0\n" for host in range(4)))
     (folder / "inputs" / "one.txt.xz").write_bytes(lzma.compress(b"2\n0 1 3 10000 2.000000000\n2 3 3 1 2.002000000\n"))
     for name, scheme, mode in (("micro_one_irn", "fecmp", "irn"), ("micro_one_lossless", "fecmp", "lossless"), ("later", "nothing", "irn")):
@@ -118,7 +119,7 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
         # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and 49 B: 3 ns twice. Their starts are cut off: 2.002 s is a nanosecond early.
         lines = b"2 3 10000 100 1 2001999999 4014 4163\n0 1 10000 100 10000 2000000000 4921 4998\n"
         (run_folder / "fct.txt.xz").write_bytes(lzma.compress(lines))
-        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0)
+        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0) | {"ecn_marks": 7 * (mode == "lossless")}
         summary = {"lb": scheme, "mode": mode, "topo": "star", "flow_file": "one.txt", "all": {"all": {"avg": 1.0, "p99": 1.0}}}
         (run_folder / "summary.json").write_text(json.dumps(summary | counts))
     code, rows = validate(tmp_path / "reference")
@@ -127,6 +128,13 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     for mode in ("irn", "lossless"):
         exact = by_run[f"micro_one_{mode}, compat", "micro_fct"]
         assert (exact["ours"], exact["within"], exact["compat"]) == (1.0, True, "conweave-ns3")
+        # Two links of 1 us there and back and the frames: the flow of 1 B takes 4,014 ns where the formula for it alone has 4,163.
+        slowdown = by_run[f"micro_one_{mode}, compat", "slowdown_mean"]
+        assert (slowdown["ours"], slowdown["within"], slowdown["bar"]) == (1.0, True, {"rel": 0.05})
+        # The reference says seven marks in the lossless run, and nothing is marked here.
+        assert by_run[f"micro_one_{mode}, compat", "ecn_marks"]["within"] == (mode == "irn")
+        # A check that could not fail is none: there is no PFC with IRN.
+        assert (by_run[f"micro_one_{mode}, compat", "pause_frames"]["bar"] is None) == (mode == "irn")
         default = by_run[f"micro_one_{mode}, default rules", "micro_fct"]
         assert default["bar"] is None
         assert 1.0 < default["ours"] < 1.01
