@@ -346,6 +346,24 @@ def test_linux_incast_round_trip_follows_from_a_round_without_drops():
         linux.round_trip_ns([row | {"drops": "5"} for row in rows])
 
 
+def test_linux_multipath_completion_times(ref: Path):
+    """Ten segments over one path take the handshake, a round trip and nine slots of 1514 B; twenty million bytes take half as long over two paths."""
+    with (ref / "bars.toml").open("a") as bars:
+        bars.write("[linux.d_mptcp_fct]\np50_ms = { rel = 0.02 }\n[linux.y_never]\np50_ms = { rel = 0.02 }\n")
+    head = "name,proto,cc,paths,size_B,p50_ms\n"
+    rows = f"short,tcp,cubic,1x100,14480,{10 + 9 * 0.12112}\none,tcp,reno,2x100,20000000,1\ntwo,mptcp,reno,2x100,20000000,1\nodd,mptcp,cubic,2x100,,1\n"
+    (ref / "linux/d_mptcp_fct.csv").write_text(head + rows)
+    _, rows = validate(ref)
+    found = {row["run"]: row for row in rows if row["reference"] == "linux.d_mptcp_fct"}
+    assert found["short"]["within"], found["short"]
+    assert "no size" in found["odd"]["reason"]
+    assert found["two"]["ours"] / found["one"]["ours"] == pytest.approx(0.5, abs=0.03)
+    # What has a bar and no file is named.
+    page_ = (ref.parent / "out" / "validation.md").read_text()
+    assert "- linux.y_never\n" in page_
+    assert "- linux.d_mptcp_fct\n" not in page_
+
+
 def test_linux_collapse_is_compared_by_series():
     bars = Bars({"linux": {"c_incast": {"goodput_mbps": {"rel": 0.15}}}})
 

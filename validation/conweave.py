@@ -14,7 +14,8 @@ What its model (MODEL.md beside the runs) becomes:
 - `schemes_in_order` is of all runs of a load and mode together: how many pairs of schemes have their mean slowdowns more than 5 % apart there, and
   how many of these are in the same order here (medians over the seeds).
 
-Every run, `micro_*` too, is shown with compat, against the bars of slowdown, PAUSE frames (where there is PFC), drops and marks, and with the default rules (each switch hashes with its own seed), for information.
+Every run, `micro_*` too, is shown with compat, against the bars of slowdown, PAUSE frames (where there is PFC), drops and marks,
+and with the default rules (each switch hashes with its own seed), for information.
 """
 
 import json

@@ -66,7 +66,7 @@ def read_notes(path: Path) -> list[Note]:
     return notes
 
 
-def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
+def page(rows: list[Row], notes: list[Note], seconds: float, without_runs: list[str] | None = None) -> str:
     parts = [HEAD.format(seconds=f"{max(1, round(seconds / 60))} min on two cores")]
     parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), summary(rows)))
     missed = [row for row in rows if is_miss(row)]
@@ -95,6 +95,9 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
         far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
         lines.append((reference, metric, len(group), show(median(ratios)) if ratios else "–", show(far), percent(max(spreads, default=0.0))))
     parts.append(table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines) if lines else "None.\n")
+    if without_runs:
+        parts.append("## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n")
+        parts.append("".join(f"- {name}\n" for name in without_runs))
     barred = {row["reference"] for row in rows if row["bar"] is not None}
     if free := [row for row in rows if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred]:
         lines = [(row["reference"], f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"])) for row in free]

@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "validate.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = page.page(rows, notes, seconds)
+    text = page.page(rows, notes, seconds, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
         PAGE.write_text(text, encoding="utf-8")
@@ -110,6 +110,13 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
         yield Case(
             path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)
         )
+
+
+def without_runs(bars: Bars, cases: Iterable[Case]) -> list[str]:
+    """What has bars of its own and no file in the folder: "linux.d_mptcp_fct"."""
+    there = {case.reference for case in cases}
+    named = (f"{name}.{file}" for name, section in bars.table.items() for file in section if bars.is_file(name, file))
+    return [name for name in named if not any(reference.startswith(name) for reference in there)]
 
 
 def reader(name: str) -> Any:
