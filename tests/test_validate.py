@@ -169,6 +169,43 @@ def test_matrices_of_htsim(tmp_path: Path):
         htsim.completions(folder / "README.md")
 
 
+def test_runs_of_uec(tmp_path: Path):
+    """A lone flow of NDP: ten frames of 4150 B and five times one on the way, 1 us per link, and an answer of 64 B. What has no model says which."""
+    folder = tmp_path / "reference" / "uec"
+    (folder / "inputs").mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[uec]\nlast_us = { rel = 0.0001 }\n")
+    head = "Nodes 128\nConnections 1\n{}0->127 id 1 start 0 size 41500\n"
+    (folder / "inputs/one.cm").write_text(head.format(""))
+    (folder / "inputs/chain.cm.gz").write_bytes(gzip.compress(head.format("Triggers 1\n").encode()))
+    alone = 15 * 0.332 + 6 * 2 + 6 * 0.00512
+    common = "-strat perm -nodes 128 -mtu 4150 -q 8 -cwnd 40 -tm inputs"
+    lines = [
+        f"ndp,1,1,1,1,{alone},htsim_ndp {common}/one.cm",
+        f"other,1,1,1,1,{alone + 1},htsim_ndp {common}/one.cm",
+        f"ring,1,1,1,1,1,htsim_ndp {common}/chain.cm",
+        f"fast,1,1,1,1,1,htsim_ndp {common}/one.cm -linkspeed 800000",
+        "nscc,1,1,1,1,1,-tm inputs/one.cm -sender_cc_only",
+    ]
+    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + "\n".join(lines) + "\n")
+    (folder / "fct.csv.gz").write_bytes(gzip.compress(f"run,src,dst,flow,finished_us\nndp,0,127,1,{alone}\n".encode()))
+    code, rows = validate(tmp_path / "reference")
+    found = {(row["reference"], row["run"], row["metric"]): row for row in rows}
+    assert code == 1
+    assert found["uec.runs", "ndp", "last_us"]["within"]
+    assert found["uec.fct", "ndp", "p90_us"]["ratio"] == pytest.approx(1, rel=1e-4)
+    assert not found["uec.runs", "other", "last_us"]["within"]
+    absent = {row["run"]: row["reason"] for row in rows if row["absent"]}
+    assert absent.keys() == {"ring", "nscc"}
+    assert "triggers" in absent["ring"]
+    assert "-linkspeed" in found["uec.runs", "fast", "last_us"]["reason"]
+    page_ = (tmp_path / "out" / "validation.md").read_text()
+    assert "## Of models that afflux does not have: 2" in page_
+    assert "## Not run: 1" in page_
+    # Runs without a model do not make a comparison fail.
+    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + lines[0] + "\n" + lines[4] + "\n")
+    assert validate(tmp_path / "reference")[0] == 0
+
+
 def test_a_lone_flow_of_yaps(tmp_path: Path):
     """Two links at 10 Gbps and, across racks, two at 40, 1.44 us each, there and back; and 1.2 us for every segment but the first."""
     folder = tmp_path / "reference" / "yaps"

@@ -59,6 +59,8 @@ class Case:
     compat: str | None = None
     #: Why it cannot be run.
     problem: str | None = None
+    #: What afflux has no model of; such a run is neither run nor judged.
+    absent: str | None = None
     #: What should be known when reading its rows.
     remark: str | None = None
     #: For a reader that compares several runs afterwards.

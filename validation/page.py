@@ -68,7 +68,7 @@ def read_notes(path: Path) -> list[Note]:
 
 def page(rows: list[Row], notes: list[Note], seconds: float, without_runs: list[str] | None = None) -> str:
     parts = [HEAD.format(seconds=f"{max(1, round(seconds / 60))} min on two cores")]
-    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), summary(rows)))
+    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), summary(rows)))
     missed = [row for row in rows if is_miss(row)]
     parts.append(f"## Outside the bar: {len(missed)}\n")
     for reference, group in grouped(missed, lambda row: row["reference"]):
@@ -79,13 +79,20 @@ def page(rows: list[Row], notes: list[Note], seconds: float, without_runs: list[
                 parts.append(told(note, about))
     if not missed:
         parts.append("None.\n")
-    failed = [row for row in rows if not row["within"] and row["ours"] is None]
+    failed = [row for row in rows if is_failure(row)]
     parts.append(f"## Not run: {len(failed)}\n")
     if failed:
         lines = [(reference, len(group), reason) for (reference, reason), group in grouped(failed, lambda row: (row["reference"], short(row["reason"])))]
         parts.append(table(("file", "rows", "why"), lines))
     else:
         parts.append("None.\n")
+    if absent := [row for row in rows if row["absent"]]:
+        parts.append(f"## Of models that afflux does not have: {len(absent)}\n")
+        lines = [
+            (reference, len(group), reason, ", ".join(f"`{row['run']}`" for row in group))
+            for (reference, reason), group in grouped(absent, lambda row: (row["reference"], row["reason"]))
+        ]
+        parts.append(table(("file", "rows", "why", "runs"), lines))
     parts.append("## Within the bar\n")
     held = [row for row in rows if row["bar"] is not None and row["within"]]
     lines = []
@@ -113,14 +120,19 @@ def is_miss(row: Row) -> bool:
     return not row["within"] and row["ours"] is not None and row["bar"] is not None
 
 
+def is_failure(row: Row) -> bool:
+    """It should have been run and was not, or there was nothing to compare."""
+    return not row["within"] and not is_miss(row) and not row["absent"]
+
+
 def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
     lines = []
     for reference, group in grouped(rows, lambda row: row["reference"]):
         barred = [row for row in group if row["bar"] is not None]
         compat = ", ".join(sorted({row["compat"] for row in group if row["compat"]})) or "–"
-        failed = sum(1 for row in group if not row["within"] and row["ours"] is None)
+        failed, absent = sum(map(is_failure, group)), sum(row["absent"] for row in group)
         informational = sum(1 for row in group if row["bar"] is None and row["ours"] is not None)
-        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, informational))
+        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, absent, informational))
     return lines
 
 

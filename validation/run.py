@@ -28,7 +28,7 @@ REF = REPO.parent / "shared" / "reference"
 NOTES = REPO / "docs" / "validation-notes.toml"
 PAGE = REPO / "docs" / "validation.md"
 #: What stands in a reference's folder beside its runs.
-NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs"}
+NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs", "tools"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         PAGE.write_text(text, encoding="utf-8")
     show(rows)
     print(f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}")
-    return 0 if all(row["within"] for row in rows) else 1
+    return 0 if all(row["within"] or row["absent"] for row in rows) else 1
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -134,7 +134,7 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
     """All simulations, equal ones once."""
     setups: dict[str, Setup] = {}
     for case in cases:
-        if case.problem is None:
+        if case.problem is None and case.absent is None:
             setups |= {setup.key: setup for setup in case.setups}
     work = [(setup, options.limit, options.lenient) for setup in setups.values()]
     tell = progress(len(work))
@@ -173,6 +173,8 @@ def progress(total: int) -> Callable[[int], None]:
 
 
 def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
+    if case.absent is not None:
+        return [row(case, "run", reason=f"afflux does not model {case.absent}")]
     reason, measured = case.problem, []
     if reason is None:
         measured = [done[setup.key] for setup in case.setups]
@@ -215,6 +217,7 @@ def row(case: Case, metric: str, values: list[float] | None = None, reason: str 
         "bar": bar.json() if bar else None,
         "within": within,
         "compat": case.compat,
+        "absent": case.absent is not None,
         "reason": reason or remarks or None,
     }
 
@@ -228,7 +231,7 @@ def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[pa
             continue
         of_set = []
         for case in cases:
-            if case.reference.startswith(f"{name}.") and case.problem is None:
+            if case.reference.startswith(f"{name}.") and case.problem is None and case.absent is None:
                 measured = [done[setup.key] for setup in case.setups]
                 failed = any(one.error or one.crippled for one in measured)
                 of_set.append((case, {} if failed else {metric: median([one.values[metric] for one in measured]) for metric in measured[0].values}))
@@ -244,7 +247,7 @@ def show(rows: list[page.Row]) -> None:
     """Every row with a bar and every one that could not be run; misses as plainly as hits. Then the summary."""
     lines = []
     for row in rows:
-        if row["bar"] is None and (row["within"] or row["ours"] is not None):
+        if row["absent"] or (row["bar"] is None and (row["within"] or row["ours"] is not None)):
             continue
         verdict = "within" if row["within"] else "OUTSIDE" if page.is_miss(row) else "NOT RUN"
         why = "" if row["within"] or row["reason"].startswith("outside") else page.short(row["reason"], 90)
@@ -252,10 +255,11 @@ def show(rows: list[page.Row]) -> None:
         lines.append((f"{row['reference']}/{row['run']}", row["metric"], *numbers, verdict, why))
     aligned(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar", "", "why"), lines, left={0, 1, 6, 7})
     print()
-    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), page.summary(rows), left={0, 1})
+    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), page.summary(rows), left={0, 1})
     outside = sum(map(page.is_miss, rows))
-    failed = sum(not row["within"] and row["ours"] is None for row in rows)
-    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {failed} not run")
+    absent = sum(row["absent"] for row in rows)
+    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {sum(map(page.is_failure, rows))} not run", end="")
+    print(f", {absent} of models that afflux does not have" if absent else "")
 
 
 def aligned(header: Sequence[str], lines: Iterable[Sequence[Any]], left: set[int]) -> None:
