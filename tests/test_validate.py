@@ -206,6 +206,47 @@ def test_runs_of_uec(tmp_path: Path):
     assert validate(tmp_path / "reference")[0] == 0
 
 
+SMALL = """\
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+host_rate = "40Gbps"
+uplink_rate = "40Gbps"
+delay = "500ns"
+"""
+
+
+def test_another_fabric_of_a_reference(tmp_path: Path):
+    """A file beside the run says what the fabric is, and how long a lone flow takes: frames of 0.3 us, answers of 0.008 us, 0.5 us per link."""
+    folder = tmp_path / "reference" / "pfabric"
+    folder.mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[pfabric]\nmean = { rel = 0.0005 }\n[yaps]\nmean = { rel = 0.0005 }\n")
+    flows = "start_ns,src,dst,bytes,fct_ns,normalized\n1000,0,1,1460,0,1.0\n9000,1,2,2920,0,1.0\n"
+    for run_ in ("0.5", "0.6", "0.7"):
+        (folder / f"pfabric_websearch_{run_}.csv.gz").write_bytes(gzip.compress(flows.encode()))
+    idle = 'idle = {{ in_rack = "{}ns", across = "5232ns", segment = "300ns" }}\n'
+    (folder / "fabric.toml").write_text(SMALL + idle.format(2616))
+    # This run's own file goes first, and is wrong.
+    (folder / "pfabric_websearch_0.6.fabric.toml").write_text(SMALL + idle.format(5000))
+    (folder / "pfabric_websearch_0.7.fabric.toml").write_text(SMALL + "planes = 2\n")
+    yaps = tmp_path / "reference" / "yaps"
+    yaps.mkdir()
+    (yaps / "fabric.toml").write_text(SMALL)
+    lines = "id,size_bytes,src,dst,start_us,fct_us,oracle_us,slowdown\n0,1460,0,2,1000001.0,5.232,5.232,1.0\n"
+    (yaps / "pfabric_ws_0.1_small.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    code, rows = validate(tmp_path / "reference")
+    found = {(row["run"], row["metric"]): row for row in rows}
+    assert code == 1
+    right, wrong = (found[f"pfabric_websearch_0.{load}/le_100KB", "le_100KB.mean"] for load in (5, 6))
+    assert right["ours"] == pytest.approx(1, abs=5e-4)
+    assert right["within"]
+    assert wrong["ours"] == pytest.approx((1 + 2616 / 5000) / 2, abs=5e-4)
+    assert not wrong["within"]
+    assert any("planes is not known" in row["reason"] for row in rows if row["run"] == "pfabric_websearch_0.7")
+    assert found["pfabric_ws_0.1_small/le_100KB", "le_100KB.mean"]["within"]
+    assert not [row for row in rows if "fabric.toml" in row["run"]]
+
+
 def test_a_lone_flow_of_yaps(tmp_path: Path):
     """Two links at 10 Gbps and, across racks, two at 40, 1.44 us each, there and back; and 1.2 us for every segment but the first."""
     folder = tmp_path / "reference" / "yaps"

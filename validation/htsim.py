@@ -3,7 +3,8 @@
 The matrices are read by afflux itself (`format = "htsim"` in `[[traffic]]`). Completion times are those of the README's sentence that begins with
 "Last flow done"; it gives one number per run, of one seed. The README says what the runs are:
 
-- Every link at 100 Gbps with 1 us, frames of 1500 B, acknowledgements of 40 B (the wire profile `htsim`).
+- Every link at 100 Gbps with 1 us (`fabrics.toml`, or `fabric.toml` beside the matrices).
+- Frames of 1500 B, acknowledgements of 40 B (the wire profile `htsim`).
 - DCTCP with a random path per flow (`ecmp`, each switch with its own seed), K = 15 frames, marked at dequeue.
 - A SYN goes first, and no time-out is shorter than 250 ms (htsim's `tcp.cpp`). Queues hold 100 frames, as in the bench of the same matrices: the README
   does not say how many.
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import fabric
 from .bars import Bars, median
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 
@@ -35,6 +37,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             found = re.fullmatch(r"perm_(\d+)n_(\d+)B\.cm", path.name)
             if not found:
                 raise Unreadable("the name is not perm_<hosts>n_<bytes>B.cm")
+            table = fabric.of(SET, folder, path.stem)
             arity, size = fat_tree(int(found[1])), int(found[2])
         except Unreadable as error:
             yield Case(reference, path.name, problem=str(error), bars=named)
@@ -44,7 +47,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         if theirs is None:
             case.remark = "the README has no completion time for this matrix"
         seeds = bars.repetitions(SET, path.name, least=SEEDS) if theirs is not None else 1
-        case.setups = [Setup(scenario(path, arity), last_done, {}, seed=seed) for seed in range(1, seeds + 1)]
+        case.setups = [Setup(scenario(path, {"k": arity} | table), last_done, {}, seed=seed) for seed in range(1, seeds + 1)]
         yield case
 
 
@@ -74,10 +77,10 @@ def fat_tree(hosts: int) -> int:
     return arity
 
 
-def scenario(path: Path, arity: int) -> dict[str, Any]:
+def scenario(path: Path, table: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": 1,
-        "topology": {"kind": "fat_tree", "k": arity, "rate": "100Gbps", "delay": "1us"},
+        "topology": {"kind": "fat_tree", **table},
         "switch": {"sharing": "static", "buffer": "100packets", "ecn": {"k": "15packets", "at": "dequeue"}},
         "host": {"wire": "htsim", "transport": {"stack": "basic", "congestion": "dctcp", "min_rto": "250ms", "handshake": True}},
         "traffic": [{"kind": "flows", "file": str(path.resolve()), "format": "htsim"}],

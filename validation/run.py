@@ -105,7 +105,7 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
             yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
     for entry in sorted(path.iterdir()):
         # What no reader has spoken for.
-        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.split(".")[0] in seen:
+        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.endswith("fabric.toml") or entry.name.split(".")[0] in seen:
             continue
         yield Case(
             path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)

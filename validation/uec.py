@@ -3,7 +3,7 @@
 afflux has NDP and RoCE with PFC, so the runs of `htsim_ndp` and `htsim_roce` are simulated. Ultra Ethernet's own congestion control (`htsim_uec`: NSCC,
 RCCC), EQDS, and matrices whose flows begin when others end are models that afflux does not have: their rows say so, and count as neither run nor missed.
 
-- Three-tier fat-tree of 128 hosts (four per ToR, sixteen per pod), 100 Gbps and 1 us per link (README of the reference). afflux reads the matrices itself.
+- The fat-tree is in `fabric.toml` beside the runs, or else in `fabrics.toml` here: the README's, of 128 hosts. afflux reads the matrices itself.
 - NDP: a frame of `-mtu` bytes carries as many bytes of the flow, so there is no header in front of data; answers, pulls and trimmed frames have 64 B. Pulls
   leave at (mtu + 64) · 8 / (0.99 · rate), queues hold `-q` frames of data and twice as many bytes of headers (spec/ai.md §5.1, §5.2). Every frame
   takes a path of its own: at random here, in shuffled turns there (`-strat perm`) or hashed (`ecmp_host`).
@@ -22,11 +22,12 @@ from typing import Any
 
 from afflux.results.statistics import quantile
 
+from . import fabric as tables
 from .bars import Bar, Bars, median
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, one_line, read_csv
 
 SET = "uec"
-HOSTS, ARITY, HEADER = 128, 8, 64
+HEADER = 64
 #: Seeds: they draw paths.
 SEEDS = 5
 #: Options of runs for which runs.csv has none (spec/ai.md §9.3).
@@ -92,17 +93,20 @@ def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str 
         matrix = folder / options["-tm"]
     except (KeyError, ValueError):
         raise Unreadable(f"options {' '.join(words)!r} cannot be understood") from None
-    if hosts != HOSTS:
-        raise Unreadable(f"{hosts} hosts: how many are in a rack is not said")
+    table = tables.of(SET, folder, row["run"])
+    if 4 * hosts != table.get("k", 0) ** 3:
+        raise Unreadable(f"{hosts} hosts are not those of a fat-tree with k = {table.get('k')}")
     if not matrix.is_file():
         matrix = matrix.with_name(f"{matrix.name}.gz")
     if "Triggers " in text_of(matrix)[:100]:
         return {}, "flows that begin when others end (triggers of a matrix)"
     if program == "htsim_ndp":
         transport = {"kind": "ndp", "initial_window": window, "pull_rate": round(0.99 * mtu / (mtu + HEADER), 6)}
-        return fabric(matrix, mtu, 0, transport, {"trimming": {"data": f"{queue * mtu}B", "headers": f"{2 * queue * mtu}B", "header": f"{HEADER}B"}}), None
+        return scenario(
+            table, matrix, mtu, 0, transport, {"trimming": {"data": f"{queue * mtu}B", "headers": f"{2 * queue * mtu}B", "header": f"{HEADER}B"}}
+        ), None
     lossless = {"sharing": "sonic", "buffer": "200MB", "alpha": 8, "mmu": {"lossless_alpha": 1}, "pfc": {"priorities": [0]}}
-    return fabric(matrix, mtu, HEADER, {"kind": "rdma", "mode": "lossless"}, lossless), None
+    return scenario(table, matrix, mtu, HEADER, {"kind": "rdma", "mode": "lossless"}, lossless), None
 
 
 def text_of(matrix: Path) -> str:
@@ -112,12 +116,12 @@ def text_of(matrix: Path) -> str:
         raise Unreadable(f"the matrix {matrix.name} cannot be read: {one_line(error)}") from None
 
 
-def fabric(matrix: Path, mtu: int, header: int, transport: dict[str, Any], switch: dict[str, Any]) -> dict[str, Any]:
+def scenario(table: dict[str, Any], matrix: Path, mtu: int, header: int, transport: dict[str, Any], switch: dict[str, Any]) -> dict[str, Any]:
     short = dict.fromkeys(("ack", "syn"), f"{HEADER}B") | dict.fromkeys(("sack_base", "sack_block", "min_frame", "gap"), "0B")
     wire = {"data_header": f"{header}B", "mtu_header": f"{header}B"} | short
     return {
         "format": 1,
-        "topology": {"kind": "fat_tree", "k": ARITY, "rate": "100Gbps", "delay": "1us"},
+        "topology": {"kind": "fat_tree", **table},
         "switch": switch,
         "host": {"mtu": f"{mtu}B", "wire": wire, "transport": transport},
         "traffic": [{"kind": "flows", "file": str(matrix.resolve()), "format": "htsim"}],
