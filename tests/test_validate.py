@@ -15,7 +15,7 @@ from conftest import REPO
 from validation import conweave, htsim, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
 from validation.capture import Segment, recoveries
-from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
+from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy, number, read_csv
 from validation.mrg32k3a import uniform
 
 KEYS = {"reference", "run", "metric", "theirs", "ours", "ours_low", "ours_high", "ratio", "bar", "within", "compat"}
@@ -518,6 +518,8 @@ metric = "m"
 hypotheses = ["one: no", "two: no", "three: perhaps"]
 numbers = "theirs 1, ours 2"
 command = "make validate ONLY=s.f/r"
+evidence = [{ file = "kept.csv", shows = "twenty seeds" }]
+not_kept = "the second line"
 """
 
 
@@ -525,16 +527,60 @@ def test_notes_stand_beside_the_misses(tmp_path: Path):
     path = tmp_path / "notes.toml"
     assert page.read_notes(path) == []
     path.write_text(NOTE)
+    with pytest.raises(page.NotesError, match=r"kept\.csv is not in"):
+        page.read_notes(path, tmp_path)
+    (tmp_path / "kept.csv").write_text("run\n")
     case = Case("s.f", "r", {"m": 1.0}, {"m": Bar(rel=0.1)})
-    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path), 60)
-    for part in ("## Outside the bar: 1", "two: no", "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
+    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path, tmp_path), 60)
+    kept = ("- `validation/evidence/kept.csv`: twenty seeds", "Not kept: the second line")
+    for part in ("## Outside the bar: 1", "two: no", *kept, "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
         assert part in text
-    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path), 60)
+    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path, tmp_path), 60)
     assert "within the bar by now" in text
     path.write_text(NOTE.replace(', "three: perhaps"', ""))
     with pytest.raises(page.NotesError, match="three"):
-        page.read_notes(path)
-    page.read_notes(run.NOTES)
+        page.read_notes(path, tmp_path)
+    path.write_text(NOTE.replace('[{ file = "kept.csv", shows = "twenty seeds" }]', "[]"))
+    with pytest.raises(page.NotesError, match="evidence"):
+        page.read_notes(path, tmp_path)
+
+
+def outside(text: str) -> list[tuple[str, str, str]]:
+    """Set.file, run and metric of the rows of `docs/validation.md` that are outside their bar."""
+    section = text.split("## Outside the bar: ")[1]
+    count, rest = section.split("\n", 1)
+    rows, reference = [], ""
+    for line in rest.split("\n## ")[0].splitlines():
+        if line.startswith("### "):
+            reference = line.removeprefix("### ")
+        elif found := re.match(r"\| `(.+?)` \| (\w+) \|", line):
+            rows.append((reference, found[1], found[2]))
+    assert len(rows) == int(count)
+    return rows
+
+
+def test_each_miss_has_a_note_whose_evidence_is_kept():
+    """The files are about the same run, and hold that run's metric."""
+    notes = page.read_notes(run.NOTES)
+    rows = outside((REPO / "docs/validation.md").read_text())
+    assert rows
+    for reference, run_, metric in rows:
+        about = [note for note in notes if note.about({"reference": reference, "run": run_, "metric": metric})]
+        assert about, f"{reference}/{run_} {metric} has no note"
+        held: set[tuple[str, str]] = set()
+        for name, _ in (one for note in about for one in note.evidence):
+            if name.endswith(".csv"):
+                rows_ = read_csv(page.EVIDENCE / name, ("run", "setting", "metric", "theirs", "repetition", "ours"))
+                held |= {(row["run"].partition(",")[0], row["metric"]) for row in rows_ if number(row, "ours") >= 0}
+        # Where a series collapses follows from its run with sixteen senders.
+        needed = (f"{reference}/c_{run_}_n16", "goodput_mbps") if metric == "collapse_N" else (f"{reference}/{run_.partition(',')[0]}", metric)
+        assert needed in held, f"{reference}/{run_} {metric}: its evidence has no such run"
+    # What is there is pointed at, or is a script that the README names.
+    readme = (page.EVIDENCE / "README.md").read_text()
+    used = {name for note in notes for name, _ in note.evidence}
+    for path in page.EVIDENCE.iterdir():
+        if path.suffix in (".csv", ".py") and path.name != "__init__.py":
+            assert path.name in (used if path.suffix == ".csv" else readme), f"{path.name} is evidence of nothing"
 
 
 def test_the_product_knows_no_reference():

@@ -15,7 +15,8 @@ Row = dict[str, Any]
 HEAD = """\
 # Validation
 
-Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml).
+Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml). Each points at the runs that it
+rests on, in `validation/evidence`; the README there tells how they were made and how the peers are built.
 
 afflux runs the cases of other simulators and of real systems (`../shared/reference`) and each number is held against the bar in
 `bars.toml` there. *Ours* is the median over the repetitions (fixed start jitters within one packet time, or seeds); their least and
@@ -42,12 +43,20 @@ class Note:
     hypotheses: tuple[str, ...]
     numbers: str
     command: str
+    #: Files in `validation/evidence`, and what they show.
+    evidence: tuple[tuple[str, str], ...]
+    #: Which of the hypotheses' numbers come from runs that were not kept.
+    not_kept: str | None = None
 
     def about(self, row: Row) -> bool:
         return all(fnmatch.fnmatchcase(row[name], getattr(self, name)) for name in ("reference", "run", "metric"))
 
 
-def read_notes(path: Path) -> list[Note]:
+#: What notes point at.
+EVIDENCE = Path(__file__).parent / "evidence"
+
+
+def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
     if not path.is_file():
         return []
     try:
@@ -57,12 +66,17 @@ def read_notes(path: Path) -> list[Note]:
     notes = []
     for index, note in enumerate(given):
         where = f"{path}: note {index}"
-        names = ("reference", "run", "metric", "hypotheses", "numbers", "command")
-        if set(note) != set(names):
-            raise NotesError(f"{where}: the keys are {', '.join(names)}")
+        names = ("reference", "run", "metric", "hypotheses", "numbers", "command", "evidence")
+        if set(note) - {"not_kept"} != set(names):
+            raise NotesError(f"{where}: the keys are {', '.join(names)} and perhaps not_kept")
         if not isinstance(note["hypotheses"], list) or len(note["hypotheses"]) < 3:
             raise NotesError(f"{where}: at least three hypotheses are to be tested before a miss is left")
-        notes.append(Note(**(note | {"hypotheses": tuple(note["hypotheses"])})))
+        files = tuple((one["file"], one["shows"]) for one in note["evidence"] if set(one) == {"file", "shows"})
+        if not files or len(files) != len(note["evidence"]):
+            raise NotesError(f"{where}: evidence has file and shows, once at least")
+        if missing := [name for name, _ in files if not (evidence / name).is_file()]:
+            raise NotesError(f"{where}: {', '.join(missing)} is not in {evidence}")
+        notes.append(Note(**(note | {"hypotheses": tuple(note["hypotheses"]), "evidence": files})))
     return notes
 
 
@@ -139,7 +153,9 @@ def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
 def told(note: Note, rows: list[Row]) -> str:
     cells = ", ".join(f"`{row['run']}` {row['metric']}" for row in rows)
     tested = "".join(f"- {text}\n" for text in note.hypotheses)
-    return f"About {cells}. Hypotheses tested:\n\n{tested}\n{note.numbers}\n\n    {note.command}\n"
+    kept = "".join(f"- `validation/evidence/{name}`: {shows}\n" for name, shows in note.evidence)
+    gone = f"\nNot kept: {note.not_kept}\n" if note.not_kept else ""
+    return f"About {cells}. Hypotheses tested:\n\n{tested}\n{note.numbers}\n\n    {note.command}\n\nEvidence kept:\n\n{kept}{gone}"
 
 
 def table(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
