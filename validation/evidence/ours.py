@@ -1,9 +1,9 @@
 """Runs of a reference repeated here, seed by seed, with settings as they are or changed: `python -m validation.evidence.ours PATTERN -o FILE`.
 
-    python -m validation.evidence.ours micro_incast16 -n 40 -o validation/evidence/conweave-incast16-ours.csv
-    python -m validation.evidence.ours b_cubic_red30k_n2 -n 11 -o … --set whole --key switch.ecn.kmin=100000B
+    python -m validation.evidence.ours conweave.micro_incast16 -n 40 -o validation/evidence/conweave-incast16-ours.csv
+    python -m validation.evidence.ours linux.b_datacentre/b_cubic_red30k_n2 -n 5 -o … --set "no HyStart" --key host.transport.cubic.hystart=off
 
-PATTERN is a part of "set.file/run", as for `make validate ONLY=`. Each repetition is one of `make validate`'s own (another start within a packet time, other
+PATTERN is the beginning of "set.file/run", at least the set and a dot. Each repetition is one of `make validate`'s own (another start within a packet time, other
 draws, another seed), only that there are as many as asked for. Rows are added to FILE: one for each metric with a bar, repetition and setting.
 """
 
@@ -25,10 +25,12 @@ COLUMNS = ("run", "setting", "metric", "theirs", "repetition", "ours")
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    reference = options.ref / options.pattern.split(".")[0] if "." in options.pattern else None
-    folders = [reference] if reference and reference.is_dir() else sorted(path for path in options.ref.iterdir() if path.is_dir())
+    folder = options.ref / options.pattern.partition(".")[0]
+    if not folder.is_dir():
+        print(f"{options.pattern!r} does not begin with the name of a reference and a dot", file=sys.stderr)
+        return 2
     bars = more(Bars.read(options.ref / "bars.toml"), options.number)
-    chosen = [case for folder in folders for case in cases_of(folder, bars) if options.pattern in f"{case.reference}/{case.run}" and case.bars]
+    chosen = [case for case in cases_of(folder, bars) if f"{case.reference}/{case.run}".startswith(options.pattern) and case.bars]
     if not chosen:
         print(f"no run with a bar has {options.pattern!r} in its set.file/run", file=sys.stderr)
         return 2
