@@ -69,7 +69,7 @@ def validate(ref: Path, *options: str) -> tuple[int, list[dict]]:
     out = ref.parent / "out"
     code = run.main(["--ref", str(ref), "--out", str(out), "--jobs", "1", *options])
     found = out / "validate.json"
-    return code, json.loads(found.read_text()) if found.is_file() else []
+    return code, json.loads(found.read_text())["rows"] if found.is_file() else []
 
 
 def test_every_input_yields_rows(ref: Path):
@@ -263,6 +263,12 @@ def test_a_lone_flow_of_yaps(tmp_path: Path):
     (other,) = [row for row in rows if row["reference"] == "yaps"]
     assert code == 1
     assert "no reader" in other["reason"]
+
+
+def test_the_page_again_without_a_simulation(ref: Path, monkeypatch: pytest.MonkeyPatch):
+    code, rows = validate(ref, "--only", "linux.a1_window")
+    monkeypatch.setattr(run, "simulate", lambda *_: pytest.fail("simulated"))
+    assert validate(ref, "--only", "linux.a1_window", "--rows", str(ref.parent / "out" / "validate.json")) == (code, rows)
 
 
 def test_a_filter(ref: Path):
@@ -531,11 +537,11 @@ def test_notes_stand_beside_the_misses(tmp_path: Path):
         page.read_notes(path, tmp_path)
     (tmp_path / "kept.csv").write_text("run\n")
     case = Case("s.f", "r", {"m": 1.0}, {"m": Bar(rel=0.1)})
-    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path, tmp_path), 60)
+    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path, tmp_path), "a minute")
     kept = ("- `validation/evidence/kept.csv`: twenty seeds", "Not kept: the second line")
     for part in ("## Outside the bar: 1", "two: no", *kept, "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
         assert part in text
-    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path, tmp_path), 60)
+    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path, tmp_path), "a minute")
     assert "within the bar by now" in text
     path.write_text(NOTE.replace(', "three: perhaps"', ""))
     with pytest.raises(page.NotesError, match="three"):

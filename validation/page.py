@@ -23,7 +23,7 @@ afflux runs the cases of other simulators and of real systems (`../shared/refere
 greatest stand behind it. Metrics without a bar are informational: they are in `out/validate.json`, and here
 only where a whole file has no bar.
 
-    make validate                                the whole, {seconds}
+    make validate                                the whole (last time: {took})
     make validate ONLY=linux.b_datacentre        one file; a part of "set.file/run" is enough
     make validate REF=folder                     another folder of the same layout
 """
@@ -80,8 +80,8 @@ def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
     return notes
 
 
-def page(rows: list[Row], notes: list[Note], seconds: float, without_runs: list[str] | None = None) -> str:
-    parts = [HEAD.format(seconds=f"{max(1, round(seconds / 60))} min on two cores")]
+def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] | None = None) -> str:
+    parts = [HEAD.format(took=took)]
     parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), summary(rows)))
     missed = [row for row in rows if is_miss(row)]
     parts.append(f"## Outside the bar: {len(missed)}\n")

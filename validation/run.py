@@ -45,14 +45,20 @@ def main(arguments: list[str] | None = None) -> int:
         if not cases:
             print(f"validate: nothing in {options.ref} has {options.only!r} in its set.file/run", file=sys.stderr)
             return 2
-    done = simulate(cases, options)
-    rows = [row for case in cases for row in rows_of(case, done)]
-    rows += derived(cases, done, bars)
+    if options.rows:
+        found = json.loads(options.rows.read_text(encoding="utf-8"))
+        rows, took = found["rows"], found["took"]
+    else:
+        done = simulate(cases, options)
+        rows = [row for case in cases for row in rows_of(case, done)]
+        rows += derived(cases, done, bars)
+        minutes = max(1, round((time.monotonic() - start) / 60))
+        took = f"{minutes} min with {options.jobs} process{'es' if options.jobs > 1 else ''}"
     seconds = time.monotonic() - start
 
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "validate.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = page.page(rows, notes, seconds, [] if options.only else without_runs(bars, cases))
+    (options.out / "validate.json").write_text(json.dumps({"took": took, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
         PAGE.write_text(text, encoding="utf-8")
@@ -69,6 +75,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")
     parser.add_argument("--repetitions", type=int, help="at most so many of each run, for a first look")
     parser.add_argument("--out", type=Path, default=REPO / "out", help="where validate.json goes")
+    parser.add_argument("--rows", type=Path, help="a validate.json: nothing is simulated, the page is made again, as after a change of the notes")
     parser.add_argument("--lenient", action="store_true", help="leave out keys that this afflux does not know; such rows are never within")
     return parser.parse_args(arguments)
 

@@ -1,11 +1,13 @@
 """ConWeave's own simulator, seed by seed, on the runs of the reference: `python -m validation.evidence.conweave_peer TREE RUN -n 10 -o FILE`.
 
-TREE is a built checkout (README.md tells how to build it). The text of the configuration and its values are those of its `run.py`; topology, flows, scheme and
-mode are those of the reference's run. Only RANDOM_SEED changes. Seed 1 has to give the reference's completion times to the nanosecond; the script says whether it does.
+TREE is a built checkout (README.md tells how to build it). The text of the configuration and its values are those of its `run.py`; topology, flows,
+scheme and mode are those of the reference's run. Only RANDOM_SEED changes. Seed 1 has to give the reference's completion times to the nanosecond; the
+script says whether it does.
 """
 
 import argparse
 import csv
+import lzma
 import re
 import subprocess
 import sys
@@ -27,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("tree", type=Path)
     parser.add_argument("run")
     parser.add_argument("-n", "--number", type=int, default=5)
+    parser.add_argument("--first", type=int, default=1, help="seed")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--ref", type=Path, default=REF)
     options = parser.parse_args(arguments)
@@ -40,11 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
         writer = csv.writer(file, lineterminator="\n")
         if new:
             writer.writerow(COLUMNS)
-        for seed in range(1, options.number + 1):
+        for seed in range(options.first, options.first + options.number):
             with tempfile.TemporaryDirectory() as scratch:
                 found = simulate(options.tree.resolve(), Path(scratch), summary, inputs, seed)
-                finished = read_finished(found / "fct.txt", flows)
+                (found / "fct.txt.xz").write_bytes(lzma.compress((found / "fct.txt").read_bytes()))
+                finished = read_finished(found / "fct.txt.xz", flows)
                 pauses = sum(line.endswith(" 1") for line in (found / "pfc.txt").read_text().splitlines())
+                echoed = sum(int(line.split()[2]) for line in (found / "cnp.txt").read_text().splitlines())
             if seed == 1:
                 same = [fct for fct, _ in finished] == [fct for fct, _ in theirs]
                 print(f"seed 1 {'gives' if same else 'DOES NOT GIVE'} the reference's completion times")
@@ -53,10 +58,12 @@ def main(arguments: list[str] | None = None) -> int:
                 "micro_fct": sum(fct for fct, _ in finished) / sum(fct for fct, _ in theirs),
                 "slowdown_mean": sum(slowdowns) / len(slowdowns),
                 "slowdown_p99": quantile(slowdowns, 0.99),
-                # Received; those of the reference's summary were counted when sent.
+                # What its files have: PAUSE frames as received, marks as echoed. What it sends and marks it only counts.
                 "pauses_received": float(pauses),
+                "marks_echoed": float(echoed),
             }
             known = {"micro_fct": 1.0, "slowdown_mean": summary["all"]["all"]["avg"], "slowdown_p99": summary["all"]["all"]["p99"]}
+            known |= {"pauses_received": summary["pfc_pause_rx"], "marks_echoed": summary["cnp_ecn"]}
             for metric, value in values.items():
                 writer.writerow((f"conweave.{options.run}/{options.run}", "the simulator itself", metric, short(known.get(metric)), seed, short(value)))
             file.flush()

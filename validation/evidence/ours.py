@@ -3,8 +3,8 @@
     python -m validation.evidence.ours conweave.micro_incast16 -n 40 -o validation/evidence/conweave-incast16-ours.csv
     python -m validation.evidence.ours linux.b_datacentre/b_cubic_red30k_n2 -n 5 -o … --set "no HyStart" --key host.transport.cubic.hystart=off
 
-PATTERN is the beginning of "set.file/run", at least the set and a dot. Each repetition is one of `make validate`'s own (another start within a packet time, other
-draws, another seed), only that there are as many as asked for. Rows are added to FILE: one for each metric with a bar, repetition and setting.
+PATTERN is the beginning of "set.file/run", at least the set and a dot. Each repetition is one of `make validate`'s own (another start within a packet
+time, other draws, another seed), only that there are as many as asked for. Rows are added to FILE: one for each metric with a bar, repetition and setting.
 """
 
 import argparse
