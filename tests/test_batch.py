@@ -199,7 +199,9 @@ def test_a_study(small, tmp_path):
     written = json.loads((out / "study.json").read_text())
     assert written == verdict.to_dict()
     assert set(written) == {"study", "rows", "checks"}
-    assert set(written["rows"][0]) == {"what", "published", "ours", "low", "high", "predicted"}
+    assert set(written["rows"][0]) == {"what", "fitted", "judged", "computed", "ours", "low", "high", "predicted"}
+    roles = [{role: row[role] for role in ("fitted", "judged", "computed")} for row in written["rows"]]
+    assert roles == [{"fitted": 1.5e6, "judged": None, "computed": None}, {"fitted": None, "judged": 1.5e6, "computed": None}]
     assert set(written["checks"][0]) == {"name", "holds", "value", "bar"}
     times = [afflux.Result.open(out / "points" / f"dctcp-{seed}").summary["jobs"]["mean_ns"] for seed in (1, 2)]
     assert written["rows"][1]["ours"] == pytest.approx(sum(times) / 2)

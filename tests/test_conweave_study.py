@@ -41,7 +41,7 @@ def test_rows_and_checks(designs):
     rows = STUDY.table(designs)
     gains = [row for row in rows if row.at_least]
     assert len(gains) == 8
-    assert {row.published for row in gains} == {17.6, 35.8}
+    assert {row.theirs for row in gains} == {17.6, 35.8}
     assert all(row.low <= row.ours <= row.high for row in rows)
     ecmp, conweave = (designs[LONG.name(scheme)].results for scheme in ("ecmp", "conweave"))
     by_hand = [1 - conweave[seed].summary["slowdown"]["all"]["mean"] / ecmp[seed].summary["slowdown"]["all"]["mean"] for seed in (1, 2)]
@@ -80,7 +80,8 @@ def test_pages_and_figures(designs, tmp_path):
 def test_quantiles_of_samples():
     found = Reordering(ports=Counter({0: 90, 3: 9, 12: 1}), switches=Counter({0: 999, 5_000: 1}))
     assert (found.queues(0.5), found.queues(0.99), found.queues(1.0)) == (0, 3, 12)
-    assert found.fewer_than(10) == 0.99
+    # Of the ten samples in which a port had any.
+    assert found.fewer_than(10) == 0.9
     assert (found.bytes(0.999), found.bytes(1.0)) == (0, 5_000)
 
 

@@ -12,9 +12,10 @@ from types import SimpleNamespace
 import pytest
 from conftest import REPO
 
-from validation import conweave, linux, ns3, page, run
+from validation import conweave, htsim, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
-from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
+from validation.capture import Segment, recoveries
+from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy, number, read_csv
 from validation.mrg32k3a import uniform
 
 KEYS = {"reference", "run", "metric", "theirs", "ours", "ours_low", "ours_high", "ratio", "bar", "within", "compat"}
@@ -68,7 +69,7 @@ def validate(ref: Path, *options: str) -> tuple[int, list[dict]]:
     out = ref.parent / "out"
     code = run.main(["--ref", str(ref), "--out", str(out), "--jobs", "1", *options])
     found = out / "validate.json"
-    return code, json.loads(found.read_text()) if found.is_file() else []
+    return code, json.loads(found.read_text())["rows"] if found.is_file() else []
 
 
 def test_every_input_yields_rows(ref: Path):
@@ -108,7 +109,8 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     """A flow alone takes what their clock of whole nanoseconds makes of it; schemes without a scenario say so."""
     folder = tmp_path / "reference" / "conweave"
     (folder / "inputs").mkdir(parents=True)
-    (tmp_path / "reference" / "bars.toml").write_text("[conweave]\nmicro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\n")
+    bars = "micro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\npause_frames = { factor = 1.5, or_abs = 0 }\necn_marks = { rel = 0.1, or_abs = 5 }\n"
+    (tmp_path / "reference" / "bars.toml").write_text(f"[conweave]\n{bars}")
     (folder / "inputs" / "star.txt").write_text("5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0\n" for host in range(4)))
     (folder / "inputs" / "one.txt.xz").write_bytes(lzma.compress(b"2\n0 1 3 10000 2.000000000\n2 3 3 1 2.002000000\n"))
     for name, scheme, mode in (("micro_one_irn", "fecmp", "irn"), ("micro_one_lossless", "fecmp", "lossless"), ("later", "nothing", "irn")):
@@ -117,7 +119,7 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
         # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and 49 B: 3 ns twice. Their starts are cut off: 2.002 s is a nanosecond early.
         lines = b"2 3 10000 100 1 2001999999 4014 4163\n0 1 10000 100 10000 2000000000 4921 4998\n"
         (run_folder / "fct.txt.xz").write_bytes(lzma.compress(lines))
-        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0)
+        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0) | {"ecn_marks": 7 * (mode == "lossless")}
         summary = {"lb": scheme, "mode": mode, "topo": "star", "flow_file": "one.txt", "all": {"all": {"avg": 1.0, "p99": 1.0}}}
         (run_folder / "summary.json").write_text(json.dumps(summary | counts))
     code, rows = validate(tmp_path / "reference")
@@ -126,12 +128,123 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     for mode in ("irn", "lossless"):
         exact = by_run[f"micro_one_{mode}, compat", "micro_fct"]
         assert (exact["ours"], exact["within"], exact["compat"]) == (1.0, True, "conweave-ns3")
+        # Two links of 1 us there and back and the frames: the flow of 1 B takes 4,014 ns where the formula for it alone has 4,163.
+        slowdown = by_run[f"micro_one_{mode}, compat", "slowdown_mean"]
+        assert (slowdown["ours"], slowdown["within"], slowdown["bar"]) == (1.0, True, {"rel": 0.05})
+        # The reference says seven marks in the lossless run, and nothing is marked here.
+        assert by_run[f"micro_one_{mode}, compat", "ecn_marks"]["within"] == (mode == "irn")
+        # A check that could not fail is none: there is no PFC with IRN.
+        assert (by_run[f"micro_one_{mode}, compat", "pause_frames"]["bar"] is None) == (mode == "irn")
         default = by_run[f"micro_one_{mode}, default rules", "micro_fct"]
         assert default["bar"] is None
         assert 1.0 < default["ours"] < 1.01
     later = [row for row in rows if row["reference"] == "conweave.later"]
     assert later
     assert all("scheme nothing" in row["reason"] and not row["within"] for row in later)
+
+
+def test_matrices_of_htsim(tmp_path: Path):
+    """Completion times come from the README's sentence; a matrix that it does not name is run once; one that cannot be a fat-tree says so."""
+    folder = tmp_path / "reference" / "htsim"
+    folder.mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[htsim]\nlast_done_ms = { rel = 0.01 }\n")
+    # Over six links of 100 Gbps and 1 us: SYN, answer and its acknowledgement of 40 B, eight frames of 0.12 us and the last one five times more, one
+    # acknowledgement of 40 B.
+    (folder / "README.md").write_text("Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n")
+    for name, size in (("perm_16n_12000B", 12_000), ("perm_16n_30000B", 30_000), ("perm_17n_100000B", 100_000), ("odd", 1)):
+        (folder / f"{name}.cm").write_text(f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n")
+    code, rows = validate(tmp_path / "reference")
+    last = {row["reference"]: row for row in rows if row["metric"] == "last_done_ms"}
+    assert code == 1
+    exact = last["htsim.perm_16n_12000B"]
+    assert (exact["theirs"], exact["ours"]) == (0.0256208, pytest.approx(0.0256208, rel=1e-4))
+    assert exact["within"]
+    assert last["htsim.perm_16n_30000B"]["reason"] == "the reference has no such number"
+    reasons = {row["reference"]: row["reason"] for row in rows}
+    assert "17 hosts" in reasons["htsim.perm_17n_100000B"]
+    assert "perm_<hosts>n" in reasons["htsim.odd"]
+    assert htsim.completions(folder / "README.md") == {(4, 12_000): 0.0256208, (4, 7_000_000): 0.5, (8, 1_000_000): 9.0}
+    (folder / "README.md").write_text("Nothing about completion.\n")
+    with pytest.raises(Unreadable):
+        htsim.completions(folder / "README.md")
+
+
+def test_runs_of_uec(tmp_path: Path):
+    """A lone flow of NDP: ten frames of 4150 B and five times one on the way, 1 us per link, and an answer of 64 B. What has no model says which."""
+    folder = tmp_path / "reference" / "uec"
+    (folder / "inputs").mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[uec]\nlast_us = { rel = 0.0001 }\n")
+    head = "Nodes 128\nConnections 1\n{}0->127 id 1 start 0 size 41500\n"
+    (folder / "inputs/one.cm").write_text(head.format(""))
+    (folder / "inputs/chain.cm.gz").write_bytes(gzip.compress(head.format("Triggers 1\n").encode()))
+    alone = 15 * 0.332 + 6 * 2 + 6 * 0.00512
+    common = "-strat perm -nodes 128 -mtu 4150 -q 8 -cwnd 40 -tm inputs"
+    lines = [
+        f"ndp,1,1,1,1,{alone},htsim_ndp {common}/one.cm",
+        f"other,1,1,1,1,{alone + 1},htsim_ndp {common}/one.cm",
+        f"ring,1,1,1,1,1,htsim_ndp {common}/chain.cm",
+        f"fast,1,1,1,1,1,htsim_ndp {common}/one.cm -linkspeed 800000",
+        "nscc,1,1,1,1,1,-tm inputs/one.cm -sender_cc_only",
+    ]
+    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + "\n".join(lines) + "\n")
+    (folder / "fct.csv.gz").write_bytes(gzip.compress(f"run,src,dst,flow,finished_us\nndp,0,127,1,{alone}\n".encode()))
+    code, rows = validate(tmp_path / "reference")
+    found = {(row["reference"], row["run"], row["metric"]): row for row in rows}
+    assert code == 1
+    assert found["uec.runs", "ndp", "last_us"]["within"]
+    assert found["uec.fct", "ndp", "p90_us"]["ratio"] == pytest.approx(1, rel=1e-4)
+    assert not found["uec.runs", "other", "last_us"]["within"]
+    absent = {row["run"]: row["reason"] for row in rows if row["absent"]}
+    assert absent.keys() == {"ring", "nscc"}
+    assert "triggers" in absent["ring"]
+    assert "-linkspeed" in found["uec.runs", "fast", "last_us"]["reason"]
+    page_ = (tmp_path / "out" / "validation.md").read_text()
+    assert "## Of models that afflux does not have: 2" in page_
+    assert "## Not run: 1" in page_
+    # Runs without a model do not make a comparison fail.
+    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + lines[0] + "\n" + lines[4] + "\n")
+    assert validate(tmp_path / "reference")[0] == 0
+
+
+SMALL = """\
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+host_rate = "40Gbps"
+uplink_rate = "40Gbps"
+delay = "500ns"
+"""
+
+
+def test_another_fabric_of_a_reference(tmp_path: Path):
+    """A file beside the run says what the fabric is, and how long a lone flow takes: frames of 0.3 us, answers of 0.008 us, 0.5 us per link."""
+    folder = tmp_path / "reference" / "pfabric"
+    folder.mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[pfabric]\nmean = { rel = 0.0005 }\n[yaps]\nmean = { rel = 0.0005 }\n")
+    flows = "start_ns,src,dst,bytes,fct_ns,normalized\n1000,0,1,1460,0,1.0\n9000,1,2,2920,0,1.0\n"
+    for run_ in ("0.5", "0.6", "0.7"):
+        (folder / f"pfabric_websearch_{run_}.csv.gz").write_bytes(gzip.compress(flows.encode()))
+    idle = 'idle = {{ in_rack = "{}ns", across = "5232ns", segment = "300ns" }}\n'
+    (folder / "fabric.toml").write_text(SMALL + idle.format(2616))
+    # This run's own file goes first, and is wrong.
+    (folder / "pfabric_websearch_0.6.fabric.toml").write_text(SMALL + idle.format(5000))
+    (folder / "pfabric_websearch_0.7.fabric.toml").write_text(SMALL + "planes = 2\n")
+    yaps = tmp_path / "reference" / "yaps"
+    yaps.mkdir()
+    (yaps / "fabric.toml").write_text(SMALL)
+    lines = "id,size_bytes,src,dst,start_us,fct_us,oracle_us,slowdown\n0,1460,0,2,1000001.0,5.232,5.232,1.0\n"
+    (yaps / "pfabric_ws_0.1_small.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    code, rows = validate(tmp_path / "reference")
+    found = {(row["run"], row["metric"]): row for row in rows}
+    assert code == 1
+    right, wrong = (found[f"pfabric_websearch_0.{load}/le_100KB", "le_100KB.mean"] for load in (5, 6))
+    assert right["ours"] == pytest.approx(1, abs=5e-4)
+    assert right["within"]
+    assert wrong["ours"] == pytest.approx((1 + 2616 / 5000) / 2, abs=5e-4)
+    assert not wrong["within"]
+    assert any("planes is not known" in row["reason"] for row in rows if row["run"] == "pfabric_websearch_0.7")
+    assert found["pfabric_ws_0.1_small/le_100KB", "le_100KB.mean"]["within"]
+    assert not [row for row in rows if "fabric.toml" in row["run"]]
 
 
 def test_a_lone_flow_of_yaps(tmp_path: Path):
@@ -150,6 +263,12 @@ def test_a_lone_flow_of_yaps(tmp_path: Path):
     (other,) = [row for row in rows if row["reference"] == "yaps"]
     assert code == 1
     assert "no reader" in other["reason"]
+
+
+def test_the_page_again_without_a_simulation(ref: Path, monkeypatch: pytest.MonkeyPatch):
+    code, rows = validate(ref, "--only", "linux.a1_window")
+    monkeypatch.setattr(run, "simulate", lambda *_: pytest.fail("simulated"))
+    assert validate(ref, "--only", "linux.a1_window", "--rows", str(ref.parent / "out" / "validate.json")) == (code, rows)
 
 
 def test_a_filter(ref: Path):
@@ -311,6 +430,24 @@ def test_linux_incast_round_trip_follows_from_a_round_without_drops():
         linux.round_trip_ns([row | {"drops": "5"} for row in rows])
 
 
+def test_linux_multipath_completion_times(ref: Path):
+    """Ten segments over one path take the handshake, a round trip and nine slots of 1514 B; twenty million bytes take half as long over two paths."""
+    with (ref / "bars.toml").open("a") as bars:
+        bars.write("[linux.d_mptcp_fct]\np50_ms = { rel = 0.02 }\n[linux.y_never]\np50_ms = { rel = 0.02 }\n")
+    head = "name,proto,cc,paths,size_B,p50_ms\n"
+    rows = f"short,tcp,cubic,1x100,14480,{10 + 9 * 0.12112}\none,tcp,reno,2x100,20000000,1\ntwo,mptcp,reno,2x100,20000000,1\nodd,mptcp,cubic,2x100,,1\n"
+    (ref / "linux/d_mptcp_fct.csv").write_text(head + rows)
+    _, rows = validate(ref)
+    found = {row["run"]: row for row in rows if row["reference"] == "linux.d_mptcp_fct"}
+    assert found["short"]["within"], found["short"]
+    assert "no size" in found["odd"]["reason"]
+    assert found["two"]["ours"] / found["one"]["ours"] == pytest.approx(0.5, abs=0.03)
+    # What has a bar and no file is named.
+    page_ = (ref.parent / "out" / "validation.md").read_text()
+    assert "- linux.y_never\n" in page_
+    assert "- linux.d_mptcp_fct\n" not in page_
+
+
 def test_linux_collapse_is_compared_by_series():
     bars = Bars({"linux": {"c_incast": {"goodput_mbps": {"rel": 0.15}}}})
 
@@ -323,6 +460,44 @@ def test_linux_collapse_is_compared_by_series():
     assert (case.theirs, values, case.problem) == ({"collapse_N": 24.0}, {"collapse_N": 16.0}, None)
     assert case.bars["collapse_N"].holds(24, 16)
     assert "24" in series({8: 900, 16: 900, 24: 900})[0][0].problem
+
+
+def test_ns3_window_reductions(ref: Path):
+    """A lone Reno over 20 packets: each reduction of the made trace, and the sawtooth of ours; a trace that contradicts the columns says so."""
+    row = "{},TcpLinuxReno,droptail,1Gbps,0.0004,20,65,1,0,1,67108864,0,0.1,0.01,900,10,5,0,{},0,0\n"
+    (ref / "ns3/dc.csv").write_text(DUMBBELL.rstrip() + ",recov,cwr,rto\n" + row.format("a", 2) + row.format("b", 3) + row.format("c", 1))
+    (ref / "ns3/traces").mkdir()
+    # Up, down in two steps, up by less than a segment (the same reduction), up, down.
+    windows = [(10, 14600), (11, 29200), (12, 20000), (13, 14600), (14, 15000), (15, 14000), (16, 30000), (20.5, 15000)]
+    text = "t_s,flow,cwnd_bytes,ssthresh_bytes\n" + "".join(f"{ms / 1e3},0,{window},0\n" for ms, window in windows)
+    for run_ in "ab":
+        (ref / f"ns3/traces/dc_{run_}.cwnd.csv.gz").write_bytes(gzip.compress(text.encode()))
+    _, rows = validate(ref, "--only", "ns3.traces")
+    found = {(row["run"], row["metric"]): row for row in rows}
+    assert {run_ for run_, _ in found} == {"dc_a", "dc_b"}
+    assert "has 2 reductions, the columns say 3" in found["dc_b", "run"]["reason"]
+    assert found["dc_a", "reductions"]["theirs"] == 2
+    assert found["dc_a", "first_reduction_ms"]["theirs"] == pytest.approx(12)
+    assert found["dc_a", "period_ms"]["theirs"] == pytest.approx(8.5)
+    # From half to all of the pipe (0.424 ms at 1 Gbps: 35) and the queue (20 + 1) are 28 round trips, 7 of 0.424 and 21 of 0.424 to 0.673 ms. The second
+    # reduction comes soon after the first: slow start has overshot.
+    intervals = found["dc_a", "reductions"]["ours"] - 1
+    assert found["dc_a", "period_ms"]["ours"] == pytest.approx((7 * 0.424 + 21 * 0.548) * (intervals - 1) / intervals, rel=0.1)
+
+
+def test_recoveries_in_a_capture():
+    def data(ms: int, sequence: int) -> Segment:
+        return Segment(ms * 10**6, 0, sequence, 1, 0x10, 100)
+
+    def answer(ms: int, acknowledged: int) -> Segment:
+        return Segment(ms * 10**6, 1, 1, acknowledged, 0x10, 0)
+
+    begin = [data(1, 1), data(2, 101), data(3, 201), answer(4, 101)]
+    # Two retransmissions of one recovery; after all 301 are acknowledged another.
+    once = [*begin, data(5, 101), data(6, 201), data(7, 301), answer(8, 301), data(9, 401), data(10, 301), answer(11, 501)]
+    assert recoveries(begin) == []
+    assert recoveries(once) == [0.005, 0.010]
+    assert recoveries([*begin, data(5, 101), data(6, 201), answer(7, 201), data(8, 201)]) == [0.005]
 
 
 def test_ns3_draws():
@@ -349,6 +524,8 @@ metric = "m"
 hypotheses = ["one: no", "two: no", "three: perhaps"]
 numbers = "theirs 1, ours 2"
 command = "make validate ONLY=s.f/r"
+evidence = [{ file = "kept.csv", shows = "twenty seeds" }]
+not_kept = "the second line"
 """
 
 
@@ -356,16 +533,60 @@ def test_notes_stand_beside_the_misses(tmp_path: Path):
     path = tmp_path / "notes.toml"
     assert page.read_notes(path) == []
     path.write_text(NOTE)
+    with pytest.raises(page.NotesError, match=r"kept\.csv is not in"):
+        page.read_notes(path, tmp_path)
+    (tmp_path / "kept.csv").write_text("run\n")
     case = Case("s.f", "r", {"m": 1.0}, {"m": Bar(rel=0.1)})
-    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path), 60)
-    for part in ("## Outside the bar: 1", "two: no", "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
+    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path, tmp_path), "a minute")
+    kept = ("- `validation/evidence/kept.csv`: twenty seeds", "Not kept: the second line")
+    for part in ("## Outside the bar: 1", "two: no", *kept, "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
         assert part in text
-    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path), 60)
+    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path, tmp_path), "a minute")
     assert "within the bar by now" in text
     path.write_text(NOTE.replace(', "three: perhaps"', ""))
     with pytest.raises(page.NotesError, match="three"):
-        page.read_notes(path)
-    page.read_notes(run.NOTES)
+        page.read_notes(path, tmp_path)
+    path.write_text(NOTE.replace('[{ file = "kept.csv", shows = "twenty seeds" }]', "[]"))
+    with pytest.raises(page.NotesError, match="evidence"):
+        page.read_notes(path, tmp_path)
+
+
+def outside(text: str) -> list[tuple[str, str, str]]:
+    """Set.file, run and metric of the rows of `docs/validation.md` that are outside their bar."""
+    section = text.split("## Outside the bar: ")[1]
+    count, rest = section.split("\n", 1)
+    rows, reference = [], ""
+    for line in rest.split("\n## ")[0].splitlines():
+        if line.startswith("### "):
+            reference = line.removeprefix("### ")
+        elif found := re.match(r"\| `(.+?)` \| (\w+) \|", line):
+            rows.append((reference, found[1], found[2]))
+    assert len(rows) == int(count)
+    return rows
+
+
+def test_each_miss_has_a_note_whose_evidence_is_kept():
+    """The files are about the same run, and hold that run's metric."""
+    notes = page.read_notes(run.NOTES)
+    rows = outside((REPO / "docs/validation.md").read_text())
+    assert rows
+    for reference, run_, metric in rows:
+        about = [note for note in notes if note.about({"reference": reference, "run": run_, "metric": metric})]
+        assert about, f"{reference}/{run_} {metric} has no note"
+        held: set[tuple[str, str]] = set()
+        for name, _ in (one for note in about for one in note.evidence):
+            if name.endswith(".csv"):
+                rows_ = read_csv(page.EVIDENCE / name, ("run", "setting", "metric", "theirs", "repetition", "ours"))
+                held |= {(row["run"].partition(",")[0], row["metric"]) for row in rows_ if number(row, "ours") >= 0}
+        # Where a series collapses follows from its run with sixteen senders.
+        needed = (f"{reference}/c_{run_}_n16", "goodput_mbps") if metric == "collapse_N" else (f"{reference}/{run_.partition(',')[0]}", metric)
+        assert needed in held, f"{reference}/{run_} {metric}: its evidence has no such run"
+    # What is there is pointed at, or is a script that the README names.
+    readme = (page.EVIDENCE / "README.md").read_text()
+    used = {name for note in notes for name, _ in note.evidence}
+    for path in page.EVIDENCE.iterdir():
+        if path.suffix in (".csv", ".py") and path.name != "__init__.py":
+            assert path.name in (used if path.suffix == ".csv" else readme), f"{path.name} is evidence of nothing"
 
 
 def test_the_product_knows_no_reference():

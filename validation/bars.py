@@ -86,10 +86,15 @@ class Bars:
                 bars.of(reference, name)
         return bars
 
+    def is_file(self, reference: str, name: str) -> bool:
+        """Is this key of the reference a table of a file, and not a bar?"""
+        value = self.table[reference][name]
+        return isinstance(value, dict) and not WORDS & value.keys()
+
     def section(self, reference: str, file: str = "") -> dict[str, Any]:
         """The most special table: that of the file, of the longest beginning of its name that has one, or of the reference."""
         whole = self.table.get(reference, {})
-        tables = [name for name, value in whole.items() if isinstance(value, dict) and file.startswith(name) and not WORDS & value.keys()]
+        tables = [name for name in whole if self.is_file(reference, name) and file.startswith(name)]
         return whole[max(tables, key=len)] if tables else whole
 
     def of(self, reference: str, file: str = "") -> dict[str, Bar]:

@@ -7,7 +7,8 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,8 @@ class Case:
     compat: str | None = None
     #: Why it cannot be run.
     problem: str | None = None
+    #: What afflux has no model of; such a run is neither run nor judged.
+    absent: str | None = None
     #: What should be known when reading its rows.
     remark: str | None = None
     #: For a reader that compares several runs afterwards.
@@ -75,28 +78,39 @@ class Runner:
 
     def run(self, until_s: float | None = None, ports: bool = True) -> afflux.Result:
         with tempfile.TemporaryDirectory(prefix="afflux-validation-") as scratch:
-            scenario = afflux.Scenario(self.setup.scenario, Path(scratch) / "scenario.toml")
-            if self.setup.flows:
-                lines = "".join(f"{start},{src},{dst},{size}\n" for start, src, dst, size in self.setup.flows)
-                (Path(scratch) / "flows.csv").write_text("start_ns,src,dst,bytes\n" + lines)
-            if until_s is not None:
-                scenario.set("run.until", f"{round(until_s * 1e9)}ns")
-            if not ports and "record" in scenario:
-                scenario["record"].pop("ports", None)
-            for key in self.without:
-                _remove(scenario.data, key)
-            while True:
-                try:
-                    return self._run(scenario)
-                except afflux.ScenarioError as error:
-                    key = ".".join(_path(error.key or ""))
-                    optional = key in self.setup.optional
-                    if not ((optional or self.lenient) and _remove(scenario.data, key)):
-                        raise
-                    self.without.append(key)
-                    self.crippled |= not optional
+            return self._within(Path(scratch), until_s, ports, None)
 
-    def _run(self, scenario: afflux.Scenario) -> afflux.Result:
+    @contextmanager
+    def directory(self, until_s: float | None = None) -> Iterator[Path]:
+        """The result directory, for what is only in files."""
+        with tempfile.TemporaryDirectory(prefix="afflux-validation-") as scratch:
+            out = Path(scratch) / "out"
+            self._within(Path(scratch), until_s, True, out)
+            yield out
+
+    def _within(self, scratch: Path, until_s: float | None, ports: bool, out: Path | None) -> afflux.Result:
+        scenario = afflux.Scenario(self.setup.scenario, scratch / "scenario.toml")
+        if self.setup.flows:
+            lines = "".join(f"{start},{src},{dst},{size}\n" for start, src, dst, size in self.setup.flows)
+            (scratch / "flows.csv").write_text("start_ns,src,dst,bytes\n" + lines)
+        if until_s is not None:
+            scenario.set("run.until", f"{round(until_s * 1e9)}ns")
+        if not ports and "record" in scenario:
+            scenario["record"].pop("ports", None)
+        for key in self.without:
+            _remove(scenario.data, key)
+        while True:
+            try:
+                return self._run(scenario, out)
+            except afflux.ScenarioError as error:
+                key = ".".join(_path(error.key or ""))
+                optional = key in self.setup.optional
+                if not ((optional or self.lenient) and _remove(scenario.data, key)):
+                    raise
+                self.without.append(key)
+                self.crippled |= not optional
+
+    def _run(self, scenario: afflux.Scenario, out: Path | None) -> afflux.Result:
         end = time.monotonic() + self.limit_s
         late = False
 
@@ -107,7 +121,7 @@ class Runner:
                 progress.cancel()
 
         try:
-            return scenario.run(seed=self.setup.seed, on_progress=watch, interval=0.5)
+            return scenario.run(seed=self.setup.seed, out=out, on_progress=watch, interval=0.5)
         except (afflux.Error, KeyboardInterrupt):
             if late:
                 raise Unmeasured(f"took longer than {self.limit_s:g} s") from None
@@ -178,8 +192,6 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
     `from_s`, `to_s`; `lag_s`: what is counted elsewhere this much later than at the receiver; `node`, `peer`: the bottleneck's
     port; `aside_bytes`: frames that the port holds but the reference does not count; `unit_bytes`: of the queue's length.
-    `episode_s`: drops there that lie closer together are one episode, as one reduction of a single flow's window answers;
-    `episodes`: so many of them give the period.
     """
     start, end, lag = p["from_s"], p["to_s"], p.get("lag_s", 0.0)
     whole = runner.run(end - lag)
@@ -194,16 +206,6 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     values["queue"] = sum(max(0, queue - p["aside_bytes"]) for _, queue in rows) / len(rows) / p.get("unit_bytes", 1)
     for name in ("drops", "ecn_marks"):
         values[name] = sum(count for count, wanted in zip(ports.column(name), here, strict=True) if wanted)
-    if gap := p.get("episode_s"):
-        columns = zip(ports.column("time_ns"), ports.column("drops"), here, strict=True)
-        starts, last = [], -gap
-        for time_s in (t * 1e-9 for t, count, wanted in columns if wanted and count):
-            if time_s - last > gap:
-                starts.append(time_s)
-            last = time_s
-        values["episodes"] = len(starts)
-        if 1 < p.get("episodes", 0) <= len(starts):
-            values["period_s"] = (starts[p["episodes"] - 1] - starts[0]) / (p["episodes"] - 1)
     values["retransmits"], values["timeouts"] = whole.summary["retransmits"], whole.summary["timeouts"]
     return values
 

@@ -14,7 +14,8 @@ What its model (MODEL.md beside the runs) becomes:
 - `schemes_in_order` is of all runs of a load and mode together: how many pairs of schemes have their mean slowdowns more than 5 % apart there, and
   how many of these are in the same order here (medians over the seeds).
 
-Every run is shown with compat, against the bars, and with the default rules (each switch hashes with its own seed), for information.
+Every run, `micro_*` too, is shown with compat, against the bars of slowdown, PAUSE frames (where there is PFC), drops and marks,
+and with the default rules (each switch hashes with its own seed), for information.
 """
 
 import json
@@ -82,7 +83,9 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     if micro:
         theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct for fct, _ in finished) / len(finished) / 1e3}
     certain = summary["ecn_marks"] == 0
-    of_case = {metric: bar for metric, bar in named.items() if (metric == "micro_fct") == micro}
+    # Without PFC a bar on PAUSE frames could not be missed.
+    left_out = (set() if micro else {"micro_fct"}) | ({"pause_frames"} if mode == "irn" else set())
+    of_case = {metric: bar for metric, bar in named.items() if metric not in left_out}
     for compat in (COMPAT, None):
         case = Case(reference, f"{path.name}, {'compat' if compat else 'default rules'}", theirs=theirs, compat=compat)
         if compat and not micro:

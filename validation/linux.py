@@ -440,17 +440,31 @@ def parse_paths(text: str) -> list[tuple[float, float]]:
 
 
 def paths(row: dict[str, str], repetition: int) -> Setup:
-    given = parse_paths(row["paths"])
-    payload = PAYLOAD if row["proto"] == "tcp" else PAYLOAD - 24
+    given, payload = used_paths(row)
     carried = sum(float(part) for part in row["path_bytes"].split(";"))
     duration = carried * payload / FRAME * 8e-6 / number(row, "avg_mbps")
+    scenario = disjoint(row, given, payload)
+    scenario["record"] = {"explain": False, "ports": {"interval": interval(duration), "nodes": ["a*"]}}
+    start = round(fraction(repetition, 0) * FRAME * 8e9 / (max(rate for rate, _ in given) * 1e6))
+    flows = ((start, 0, 1, int(duration * sum(rate for rate, _ in given) * 1e6 / 4)),)
+    lag = min(ms for _, ms in given) / 2e3
+    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": lag, "node": "a0", "peer": "b0", "aside_bytes": FRAME}
+    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+def used_paths(row: dict[str, str]) -> tuple[list[tuple[float, float]], int]:
+    """Rate in Mbps and round trip in ms of the paths that the protocol uses, and the payload of a frame."""
     if row["proto"] not in ("tcp", "mptcp"):
         raise Unreadable(f"proto {row['proto']!r} is neither tcp nor mptcp")
-    if row["proto"] == "tcp":
-        given = given[:1]
+    given = parse_paths(row["paths"])
+    return (given[:1], PAYLOAD) if row["proto"] == "tcp" else (given, PAYLOAD - 24)
+
+
+def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int) -> dict[str, Any]:
+    """Two hosts with these paths between them."""
     tcp = transport(row["cc"], ecn=False)
     # Two links and a switch for each path.
-    links, switches, rate = [], [], max(rate for rate, _ in given) * 1e6
+    links, switches = [], []
     for number_, (mbps, ms) in enumerate(given):
         near, far = f"a{number_}", f"b{number_}"
         one_way = (ms * 1e6 - (FRAME + ACK) * 8e3 / mbps) / 2
@@ -464,7 +478,7 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
         ]
     if row["proto"] == "mptcp":
         tcp |= {"mss": f"{payload}B", "mptcp": {"manager": "fullmesh", "subflows": len(given), "coupling": "off"}}
-    scenario: dict[str, Any] = {
+    return {
         "format": 1,
         "topology": {"kind": "custom", "hosts": 2, "switches": switches, "link": links},
         "switch": {
@@ -474,13 +488,43 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
         },
         "host": {"wire": "linux", "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
-        "record": {"explain": False, "ports": {"interval": interval(duration), "nodes": ["a*"]}},
     }
-    start = round(fraction(repetition, 0) * FRAME * 8e9 / rate)
-    flows = ((start, 0, 1, int(duration * sum(rate for rate, _ in given) * 1e6 / 4)),)
-    lag = min(ms for _, ms in given) / 2e3
-    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": lag, "node": "a0", "peer": "b0", "aside_bytes": FRAME}
-    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+#: What the column with a transfer's bytes may be called.
+SIZES = ("size_B", "bytes", "size", "block")
+
+
+def mptcp_fct(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    """Transfers of a given size over the paths of `d_mptcp_bulk`, each on a connection of its own; `p50_ms` is the median completion time.
+
+    bars.toml has a bar for it, the folder has no such file and its README no line about one. So the columns (`name`, `proto`, `cc`, `paths`, a size in
+    bytes, `p50_ms`), and that a transfer lasts from the first SYN until its last byte is acknowledged, are what the file is taken to say once it is there.
+    """
+    for row in rows:
+        case = Case(reference, row["name"], theirs={"p50_ms": maybe(row, "p50_ms")}, bars=bars.of(SET, stem))
+        try:
+            column = next((name for name in SIZES if (row.get(name) or "").strip()), None)
+            if column is None:
+                raise Unreadable(f"no size in bytes: none of the columns {', '.join(SIZES)}")
+            given, payload = used_paths(row)
+            scenario = disjoint(row, given, payload) | {"record": {"explain": False}}
+            slot_ns = FRAME * 8e3 / max(rate for rate, _ in given)
+            flow = (0, 1, int(number(row, column)))
+            case.setups = [
+                Setup(scenario, completion, {}, ((round(fraction(repetition, 0) * slot_ns), *flow),), seed=repetition + 1, optional=OPTIONAL)
+                for repetition in range(bars.repetitions(SET, stem))
+            ]
+        except Unreadable as error:
+            case.problem = str(error)
+        yield case
+
+
+def completion(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    (fct,) = runner.run(ports=False).flows.column("fct_ns")
+    if fct is None:
+        raise Unmeasured("the flow did not end")
+    return {"p50_ms": fct / 1e6}
 
 
 class Reader:
@@ -495,5 +539,6 @@ READERS = [
     ("b_", Reader(bulk, "name RATE RTT Q CC T half2_mbps q_mean_B")),
     ("c_", Reader(incast, "name config N cc queue rto_min block rounds goodput_mbps mean_ms")),
     ("d_mptcp_bulk", Reader(mptcp_bulk, "name proto cc paths avg_mbps half2_mbps path_bytes")),
+    ("d_mptcp_fct", Reader(mptcp_fct, "name proto cc paths p50_ms")),
     ("e_", Reader(bulk, "name RATE RTT Q CC T half2_mbps")),
 ]

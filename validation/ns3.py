@@ -14,6 +14,11 @@ What the columns and the README of the reference become:
   takes as long (`in_whole_nanoseconds`).
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
 - Runs whose name ends in _nosack, _classicrec, _ts or _nohystart differ in what the README lists, without a column for it.
+- `ns3.traces` are the runs of which traces/ has the windows. A reduction there is where the window begins to fall, until it is up again by a segment;
+  for the runs with drop-tail and CoDel these are as many as the column `recov` has entries. Where queues mark, the column `cwr` counts them. Ours come
+  from a capture at the sender: entries to recovery (the first retransmission beyond all that was outstanding at the entry before) and frames with CWR.
+  Time-outs count as reductions; what is repeated after one may count again here. How far a window falls is not compared: afflux does not record
+  windows, and what is outstanding is less than the window during a recovery.
 - Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
 """
 
@@ -24,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from .bars import Bars
+from .capture import CWR, SYN, recoveries, segments
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, greedy, maybe, number, read_csv
 from .mrg32k3a import uniform
 
@@ -78,33 +84,28 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             if stem == "incast":
                 yield incast(reference, stem, row, bars)
             else:
-                yield dumbbell(reference, stem, row, bars, folder / "traces" / f"{stem}_{row['run']}.cwnd.csv.gz")
+                yield dumbbell(reference, stem, row, bars)
+                yield from traced(stem, row, folder / "traces")
 
 
 # --------------------------------------------------------------------------------------------------------------------- dumbbells
 
 
-def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars, trace: Path) -> Case:
+def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
     named = bars.of(SET, stem)
     metrics = dict.fromkeys((*named, "goodput_mbps", "q_mean", "drops", "marks", "retx", "rto"))
     case = Case(reference, row["run"], theirs={metric: maybe(row, metric) for metric in metrics}, bars=named, compat=COMPAT)
-    cuts: list[float] = []
     try:
-        if is_sawtooth(row):
-            case.theirs["reductions"] = maybe(row, "recov")
-            cuts = reductions(trace) if trace.exists() else []
-            if len(cuts) > 1:
-                case.theirs["period_ms"] = 1e3 * (cuts[-1] - cuts[0]) / (len(cuts) - 1)
         if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
             # ns-3's H-TCP is not the published one, and its DCTCP does not halve on loss.
             case.bars, case.remark = {}, "informational: ns-3 is wrong here"
-        case.setups = [transfer(stem, row, len(cuts), repetition) for repetition in range(bars.repetitions(SET, stem))]
+        case.setups = [transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))]
     except Unreadable as error:
         case.problem = str(error)
     return case
 
 
-def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setup:
+def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
     access_rate, access_delay, min_rto, granularity, syn_timeout = SETS[stem]
     flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
     rate = bits_per_second(row["rate"])
@@ -163,34 +164,12 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
     stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
     flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
     parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": unit, "fragments": fragments}
-    if is_sawtooth(row):
-        # The product does not record windows: a burst of drops stands for the reduction that answers it.
-        parameters |= {"episode_s": 3 * number(row, "rtt_s"), "episodes": cuts}
     return Setup(scenario, goodput, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
-
-
-def is_sawtooth(row: dict[str, str]) -> bool:
-    """One flow whose window falls after every burst of drops."""
-    return row["q"] == "droptail" and int(number(row, "n")) == 1 and row["algo"] != "TcpBbr"
-
-
-def reductions(trace: Path) -> list[float]:
-    """When the window falls, as far as the trace goes: the threshold falls below it (HyStart sets it to the window)."""
-    rows = read_csv(trace, ["t_s", "cwnd_bytes", "ssthresh_bytes"])
-    return [
-        number(after, "t_s")
-        for before, after in pairwise(rows)
-        if after["ssthresh_bytes"] != before["ssthresh_bytes"] and number(after, "ssthresh_bytes") < 0.95 * number(before, "cwnd_bytes")
-    ]
 
 
 def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     got = greedy(runner, p)
-    if "episodes" in got:
-        got["reductions"] = got["episodes"]
-    if "period_s" in got:
-        got["period_ms"] = 1e3 * got["period_s"]
-    return {name: got[name] for name in ("reductions", "period_ms") if name in got} | {
+    return {
         "goodput_mbps": got["mbps"],
         "q_mean": got["queue"],
         "drops": got["drops"] * p["fragments"],
@@ -241,6 +220,64 @@ def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
     """The rate next to this one at which a full frame takes whole nanoseconds."""
     bits = 8 * FRAME
     return f"{bits / round(1e9 * bits / rate) * 1e9 * (1 - slower):.0f}bps"
+
+
+# ------------------------------------------------------------------------------------------------------------------------ traces
+
+
+def traced(stem: str, row: dict[str, str], traces: Path) -> Iterator[Case]:
+    """The run's window reductions, if its windows are in traces/: each change, or samples."""
+    path = next((path for kind in ("cwnd", "flows") if (path := traces / f"{stem}_{row['run']}.{kind}.csv.gz").is_file()), None)
+    if path is None:
+        return
+    case = Case(f"{SET}.traces", f"{stem}_{row['run']}", compat=COMPAT)
+    try:
+        counted = number(row, "recov") + number(row, "cwr") + number(row, "rto")
+        found = reductions(path) if row["algo"] != "TcpBbr" and not number(row, "cwr") and int(number(row, "n")) == 1 else []
+        if found and not number(row, "rto") and len(found) != counted:
+            raise Unreadable(f"{path.name} has {len(found)} reductions, the columns say {counted:g}")
+        case.theirs = {"reductions": counted} | described(found)
+        setup = transfer(stem, row, 0)
+        hosts = int(number(row, "n"))
+        setup.scenario["record"] = {"explain": False, "capture": [f"host{host}-left" for host in range(hosts)]}
+        case.setups = [Setup(setup.scenario, captured, {"until_s": number(row, "dur_s"), "hosts": hosts}, setup.flows, optional=OPTIONAL)]
+    except Unreadable as error:
+        case.problem = str(error)
+    yield case
+
+
+def reductions(trace: Path) -> list[float]:
+    """When a lone flow's window begins to fall; it has ended to fall when it is up again by a segment."""
+    rows = [(number(row, "t_s"), number(row, "cwnd_bytes")) for row in read_csv(trace, ["t_s", "cwnd_bytes"])]
+    found: list[float] = []
+    least = None
+    for (_, before), (time_s, window) in pairwise(rows):
+        if least is not None and window <= least + PAYLOAD:
+            least = min(least, window)
+        elif window < before:
+            found.append(time_s)
+            least = window
+        else:
+            least = None
+    return found
+
+
+def described(found: list[float]) -> dict[str, float]:
+    values = {"first_reduction_ms": 1e3 * found[0]} if found else {}
+    if len(found) > 1:
+        values["period_ms"] = 1e3 * (found[-1] - found[0]) / (len(found) - 1)
+    return values
+
+
+def captured(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    """The same from the frames between the senders and the bottleneck."""
+    count, found = 0, list[float]()
+    with runner.directory(p["until_s"]) as out:
+        for host in range(p["hosts"]):
+            frames = list(segments(out / f"host{host}-left-both.pcapng"))
+            found = recoveries(frames)
+            count += len(found) + sum(1 for frame in frames if frame.direction == 0 and frame.flags & CWR and not frame.flags & SYN)
+    return {"reductions": count} | (described(found) if p["hosts"] == 1 else {})
 
 
 # ------------------------------------------------------------------------------------------------------------------------ incast

@@ -15,13 +15,15 @@ Row = dict[str, Any]
 HEAD = """\
 # Validation
 
-Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml).
+Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml). Each points at the runs that it
+rests on, in `validation/evidence`; the README there tells how they were made and how the peers are built.
 
 afflux runs the cases of other simulators and of real systems (`../shared/reference`) and each number is held against the bar in
 `bars.toml` there. *Ours* is the median over the repetitions (fixed start jitters within one packet time, or seeds); their least and
-greatest stand behind it. Metrics without a bar are informational: they are in `out/validate.json`, not here.
+greatest stand behind it. Metrics without a bar are informational: they are in `out/validate.json`, and here
+only where a whole file has no bar.
 
-    make validate                                the whole, {seconds}
+    make validate                                the whole (last time: {took})
     make validate ONLY=linux.b_datacentre        one file; a part of "set.file/run" is enough
     make validate REF=folder                     another folder of the same layout
 """
@@ -41,12 +43,20 @@ class Note:
     hypotheses: tuple[str, ...]
     numbers: str
     command: str
+    #: Files in `validation/evidence`, and what they show.
+    evidence: tuple[tuple[str, str], ...]
+    #: Which of the hypotheses' numbers come from runs that were not kept.
+    not_kept: str | None = None
 
     def about(self, row: Row) -> bool:
         return all(fnmatch.fnmatchcase(row[name], getattr(self, name)) for name in ("reference", "run", "metric"))
 
 
-def read_notes(path: Path) -> list[Note]:
+#: What notes point at.
+EVIDENCE = Path(__file__).parent / "evidence"
+
+
+def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
     if not path.is_file():
         return []
     try:
@@ -56,18 +66,23 @@ def read_notes(path: Path) -> list[Note]:
     notes = []
     for index, note in enumerate(given):
         where = f"{path}: note {index}"
-        names = ("reference", "run", "metric", "hypotheses", "numbers", "command")
-        if set(note) != set(names):
-            raise NotesError(f"{where}: the keys are {', '.join(names)}")
+        names = ("reference", "run", "metric", "hypotheses", "numbers", "command", "evidence")
+        if set(note) - {"not_kept"} != set(names):
+            raise NotesError(f"{where}: the keys are {', '.join(names)} and perhaps not_kept")
         if not isinstance(note["hypotheses"], list) or len(note["hypotheses"]) < 3:
             raise NotesError(f"{where}: at least three hypotheses are to be tested before a miss is left")
-        notes.append(Note(**(note | {"hypotheses": tuple(note["hypotheses"])})))
+        files = tuple((one["file"], one["shows"]) for one in note["evidence"] if set(one) == {"file", "shows"})
+        if not files or len(files) != len(note["evidence"]):
+            raise NotesError(f"{where}: evidence has file and shows, once at least")
+        if missing := [name for name, _ in files if not (evidence / name).is_file()]:
+            raise NotesError(f"{where}: {', '.join(missing)} is not in {evidence}")
+        notes.append(Note(**(note | {"hypotheses": tuple(note["hypotheses"]), "evidence": files})))
     return notes
 
 
-def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
-    parts = [HEAD.format(seconds=f"{max(1, round(seconds / 60))} min on two cores")]
-    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), summary(rows)))
+def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] | None = None) -> str:
+    parts = [HEAD.format(took=took)]
+    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), summary(rows)))
     missed = [row for row in rows if is_miss(row)]
     parts.append(f"## Outside the bar: {len(missed)}\n")
     for reference, group in grouped(missed, lambda row: row["reference"]):
@@ -78,13 +93,20 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
                 parts.append(told(note, about))
     if not missed:
         parts.append("None.\n")
-    failed = [row for row in rows if not row["within"] and row["ours"] is None]
+    failed = [row for row in rows if is_failure(row)]
     parts.append(f"## Not run: {len(failed)}\n")
     if failed:
         lines = [(reference, len(group), reason) for (reference, reason), group in grouped(failed, lambda row: (row["reference"], short(row["reason"])))]
         parts.append(table(("file", "rows", "why"), lines))
     else:
         parts.append("None.\n")
+    if absent := [row for row in rows if row["absent"]]:
+        parts.append(f"## Of models that afflux does not have: {len(absent)}\n")
+        lines = [
+            (reference, len(group), reason, ", ".join(f"`{row['run']}`" for row in group))
+            for (reference, reason), group in grouped(absent, lambda row: (row["reference"], row["reason"]))
+        ]
+        parts.append(table(("file", "rows", "why", "runs"), lines))
     parts.append("## Within the bar\n")
     held = [row for row in rows if row["bar"] is not None and row["within"]]
     lines = []
@@ -94,6 +116,14 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
         far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
         lines.append((reference, metric, len(group), show(median(ratios)) if ratios else "–", show(far), percent(max(spreads, default=0.0))))
     parts.append(table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines) if lines else "None.\n")
+    if without_runs:
+        parts.append("## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n")
+        parts.append("".join(f"- {name}\n" for name in without_runs))
+    barred = {row["reference"] for row in rows if row["bar"] is not None}
+    if free := [row for row in rows if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred]:
+        lines = [(row["reference"], f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"])) for row in free]
+        parts.append("## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n")
+        parts.append(table(("file", "run", "metric", "theirs", "ours (least – greatest)", "ratio"), lines))
     if stale := [note for note in notes if not any(note.about(row) for row in rows if not row["within"])]:
         lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
         parts.append("## Notes about cells that are within the bar by now\n\n" + "".join(lines))
@@ -104,21 +134,28 @@ def is_miss(row: Row) -> bool:
     return not row["within"] and row["ours"] is not None and row["bar"] is not None
 
 
+def is_failure(row: Row) -> bool:
+    """It should have been run and was not, or there was nothing to compare."""
+    return not row["within"] and not is_miss(row) and not row["absent"]
+
+
 def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
     lines = []
     for reference, group in grouped(rows, lambda row: row["reference"]):
         barred = [row for row in group if row["bar"] is not None]
         compat = ", ".join(sorted({row["compat"] for row in group if row["compat"]})) or "–"
-        failed = sum(1 for row in group if not row["within"] and row["ours"] is None)
+        failed, absent = sum(map(is_failure, group)), sum(row["absent"] for row in group)
         informational = sum(1 for row in group if row["bar"] is None and row["ours"] is not None)
-        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, informational))
+        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, absent, informational))
     return lines
 
 
 def told(note: Note, rows: list[Row]) -> str:
     cells = ", ".join(f"`{row['run']}` {row['metric']}" for row in rows)
     tested = "".join(f"- {text}\n" for text in note.hypotheses)
-    return f"About {cells}. Hypotheses tested:\n\n{tested}\n{note.numbers}\n\n    {note.command}\n"
+    kept = "".join(f"- `validation/evidence/{name}`: {shows}\n" for name, shows in note.evidence)
+    gone = f"\nNot kept: {note.not_kept}\n" if note.not_kept else ""
+    return f"About {cells}. Hypotheses tested:\n\n{tested}\n{note.numbers}\n\n    {note.command}\n\nEvidence kept:\n\n{kept}{gone}"
 
 
 def table(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:

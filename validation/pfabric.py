@@ -1,7 +1,7 @@
 """The pFabric authors' ns-2 code: `pfabric/*.csv.gz`.
 
-Three racks of four hosts, four spines, every link 10 Gbps with 0.2 us, 2.5 us at a host per traversal (README of the reference;
-spec/transports.md §2.10, §5.1). Frames of 1460 + 40 B, acknowledgements of 40 B, SACK 2 + 8 per block. A queue's length leaves the frame in
+Racks, rates, delays and the time of a lone flow are in `fabric.toml` beside the runs, or else in `fabrics.toml` here: the README's three racks of four hosts
+(spec/transports.md §2.10, §5.1). Frames of 1460 + 40 B, acknowledgements of 40 B, SACK 2 + 8 per block. A queue's length leaves the frame in
 transmission out, and a queue is full where the arriving frame would reach the limit. What the columns become:
 
 - Completion is normalised by the reference's own formula for the idle fabric, flow by flow, then averaged by size class.
@@ -20,12 +20,12 @@ from typing import Any
 
 from afflux.results.statistics import quantile
 
+from . import fabric
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 
 SET = "pfabric"
 SEGMENT, HEADER = 1460, 40
-HOSTS_PER_RACK = 4
 #: Upper bounds of the size classes, bytes.
 CLASSES = {"le_100KB": 100_000, "100KB_10MB": 10_000_000, "gt_10MB": None}
 #: Share of the slowest flows that a trimmed mean leaves out.
@@ -43,22 +43,27 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         try:
             rows = read_csv(path, ["start_ns", "src", "dst", "bytes", "fct_ns", "normalized"])
             flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
+            table = fabric.of(SET, folder, run)
+            if "idle" not in table:
+                raise Unreadable("the fabric has no idle: completion times are normalised by it")
             theirs = summary(match[1], [size for *_, size in flows], [number(row, "normalized") for row in rows])
         except Unreadable as error:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
-        setups = [Setup(scenario(match[1]), completions, {"scheme": match[1]}, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
+        setups = [
+            Setup(scenario(match[1], table), completions, {"scheme": match[1], "fabric": table}, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)
+        ]
         for name in CLASSES:
             named = {metric: bar for metric, bar in bars.of(SET).items() if f"{name}.{metric}" in theirs}
             for metric, bar in named.items():
                 yield Case(reference, f"{run}/{name}", {f"{name}.{metric}": theirs[f"{name}.{metric}"]}, {f"{name}.{metric}": bar}, setups)
 
 
-def scenario(scheme: str) -> dict[str, Any]:
+def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
     """As the reference's README says."""
     transport: dict[str, Any] = {"kind": "pfabric", "connections": "pooled", "initial_window": 12}
     switch: dict[str, Any] = {"sharing": "static", "drop_when": "at_or_above", "queue_length": "before_transmission", "balance": "round_robin"}
-    host: dict[str, Any] = {"delay": "2.5us"}
+    host: dict[str, Any] = {"delay": table.get("host_delay", "0ns")}
     if scheme == "pfabric":
         transport |= {"max_window": 23, "min_rto": "45us"}
         switch |= {"scheduling": "pfabric", "buffer": "36000B"}
@@ -74,26 +79,12 @@ def scenario(scheme: str) -> dict[str, Any]:
     wire = {"data_header": f"{HEADER}B", "ack": f"{HEADER}B", "syn": f"{HEADER}B", "sack_base": "2B", "sack_block": "8B", "min_frame": "0B", "gap": "0B"}
     return {
         "format": 1,
-        "topology": {
-            "kind": "leaf_spine",
-            "leaves": 3,
-            "spines": 4,
-            "hosts_per_leaf": HOSTS_PER_RACK,
-            "host_rate": "10Gbps",
-            "uplink_rate": "10Gbps",
-            "delay": "200ns",
-        },
+        "topology": fabric.leaf_spine(table),
         "switch": switch,
         "host": host | {"wire": wire | {"mtu_header": f"{HEADER}B"}, "mtu": f"{SEGMENT + HEADER}B", "transport": transport},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
     }
-
-
-def idle_ns(src: int, dst: int, size: int) -> float:
-    """The reference's formula: a frame's time for each segment but the first, and the first one's way and its acknowledgement's."""
-    across = src // HOSTS_PER_RACK != dst // HOSTS_PER_RACK
-    return (16_528 if across else 13_264) + (-(-size // SEGMENT) - 1) * 1_200
 
 
 def summary(scheme: str, sizes: list[int], normalized: list[float]) -> dict[str, float]:
@@ -116,4 +107,4 @@ def completions(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     if None in columns["fct_ns"]:
         raise Unmeasured(f"{columns['fct_ns'].count(None)} flows did not end")
     rows = list(zip(*columns.values(), strict=True))
-    return summary(p["scheme"], columns["bytes"], [fct / idle_ns(src, dst, size) for src, dst, size, fct in rows])
+    return summary(p["scheme"], columns["bytes"], [fct / fabric.idle_ns(p["fabric"], src, dst, size, SEGMENT) for src, dst, size, fct in rows])

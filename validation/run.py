@@ -28,7 +28,7 @@ REF = REPO.parent / "shared" / "reference"
 NOTES = REPO / "docs" / "validation-notes.toml"
 PAGE = REPO / "docs" / "validation.md"
 #: What stands in a reference's folder beside its runs.
-NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs"}
+NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs", "tools"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,20 +45,26 @@ def main(arguments: list[str] | None = None) -> int:
         if not cases:
             print(f"validate: nothing in {options.ref} has {options.only!r} in its set.file/run", file=sys.stderr)
             return 2
-    done = simulate(cases, options)
-    rows = [row for case in cases for row in rows_of(case, done)]
-    rows += derived(cases, done, bars)
+    if options.rows:
+        found = json.loads(options.rows.read_text(encoding="utf-8"))
+        rows, took = found["rows"], found["took"]
+    else:
+        done = simulate(cases, options)
+        rows = [row for case in cases for row in rows_of(case, done)]
+        rows += derived(cases, done, bars)
+        minutes = max(1, round((time.monotonic() - start) / 60))
+        took = f"{minutes} min with {options.jobs} process{'es' if options.jobs > 1 else ''}"
     seconds = time.monotonic() - start
 
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "validate.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = page.page(rows, notes, seconds)
+    (options.out / "validate.json").write_text(json.dumps({"took": took, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
         PAGE.write_text(text, encoding="utf-8")
     show(rows)
     print(f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}")
-    return 0 if all(row["within"] for row in rows) else 1
+    return 0 if all(row["within"] or row["absent"] for row in rows) else 1
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -69,6 +75,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")
     parser.add_argument("--repetitions", type=int, help="at most so many of each run, for a first look")
     parser.add_argument("--out", type=Path, default=REPO / "out", help="where validate.json goes")
+    parser.add_argument("--rows", type=Path, help="a validate.json: nothing is simulated, the page is made again, as after a change of the notes")
     parser.add_argument("--lenient", action="store_true", help="leave out keys that this afflux does not know; such rows are never within")
     return parser.parse_args(arguments)
 
@@ -105,11 +112,18 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
             yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
     for entry in sorted(path.iterdir()):
         # What no reader has spoken for.
-        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.split(".")[0] in seen:
+        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.endswith("fabric.toml") or entry.name.split(".")[0] in seen:
             continue
         yield Case(
             path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)
         )
+
+
+def without_runs(bars: Bars, cases: Iterable[Case]) -> list[str]:
+    """What has bars of its own and no file in the folder: "linux.d_mptcp_fct"."""
+    there = {case.reference for case in cases}
+    named = (f"{name}.{file}" for name, section in bars.table.items() for file in section if bars.is_file(name, file))
+    return [name for name in named if not any(reference.startswith(name) for reference in there)]
 
 
 def reader(name: str) -> Any:
@@ -127,7 +141,7 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
     """All simulations, equal ones once."""
     setups: dict[str, Setup] = {}
     for case in cases:
-        if case.problem is None:
+        if case.problem is None and case.absent is None:
             setups |= {setup.key: setup for setup in case.setups}
     work = [(setup, options.limit, options.lenient) for setup in setups.values()]
     tell = progress(len(work))
@@ -166,6 +180,8 @@ def progress(total: int) -> Callable[[int], None]:
 
 
 def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
+    if case.absent is not None:
+        return [row(case, "run", reason=f"afflux does not model {case.absent}")]
     reason, measured = case.problem, []
     if reason is None:
         measured = [done[setup.key] for setup in case.setups]
@@ -208,6 +224,7 @@ def row(case: Case, metric: str, values: list[float] | None = None, reason: str 
         "bar": bar.json() if bar else None,
         "within": within,
         "compat": case.compat,
+        "absent": case.absent is not None,
         "reason": reason or remarks or None,
     }
 
@@ -221,7 +238,7 @@ def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[pa
             continue
         of_set = []
         for case in cases:
-            if case.reference.startswith(f"{name}.") and case.problem is None:
+            if case.reference.startswith(f"{name}.") and case.problem is None and case.absent is None:
                 measured = [done[setup.key] for setup in case.setups]
                 failed = any(one.error or one.crippled for one in measured)
                 of_set.append((case, {} if failed else {metric: median([one.values[metric] for one in measured]) for metric in measured[0].values}))
@@ -237,7 +254,7 @@ def show(rows: list[page.Row]) -> None:
     """Every row with a bar and every one that could not be run; misses as plainly as hits. Then the summary."""
     lines = []
     for row in rows:
-        if row["bar"] is None and (row["within"] or row["ours"] is not None):
+        if row["absent"] or (row["bar"] is None and (row["within"] or row["ours"] is not None)):
             continue
         verdict = "within" if row["within"] else "OUTSIDE" if page.is_miss(row) else "NOT RUN"
         why = "" if row["within"] or row["reason"].startswith("outside") else page.short(row["reason"], 90)
@@ -245,10 +262,11 @@ def show(rows: list[page.Row]) -> None:
         lines.append((f"{row['reference']}/{row['run']}", row["metric"], *numbers, verdict, why))
     aligned(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar", "", "why"), lines, left={0, 1, 6, 7})
     print()
-    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), page.summary(rows), left={0, 1})
+    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), page.summary(rows), left={0, 1})
     outside = sum(map(page.is_miss, rows))
-    failed = sum(not row["within"] and row["ours"] is None for row in rows)
-    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {failed} not run")
+    absent = sum(row["absent"] for row in rows)
+    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {sum(map(page.is_failure, rows))} not run", end="")
+    print(f", {absent} of models that afflux does not have" if absent else "")
 
 
 def aligned(header: Sequence[str], lines: Iterable[Sequence[Any]], left: set[int]) -> None:

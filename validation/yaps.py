@@ -1,7 +1,7 @@
 """pFabric in yaps: `yaps/pfabric_*.csv.gz`.
 
-A second, simpler pFabric on the study's fabric (README of the reference; spec/transports.md §2.10 and §8.3): nine racks of sixteen hosts at 10 Gbps,
-four spines at 40 Gbps, 1.44 us per link and nothing in the hosts, queues of 36,864 B, windows of 12 to 24 segments, 45 us, no probes. Slowdowns are
+A second, simpler pFabric (README of the reference; spec/transports.md §2.10 and §8.3). The fabric is in `fabric.toml` beside the runs, or else in
+`fabrics.toml` here: the README's nine racks of sixteen hosts. Queues of 36,864 B, windows of 12 to 24 segments, 45 us, no probes. Slowdowns are
 by yaps's own oracle, flow by flow, and only the flows that yaps finished are in the files. What stays different: in yaps a queue is full only where a
 frame would go beyond its limit (24 frames of 1500 B fit here too), and its victim is the least urgent frame whatever its size.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import fabric
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 from .pfabric import CLASSES, HEADER, SEGMENT, summary
@@ -32,33 +33,27 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             flows = tuple(
                 (round((number(row, "start_us") - BEGIN_US) * 1e3), *(int(number(row, name)) for name in ("src", "dst", "size_bytes"))) for row in rows
             )
+            table = fabric.of(SET, folder, run)
             theirs = summary("pfabric", [size for *_, size in flows], [number(row, "slowdown") for row in rows])
         except Unreadable as error:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
         parameters = {"oracle_ns": [number(row, "oracle_us") * 1e3 for row in rows]}
-        setups = [Setup(scenario(), slowdowns, parameters, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
+        setups = [Setup(scenario(table), slowdowns, parameters, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
         for name in CLASSES:
             here = {metric: value for metric, value in theirs.items() if metric.startswith(f"{name}.")}
             if here:
                 yield Case(reference, f"{run}/{name}", here, {metric: bar for metric in here if (bar := bars.of(SET).get(metric.partition(".")[2]))}, setups)
 
 
-def scenario() -> dict[str, Any]:
+def scenario(table: dict[str, Any]) -> dict[str, Any]:
     """As the reference's README says."""
     return {
         "format": 1,
-        "topology": {
-            "kind": "leaf_spine",
-            "leaves": 9,
-            "spines": 4,
-            "hosts_per_leaf": 16,
-            "host_rate": "10Gbps",
-            "uplink_rate": "40Gbps",
-            "delay": "1440ns",
-        },
+        "topology": fabric.leaf_spine(table),
         "switch": {"scheduling": "pfabric", "buffer": "36864B", "queue_length": "before_transmission", "balance": "round_robin"},
         "host": {
+            "delay": table.get("host_delay", "0ns"),
             "scheduling": "pfabric",
             "queue": "36864B",
             "wire": {"base": "pfabric", "mtu_header": f"{HEADER}B"},

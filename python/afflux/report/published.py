@@ -31,6 +31,12 @@ class Published:
     predicted: bool = True
     #: Prediction of the simplest model that knows the other published numbers.
     null: float | None = None
+    #: It follows from a formula; nobody published it.
+    computed: bool = False
+
+    @property
+    def role(self) -> str:
+        return "fitted" if not self.predicted else "computed" if self.computed else "judged"
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Held:
 
 def figure(rows: Sequence[Published], terms: Terms) -> str:
     """Ours by published, of the rows that have both; the farthest apart first. Empty without such rows."""
-    known = [row for row in rows if row.published and row.ours and row.published > 0 and row.ours > 0]
+    known = [row for row in rows if row.published and row.ours and row.published > 0 and row.ours > 0 and not row.computed]
     if not known:
         return ""
     shown = known if len(known) <= _ROWS else sorted(known, key=lambda row: -abs(_ratio(row) - 1))[:_ROWS]
@@ -128,11 +134,12 @@ def _error(row: Published) -> str:
 def section(rows: Sequence[Published], terms: Terms) -> str:
     """All rows."""
     nulls = any(row.null is not None for row in rows)
+    roles = [role for role in ("fitted", "judged", "computed") if any(row.role == role and row.published is not None for row in rows)]
     head = [
         Words("", ""),
         say("published.ours"),
         say("first.interval"),
-        say("published.value"),
+        *(say(f"published.role.{role}") for role in roles),
         say("published.error"),
         *([say("published.null")] if nulls else []),
     ]
@@ -140,7 +147,8 @@ def section(rows: Sequence[Published], terms: Terms) -> str:
     for row in rows:
         interval = _span(row) if row.low is not None and row.high is not None and row.low != row.high else "–"
         null = f"{_number(row.null)}" if row.null is not None else "–"
-        cells = [f"<b>{plain(_number(row.ours))}</b>", plain(interval), plain(_bar(row)), _error(row), *([plain(null)] if nulls else [])]
+        theirs = [plain(_bar(row) if row.role == role else "–") for role in roles]
+        cells = [f"<b>{plain(_number(row.ours))}</b>", plain(interval), *theirs, _error(row), *([plain(null)] if nulls else [])]
         fitted = "" if row.predicted else f" <small>{both(say('study.calibrated'))}</small>"
         shown = "".join(f'<td data-d="{plain(title)}">{cell}</td>' for title, cell in zip(head[1:], cells, strict=True))
         body.append(f'<tr><th scope="row">{both(sentence(row.what))}{fitted}</th>{shown}</tr>')
@@ -169,7 +177,7 @@ def checks(held: Sequence[Held]) -> str:
 
 def accuracy(rows: Sequence[Published]) -> list[Words]:
     """How far the simulated numbers are from the published ones, and how many were fitted."""
-    errors = sorted(abs(_ratio(row) - 1) for row in rows if row.ours is not None and row.published and not row.at_least and row.predicted)
+    errors = sorted(abs(_ratio(row) - 1) for row in rows if row.ours is not None and row.published and not row.at_least and row.role == "judged")
     fitted = sum(not row.predicted for row in rows)
     said = []
     if len(errors) > 2:

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from ..report import Lines
 
 
+#: A parameter was fitted to the number; the source has it, and ours is judged by it; a formula has it. Each is a column of the tables.
+ROLES = ("fitted", "judged", "computed")
+
+
 @dataclass(frozen=True)
 class Row:
-    """A published number and the simulated one."""
+    """A number of the source, or of a formula, and the simulated one."""
 
     what: str
-    #: None if the source has no such number.
-    published: float | None
+    #: None if there is none.
+    theirs: float | None
     #: None if its points failed.
     ours: float | None
     #: 95 % interval of `ours`; None with one seed.
@@ -32,10 +36,17 @@ class Row:
     high: float | None = None
     #: False if a parameter was fitted to this number.
     predicted: bool = True
-    #: Prediction of the simplest model that knows the other published numbers; None without such a model.
+    #: Prediction of the simplest model that knows the source's other numbers; None without such a model.
     null: float | None = None
-    #: The published number is a lower bound.
+    #: The source's number is a lower bound.
     at_least: bool = False
+    #: `theirs` follows from a formula, such as a window over the round trip: the source has no such number.
+    computed: bool = False
+
+    @property
+    def role(self) -> str:
+        """One of `ROLES`: what `theirs` is good for."""
+        return "fitted" if not self.predicted else "computed" if self.computed else "judged"
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class Study(ABC):
 
     @abstractmethod
     def table(self, designs: Designs) -> Sequence[Row]:
-        """Simulated and published numbers. `designs` lacks a design that `quick` leaves out or whose points all failed."""
+        """Simulated numbers, and those of the source or of a formula. `designs` lacks a design that `quick` leaves out or whose points all failed."""
 
     def checks(self, designs: Designs) -> Sequence[Check]:
         """The findings of the source as checks."""
@@ -99,7 +110,12 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The output of `--json`. The null model and lower bounds are in the tables only."""
-        rows = [{name: value for name, value in asdict(row).items() if name not in ("null", "at_least")} for row in self.rows]
+        rows = [
+            {"what": row.what}
+            | {role: row.theirs if role == row.role else None for role in ROLES}
+            | {"ours": row.ours, "low": row.low, "high": row.high, "predicted": row.predicted}
+            for row in self.rows
+        ]
         return {"study": self.study, "rows": rows, "checks": [asdict(check) for check in self.checks]}
 
 
@@ -132,7 +148,7 @@ def carry_out(
             out / "report.html",
             answer=answer,
             question=known(f"study.question.{study.name}"),
-            rows=[report.Published(row.what, row.published, row.ours, row.low, row.high, row.at_least, row.predicted, row.null) for row in rows],
+            rows=[report.Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows],
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
             title=said(f"study.title.{study.name}", study.title),
@@ -157,16 +173,19 @@ def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) 
 
 
 #: Columns of the table of rows, for people.
-HEAD = ("", "published", "ours", "interval", "error", "null model", "")
+HEAD = ("", *ROLES, "ours", "interval", "error", "null model")
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """The cells of a row."""
-    error = _off(row.ours / row.published) if row.ours is not None and row.published and not row.at_least else "–"
+    error = _off(row.ours / row.theirs) if row.ours is not None and row.theirs and not row.at_least else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
-    null = f"{number(row.null)} ({_off(row.null / row.published)})" if row.null is not None and row.published else "–"
-    published = f"≥ {number(row.published)}" if row.at_least else number(row.published)
-    return row.what, published, number(row.ours), interval, error, null, "" if row.predicted else "calibrated"
+    null = f"{number(row.null)} ({_off(row.null / row.theirs)})" if row.null is not None and row.theirs else "–"
+    shown = f"≥ {number(row.theirs)}" if row.at_least else number(row.theirs)
+    if row.theirs is None and not row.predicted:
+        # Fitted to a statement.
+        shown = "yes"
+    return row.what, *(shown if role == row.role else "–" for role in ROLES), number(row.ours), interval, error, null
 
 
 def _off(ratio: float) -> str:

@@ -84,7 +84,7 @@ def verdict(found: Verdict) -> Iterator[RenderableType]:
     """Output of `afflux study NAME`."""
     if found.answer:
         yield answer(found.answer)
-    made = table("Ours beside the published numbers", *HEAD, labels=[-1])
+    made = table("Ours beside the source's numbers", *HEAD)
     for row in found.rows:
         made.add_row(*cells(row), style="" if row.predicted else "dim")
     yield made

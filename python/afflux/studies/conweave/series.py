@@ -27,8 +27,9 @@ class Reordering:
         return _quantile(self.switches, q)
 
     def fewer_than(self, queues: int) -> float:
-        """The share of samples of ports."""
-        return sum(count for value, count in self.ports.items() if value < queues) / sum(self.ports.values())
+        """The share of the samples in which a port has a reorder queue: idle ports would outweigh all others."""
+        used = self.ports.total() - self.ports[0]
+        return sum(count for value, count in self.ports.items() if 0 < value < queues) / used if used else 1.0
 
 
 def reordering(result: Result) -> Reordering:

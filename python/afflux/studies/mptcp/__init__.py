@@ -39,6 +39,10 @@ _SIZES = ("2 kB", "20 kB", "70 kB")
 #: The background on all paths, as its host could, and its windows going by its queues.
 _ALL_PATHS = {"host.transports.background.mptcp.subflows": 16, "host.transports.background.receive_window": "800kB"}
 _QUEUE_AWARE = _ALL_PATHS | {"host.transports.background.mptcp.coupling": "queue_aware"}
+#: Shares of the optimum that Raiciu et al. report for so many subflows; milliseconds of Fujii et al.: how much later the slowest 5 % of 2 kB are on loaded
+#: paths (figure 6), and how long a flow of 70 kB takes that meets no other (figure 9).
+_REACHED = (0.5, None, None, 0.9)
+_LATER, _LONE = 10.0, 130.0
 #: No background: a flow that is over at once.
 _ALONE = {"traffic[0].sizes": "1kB"}
 _DENSE = {f"traffic[{block}].flows_per_second": 20 for block in (1, 2, 3)}
@@ -118,6 +122,11 @@ def _slow(size: str) -> Callable[[Result], float]:
     return lambda result: _slowest([flow.fct for flow in _short(result) if flow.size == size]) / 1e6
 
 
+def _mean_of(size: str) -> Callable[[Result], float]:
+    """The mean completion time of one size, in ms."""
+    return lambda result: mean(flow.fct for flow in _short(result) if flow.size == size) / 1e6
+
+
 def _used(core: str) -> Callable[[Result], float]:
     """Utilisation of the path over a core switch where it is its own, percent."""
 
@@ -181,10 +190,10 @@ class Mptcp(Study):
 
     def table(self, designs: Designs) -> Sequence[Row]:
         rows = []
-        for subflows, published in zip(_SUBFLOWS, (0.5, None, None, 0.9), strict=True):
+        for subflows, theirs in zip(_SUBFLOWS, _REACHED, strict=True):
             if _of_fabric(subflows) in designs:
                 rows.append(
-                    Row(f"FatTree permutation, {subflows} subflows: share of the optimum", published, *_over_seeds(designs[_of_fabric(subflows)], _share_used))
+                    Row(f"FatTree permutation, {subflows} subflows: share of the optimum", theirs, *_over_seeds(designs[_of_fabric(subflows)], _share_used))
                 )
         for case, (_, (average, deviation, core)) in _BESIDE.items():
             if _of_short(case) in designs:
@@ -195,14 +204,16 @@ class Mptcp(Study):
         if _of_slice("beside MPTCP") in designs:
             design = designs[_of_slice("beside MPTCP")]
             for size in _SIZES:
-                published = 10.0 if size == "2 kB" else None
-                rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size), signed=True)))
+                theirs = _LATER if size == "2 kB" else None
+                rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", theirs, *_over_seeds(design, _later(size), signed=True)))
                 waits = _over_seeds(design, _behind(size, lambda name: name == "background"))
                 rows.append(Row(f"{size} beside MPTCP: share of its waits on loaded paths behind the background", None, *waits))
             for switch in ("core0", "core1", "core2", "core3"):
                 rows.append(Row(f"path over {switch}: used, %", None, *_over_seeds(design, _used(switch))))
                 rows.append(Row(f"path over {switch}: 70 kB, mean, ms", None, *_over_seeds(design, _by_path(switch, mean))))
                 rows.append(Row(f"path over {switch}: 70 kB, deviation, ms", None, *_over_seeds(design, _by_path(switch, pstdev))))
+        if _of_slice("alone") in designs:
+            rows.append(Row("70 kB alone: mean, ms", _LONE, *_over_seeds(designs[_of_slice("alone")], _mean_of("70 kB"))))
         if _of_slice("alone, dense") in designs:
             design = designs[_of_slice("alone, dense")]
             for size in _SIZES:
@@ -220,8 +231,9 @@ class Mptcp(Study):
         found = []
         if _of_fabric(1) in designs and _of_fabric(8) in designs:
             one, eight = (_over_seeds(designs[_of_fabric(n)], _share_used)[0] for n in (1, 8))
-            found.append(Check("eight subflows reach 85 % of the optimum", eight >= 0.85, round(eight, 3), 0.85))
-            found.append(Check("a single path reaches about half", 0.4 <= one <= 0.6, round(one, 3), "0.4 to 0.6"))
+            found.append(Check("eight subflows reach 90 % of the optimum", eight >= _REACHED[-1], round(eight, 3), _REACHED[-1]))
+            # What is rounded to a half.
+            found.append(Check("a single path reaches about half", 0.45 <= one <= 0.55, round(one, 3), "0.45 to 0.55"))
         if _of_slice("beside MPTCP") in designs:
             found += self.findings(designs[_of_slice("beside MPTCP")])
         if _of_slice("alone, dense") in designs:
@@ -249,7 +261,7 @@ class Mptcp(Study):
         first, share, place = _in_front(result, "2 kB", True)[0]
         return [
             Check("70 kB: a larger spread on the loaded paths, ms", spread[0] > spread[1], round(spread[0], 2), round(spread[1], 2)),
-            Check("2 kB: the slowest 5 % are later on the loaded paths, ms", later > 1, round(later, 2), 1),
+            Check("2 kB: the slowest 5 % are 10 ms later on the loaded paths, ms", later >= _LATER, round(later, 2), _LATER),
             Check("queueing is most of what the slowest 5 % of 70 kB are later by, share", queueing > 0.5, round(queueing, 2), 0.5),
             Check("2 kB on loaded paths wait behind the background, share of their waits", first == "background" and share > 0.5, round(share, 2), 0.5),
             Check("they wait for it at an edge switch", place.startswith("edge"), place, "edge"),

@@ -1,0 +1,1 @@
+"""Runs that notes about misses point at: scripts, and what they gave."""

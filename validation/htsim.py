@@ -1,0 +1,96 @@
+"""htsim (Broadcom/csg-htsim): DCTCP on permutations of a fat-tree, `htsim/perm_<hosts>n_<bytes>B.cm`.
+
+The matrices are read by afflux itself (`format = "htsim"` in `[[traffic]]`). Completion times are those of the README's sentence that begins with
+"Last flow done"; it gives one number per run, of one seed. The README says what the runs are:
+
+- Every link at 100 Gbps with 1 us (`fabrics.toml`, or `fabric.toml` beside the matrices).
+- Frames of 1500 B, acknowledgements of 40 B (the wire profile `htsim`).
+- DCTCP with a random path per flow (`ecmp`, each switch with its own seed), K = 15 frames, marked at dequeue.
+- A SYN goes first, and no time-out is shorter than 250 ms (htsim's `tcp.cpp`). Queues hold 100 frames, as in the bench of the same matrices: the README
+  does not say how many.
+- "The hash draw sets the tail, so compare distributions": the last flow is done when the longest queue of colliding flows is. So ours is shown over several
+  seeds, each of which draws other paths. bars.toml has no bar for htsim, so the rows are informational.
+
+A matrix without a completion time in the README is run once, to see that it is read and that all its flows end.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import fabric
+from .bars import Bars, median
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
+
+SET = "htsim"
+#: Draws of paths, at least.
+SEEDS = 11
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    told: dict[tuple[int, int], float] | None = None
+    for path in sorted(folder.glob("*.cm")):
+        reference, named = f"{SET}.{path.name.split('.')[0]}", bars.of(SET, path.name)
+        try:
+            told = completions(folder / "README.md") if told is None else told
+            found = re.fullmatch(r"perm_(\d+)n_(\d+)B\.cm", path.name)
+            if not found:
+                raise Unreadable("the name is not perm_<hosts>n_<bytes>B.cm")
+            table = fabric.of(SET, folder, path.stem)
+            arity, size = fat_tree(int(found[1])), int(found[2])
+        except Unreadable as error:
+            yield Case(reference, path.name, problem=str(error), bars=named)
+            continue
+        theirs = told.get((arity, size))
+        case = Case(reference, f"DCTCP, k={arity}, {size / 1e6:g} MB", {"last_done_ms": theirs, "median_done_ms": None, "drops": None, "timeouts": None}, named)
+        if theirs is None:
+            case.remark = "the README has no completion time for this matrix"
+        seeds = bars.repetitions(SET, path.name, least=SEEDS) if theirs is not None else 1
+        case.setups = [Setup(scenario(path, {"k": arity} | table), last_done, {}, seed=seed) for seed in range(1, seeds + 1)]
+        yield case
+
+
+def completions(readme: Path) -> dict[tuple[int, int], float]:
+    """Milliseconds by arity and bytes, from "Last flow done: DCTCP k=8 10 MB 3.9997 ms, 50 MB 20.738 ms; k=16 2 MB …"."""
+    try:
+        text = readme.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{readme.name} cannot be read: {one_line(error)}") from None
+    _, _, sentence = text.partition("Last flow done: DCTCP ")
+    found, arity = {}, None
+    for part in re.split(r"[,;] ", sentence):
+        match = re.match(r"(?:k=(\d+) )?(\d+(?:\.\d+)?) MB (\d+(?:\.\d+)?) ms", part)
+        if not match or not (arity := match[1] or arity):
+            break
+        found[int(arity), round(float(match[2]) * 1e6)] = float(match[3])
+    if not found:
+        raise Unreadable(f'{readme.name} has no completion times after "Last flow done: DCTCP"')
+    return found
+
+
+def fat_tree(hosts: int) -> int:
+    """The arity of the fat-tree of so many hosts: k³/4."""
+    arity = next(k for k in range(2, 2 + hosts, 2) if k**3 >= 4 * hosts)
+    if arity**3 != 4 * hosts:
+        raise Unreadable(f"{hosts} hosts are no full fat-tree")
+    return arity
+
+
+def scenario(path: Path, table: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "topology": {"kind": "fat_tree", **table},
+        "switch": {"sharing": "static", "buffer": "100packets", "ecn": {"k": "15packets", "at": "dequeue"}},
+        "host": {"wire": "htsim", "transport": {"stack": "basic", "congestion": "dctcp", "min_rto": "250ms", "handshake": True}},
+        "traffic": [{"kind": "flows", "file": str(path.resolve()), "format": "htsim"}],
+        "record": {"explain": False},
+    }
+
+
+def last_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    result = runner.run(ports=False)
+    ends = list(result.flows.column("finish_ns"))
+    if None in ends:
+        raise Unmeasured(f"{ends.count(None)} of {len(ends)} flows did not finish")
+    return {"last_done_ms": max(ends) / 1e6, "median_done_ms": median(ends) / 1e6, "drops": result.summary["drops"], "timeouts": result.summary["timeouts"]}
