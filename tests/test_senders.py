@@ -56,7 +56,8 @@ def test_the_window_limits(run: afflux.Result) -> None:
     (one,) = known(table, run.flows)
     assert (one.flow_class, one.cwnd_bytes, one.flight_bytes) == ("limited", 29_200, 29_200)
     # But for the last round trip.
-    assert one.window_full is not None and 0.97 < one.window_full < 1
+    assert one.window_full is not None
+    assert 0.97 < one.window_full < 1
     # 1,000 segments, 20 per round trip.
     assert one.srtt_ns == pytest.approx(8e6, rel=0.02)
     assert known(table, run.flows, only=[1]) == []
