@@ -82,3 +82,16 @@ def test_no_section_without_them(scenario, tmp_path: Path) -> None:
     results = [afflux.load(scenario()).run(out=tmp_path / "plain")]
     page = report.write(results, tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'id="senders"' not in page
+
+
+def test_a_design_has_one_colour(run: afflux.Result, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH.replace('name = "path"', 'name = "paced"').replace('congestion = "newreno"', 'congestion = "bbr"'))
+    paced = afflux.load(tmp_path / "path.toml").run(out=tmp_path / "paced")
+    page = report.write([run, paced], tmp_path / "page.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="senders"') : page.index("</section>", page.index('<section id="senders"'))]
+    figures = section.split("<figure")[1:]
+    names = [
+        {name: colour for colour, name in re.findall(r'class="line-name" style="--y:[\d.]+%;--c:var\((.*?)\)">.*?</svg>(\w+)<', figure)} for figure in figures
+    ]
+    assert [set(one) for one in names] == [{"path", "paced"}] * 3 + [{"paced"}]
+    assert len({one["paced"] for one in names}) == 1

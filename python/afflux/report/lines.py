@@ -27,6 +27,8 @@ class Lines:
     series: Mapping[str, Sequence[tuple[float, float]]]
     #: The axis ends here at the latest; what is beyond is drawn at the edge, and its number told.
     most: float | None = None
+    #: Of lines whose colour is not that of their place.
+    colours: Mapping[str, int] | None = None
 
 
 def draw(figure: Lines) -> str:
@@ -51,7 +53,8 @@ def draw(figure: Lines) -> str:
         texts.append(f'<span class="y" style="--y:{100 * y:.2f}%">{tick * step:.4g}</span>')
     ends = _spread([down(line[-1][1]) for line in figure.series.values()])
     for index, ((name, line), end) in enumerate(zip(figure.series.items(), ends, strict=True)):
-        colour, dashes = f"var(--series-{min(index, 8)})", _DASHES[index % len(_DASHES)]
+        number = (figure.colours or {}).get(name, index)
+        colour, dashes = f"var(--series-{min(number, 8)})", _DASHES[number % len(_DASHES)]
         style = f"stroke:{colour};stroke-width:2;stroke-dasharray:{dashes}"
         way = "L".join(f"{1000 * across(x):.1f} {1000 * down(y):.1f}" for x, y in line)
         curves.append(f'<path d="M{way}" style="{style}"/>')

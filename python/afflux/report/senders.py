@@ -7,6 +7,7 @@ from statistics import median
 
 from ..results.designs import Design, Designs
 from ..words import Words, say
+from . import differs
 from .lines import Lines, draw
 from .markup import both
 
@@ -19,19 +20,20 @@ MEASURES = {"cwnd_bytes": ("kB", 1e3), "flight_bytes": ("kB", 1e3), "srtt_ns": (
 def section(designs: Designs) -> str:
     """Nothing where no senders were recorded."""
     recorded = [design for design in designs.values() if "senders" in design.first.recorded and len(design.first.table("senders"))]
-    figures = list(_figures(recorded))
+    colours = dict(zip(designs, differs.colours(designs), strict=True))
+    figures = list(_figures(recorded, colours))
     if not figures:
         return ""
     title, lead = both(say("senders.title")), both(say("senders.lead"))
-    pairs = "".join(f'<div class="pair">{"".join(figures[at : at + 2])}</div>' for at in range(0, len(figures), 2))
+    pairs = "".join(f'<div class="pair even">{"".join(figures[at : at + 2])}</div>' for at in range(0, len(figures), 2))
     return f'<section id="senders" aria-labelledby="senders-title"><h2 id="senders-title">{title}</h2><p class="lead">{lead}</p>{pairs}</section>'
 
 
-def _figures(designs: list[Design]) -> Iterator[str]:
+def _figures(designs: list[Design], colours: dict[str, int]) -> Iterator[str]:
     for column, (unit, size) in MEASURES.items():
         series = {design.name: points for design in designs if len(points := _median(design, column, size)) > 1}
         if series and any(value for points in series.values() for _, value in points):
-            yield _in_both(say(f"senders.{column}"), Lines("{title}", "ms", unit, series))
+            yield _in_both(say(f"senders.{column}"), Lines("{title}", "ms", unit, series, colours=colours))
 
 
 def _in_both(title: Words, figure: Lines) -> str:
