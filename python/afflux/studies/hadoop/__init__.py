@@ -77,7 +77,6 @@ def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, An
         "traffic[0].cluster.master_init": of["master_init"],
         "traffic[0].cluster.map_cpu_per_mb": of["cpu_per_mb"],
         "traffic[0].cluster.reduce_cpu_per_mb": of["cpu_per_mb"],
-        "traffic[0].cluster.task_rpcs": assumed["task_rpcs"],
         "traffic[0].cluster.read_buffer": assumed["receive_buffer"],
         "host.transport.receive_buffer": assumed["receive_buffer"][0],
         "host.transport.receive_buffer_max": assumed["receive_buffer"][1],
