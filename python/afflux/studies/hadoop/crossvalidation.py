@@ -51,7 +51,10 @@ class Simulated:
         quiet = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
         for job in {(run.case.framework, run.case.size) for run in quiet}:
             of_job = [run for run in quiet if (run.case.framework, run.case.size) == job]
-            cpus, tasks = (sorted({getattr(run, name) for run in of_job}) for name in ("cpu", "task"))
+            # A grid that is not complete is used as far as it is.
+            there = {(run.cpu, run.task) for run in of_job}
+            cpus = sorted(cpu for cpu, task in there if task == BASE.task)
+            tasks = sorted(task for task in {task for _, task in there} if all((cpu, task) in there for cpu in cpus))
             points = {(cpu, task): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.task) == (cpu, task)} for cpu in cpus for task in tasks}
             # Seeds that all points have give the shape; the base, which has all, the level.
             common = set.intersection(*(set(times) for times in points.values()))
