@@ -4,8 +4,8 @@
 
 A job's time is taken apart, so that a fit needs no simulation. With constants `c` (see `Constants`)
 
-    without traffic   c.start + quiet(framework, size, c.cpu, c.task) + network(case)
-    under traffic     the same with c.start, c.cpu and c.task divided by c.share
+    without traffic   c.start + quiet(framework, size, c.cpu, c.disk) + network(case)
+    under traffic     the same with c.start and c.cpu divided by c.share
 
 `quiet` interpolates between jobs that were simulated without traffic for a grid of constants. `network` is how much longer a job takes behind a design, and
 with the other traffic, than behind the deep buffer without: simulated with the same seeds and Hadoop's defaults, never fitted.
@@ -26,11 +26,14 @@ from .runs import Run, read
 Numbers = Mapping[Case, float]
 Null = Callable[[Case, Numbers], float]
 
-#: What a published number may deviate by for reasons that no model has (few runs, one cluster), and how far a constant may usually be from Hadoop's
-#: default: a factor of two. This keeps constants that a part of the numbers leaves open where they are: those of one size tell only the sum of the start
-#: and of the work. The start has no usual value.
+#: What a published number may deviate by for reasons that no model has (few runs, one cluster).
 NOISE = 0.05
-USUAL = math.log(2)
+#: How far constants may usually be from Hadoop's defaults, in logarithms: a factor of two for processors and their share, ten for disks (from hard disks to
+#: memory). This keeps constants that a part of the numbers leaves open where they are: those of one size tell only the sum of the start and of the work.
+#: The start has no usual value.
+USUAL = (math.log(2), math.log(10), math.log(2))
+#: For derivatives.
+STEPS = (1e-3, 1e-5, 1e-5, 1e-5)
 RESAMPLES = 200
 
 
@@ -52,38 +55,38 @@ class Simulated:
         for job in {(run.case.framework, run.case.size) for run in quiet}:
             of_job = [run for run in quiet if (run.case.framework, run.case.size) == job]
             # A grid that is not complete is used as far as it is.
-            there = {(run.cpu, run.task) for run in of_job}
-            cpus = sorted(cpu for cpu, task in there if task == BASE.task)
-            tasks = sorted(task for task in {task for _, task in there} if all((cpu, task) in there for cpu in cpus))
-            points = {(cpu, task): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.task) == (cpu, task)} for cpu in cpus for task in tasks}
+            there = {(run.cpu, run.disk) for run in of_job}
+            cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
+            disks = sorted({disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)}, reverse=True)
+            points = {(cpu, disk): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)} for cpu in cpus for disk in disks}
             # Seeds that all points have give the shape; the base, which has all, the level.
             common = set.intersection(*(set(times) for times in points.values()))
-            base = points[BASE.cpu, BASE.task]
+            base = points[BASE.cpu, BASE.disk]
             level = self._mean(base) - mean(base[seed] for seed in common)
             if all(common >= {seed} for seed in self.seeds):
                 means = {at: self._mean(times) for at, times in points.items()}
             else:
                 means = {at: mean(times[seed] for seed in common) + level for at, times in points.items()}
-            found[job] = (cpus, tasks, means)
+            found[job] = (cpus, disks, means)
         return found
 
     def _mean(self, times: Mapping[int, float]) -> float:
         return mean([times[seed] for seed in self.seeds if seed in times] or times.values())
 
-    def quiet(self, framework: str, size: int, cpu: float, task: float) -> float:
-        """Bilinear; beyond the grid its outermost cells go on."""
-        cpus, tasks, means = self._grids[framework, size]
+    def quiet(self, framework: str, size: int, cpu: float, disk: float) -> float:
+        """Bilinear in the times per byte; beyond the grid its outermost cells go on."""
+        cpus, disks, means = self._grids[framework, size]
         i, u = _cell(cpus, cpu)
-        j, v = _cell(tasks, task)
-        corners = [[means[cpus[i + a], tasks[j + b]] for b in (0, 1)] for a in (0, 1)]
+        j, v = _cell([1 / rate for rate in disks], 1 / disk)
+        corners = [[means[cpus[i + a], disks[j + b]] for b in (0, 1)] for a in (0, 1)]
         return (1 - u) * ((1 - v) * corners[0][0] + v * corners[0][1]) + u * ((1 - v) * corners[1][0] + v * corners[1][1])
 
     @cached_property
     def _networks(self) -> dict[Case, float]:
         by_case: dict[Case, dict[int, float]] = {}
         for run, seconds in self.runs.items():
-            quiet = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.task, run.seed))
-            if quiet is not None and (run.cpu, run.task) == (BASE.cpu, BASE.task):
+            quiet = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.disk, run.seed))
+            if quiet is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
                 by_case.setdefault(run.case, {})[run.seed] = seconds - quiet
         return {case: self._mean(longer) for case, longer in by_case.items()}
 
@@ -96,7 +99,7 @@ class Simulated:
         if network is None:
             raise KeyError(case)
         c = constants.under_traffic if case.traffic else constants
-        return c.start + self.quiet(case.framework, case.size, c.cpu, c.task) + network
+        return c.start + self.quiet(case.framework, case.size, c.cpu, c.disk) + network
 
     def known(self, numbers: Numbers) -> dict[Case, float]:
         """Those of the published numbers whose cases are simulated."""
@@ -110,25 +113,37 @@ def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
 
 
 def _constants(free: Sequence[float]) -> Constants:
-    start, cpu, task, share = free
-    return Constants(start, BASE.cpu * math.exp(cpu), BASE.task * math.exp(task), math.exp(-abs(share)))
+    start, cpu, disk, share = free
+    return Constants(abs(start), BASE.cpu * math.exp(cpu), BASE.disk * math.exp(disk), math.exp(-abs(share)))
 
 
-def fit(simulated: Simulated, numbers: Numbers) -> Constants:
-    """The constants under which the numbers are likeliest: least squares of relative errors, with `USUAL` for what they leave open
-    (Levenberg-Marquardt)."""
+def _free(constants: Constants) -> list[float]:
+    return [constants.start, math.log(constants.cpu / BASE.cpu), math.log(constants.disk / BASE.disk), -math.log(constants.share)]
+
+
+def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -> Constants:
+    """The constants under which the numbers are likeliest: least squares of relative errors, with `USUAL` for what they leave open. Interpolated times have
+    kinks, so it begins at several places, or only at `near`."""
 
     def residuals(free: Sequence[float]) -> list[float]:
         constants = _constants(free)
         errors = [(simulated.time(case, constants) / seconds - 1) / NOISE for case, seconds in numbers.items()]
-        return [*errors, *(value / USUAL for value in free[1:])]
+        return [*errors, *(value / usual for value, usual in zip(free[1:], USUAL, strict=True))]
 
-    free = [mean(seconds - simulated.time(case, BASE) for case, seconds in numbers.items()), 0.0, 0.0, 0.05]
+    if near:
+        return _constants(_descend(residuals, _free(near)))
+    places = [Constants(1.0, BASE.cpu * cpu, BASE.disk * disk, 0.9) for cpu in (0.6, 1.5) for disk in (1.2, 4.0)]
+    starts = [mean(seconds - simulated.time(case, place) for case, seconds in numbers.items()) for place in places]
+    ends = [_descend(residuals, _free(place._replace(start=max(start, 1.0)))) for place, start in zip(places, starts, strict=True)]
+    return _constants(min(ends, key=lambda free: _sum(residuals(free))))
+
+
+def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[float]) -> list[float]:
+    """To the least sum of squares nearby (Levenberg-Marquardt)."""
     now, damping = residuals(free), 1e-3
     for _ in range(200):
-        steps = (1e-3, 1e-5, 1e-5, 1e-5)
         columns = []
-        for place, step in enumerate(steps):
+        for place, step in enumerate(STEPS):
             moved = residuals([value + step * (place == other) for other, value in enumerate(free)])
             columns.append([(after - before) / step for after, before in zip(moved, now, strict=True)])
         normal = [[sum(a * b for a, b in zip(one, other, strict=True)) for other in columns] for one in columns]
@@ -136,17 +151,18 @@ def fit(simulated: Simulated, numbers: Numbers) -> Constants:
         while damping < 1e12:
             damped = [[value * (1 + damping * (i == j)) for j, value in enumerate(row)] for i, row in enumerate(normal)]
             new = [value - step for value, step in zip(free, _solve(damped, slope), strict=True)]
-            then = residuals(new)
+            # Beyond all usual values there is nothing to find.
+            then = residuals(new) if all(abs(value) < 7 for value in new[1:]) else [math.inf]
             if _sum(then) < _sum(now):
                 break
             damping *= 10
         else:
             break
-        gained = 1 - _sum(then) / _sum(now) if _sum(now) else 0.0
+        gained = 1 - _sum(then) / _sum(now)
         free, now, damping = new, then, damping / 10
         if gained < 1e-9:
             break
-    return _constants(free)
+    return free
 
 
 def _sum(residuals: Iterable[float]) -> float:
@@ -253,11 +269,11 @@ class Judged:
         return [abs(ours / seconds - 1) for case, (seconds, ours) in self.predicted.items() if of(case)]
 
 
-def _predictions(split: Split, simulated: Simulated, numbers: Numbers) -> tuple[dict[Case, float], list[Constants]]:
+def _predictions(split: Split, simulated: Simulated, numbers: Numbers, near: Sequence[Constants] = ()) -> tuple[dict[Case, float], list[Constants]]:
     found: dict[Case, float] = {}
     constants = []
-    for fitted, judged in split.parts(numbers):
-        constants.append(fit(simulated, fitted))
+    for place, (fitted, judged) in enumerate(split.parts(numbers)):
+        constants.append(fit(simulated, fitted, near[place] if near else None))
         found |= {case: simulated.time(case, constants[-1]) for case in judged}
     return found, constants
 
@@ -276,7 +292,7 @@ def judge(split: Split, simulated: Simulated, numbers: Numbers, resamples: int =
     cases = list(errors)
     for _ in range(resamples):
         drawn = Simulated(simulated.runs, tuple(chance.choices(simulated.seeds, k=len(simulated.seeds))))
-        again, _ = _predictions(split, drawn, numbers)
+        again, _ = _predictions(split, drawn, numbers, constants)
         some = chance.choices(cases, k=len(cases))
         ours.append(median(abs(again[case] / numbers[case] - 1) for case in some))
         theirs.append(median(best[case] for case in some))
@@ -338,12 +354,12 @@ def main() -> None:
     simulated = Simulated.of(read())
     numbers = simulated.known(published())
     print(f"{len(numbers)} of {len(published())} published numbers are simulated.\n")
-    print("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, task start s, share |")
+    print("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |")
     print("|---|---|---|---|---|---|---|")
     judged = all_judged(simulated)
     for one in judged:
         busy = one.errors(lambda case: case.traffic)
-        constants = "; ".join(f"{c.start:.1f}, {c.cpu:.1f}, {c.task:.1f}, {c.share:.2f}" for c in one.constants)
+        constants = "; ".join(f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants)
         columns = [
             one.split,
             str(len(one.predicted)),

@@ -19,17 +19,17 @@ from .. import files
 from .cases import BASE, DESIGNS, FRAMEWORKS, SIZES, Case, Constants, keys
 
 FILE = files("hadoop") / "results" / "runs.csv"
-COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "task_start_s", "job_s")
+COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "disk_mb_per_s", "job_s")
 
 #: Constants for which a job is simulated without traffic; between them `crossvalidation` interpolates.
 CPU = (4.0, 10.0, 20.0)
-TASK = (1.0, 3.0, 6.0)
+DISK = (150.0, 1500.0)
 
 
 class Run(NamedTuple):
     case: Case
     cpu: float
-    task: float
+    disk: float
     seed: int
 
 
@@ -44,7 +44,7 @@ def read(file: Path = FILE) -> dict[Run, float]:
 
 def _run(row: Mapping[str, str]) -> Run:
     case = Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes")
-    return Run(case, float(row["cpu_ms_per_mb"]), float(row["task_start_s"]), int(row["seed"]))
+    return Run(case, float(row["cpu_ms_per_mb"]), float(row["disk_mb_per_s"]), int(row["seed"]))
 
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:
@@ -57,7 +57,7 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
             out.write("# Simulated job times, seconds, with a start of 0 s and a share of 1: python -m afflux.studies.hadoop.runs\n")
             lines.writerow(COLUMNS)
         case = run.case
-        lines.writerow([case.design, case.framework, case.size, "yes" if case.traffic else "no", run.seed, run.cpu, run.task, round(seconds, 4)])
+        lines.writerow([case.design, case.framework, case.size, "yes" if case.traffic else "no", run.seed, run.cpu, run.disk, round(seconds, 4)])
 
 
 def grid(seeds: int) -> Iterator[Run]:
@@ -65,9 +65,9 @@ def grid(seeds: int) -> Iterator[Run]:
     for size in SIZES:
         for framework in FRAMEWORKS:
             for cpu in CPU:
-                for task in TASK:
-                    for seed in range(1, seeds + 1 if size == SIZES[0] or (cpu, task) == (BASE.cpu, BASE.task) else 2):
-                        yield Run(Case("deep", framework, size, False), cpu, task, seed)
+                for disk in DISK:
+                    for seed in range(1, seeds + 1 if size == SIZES[0] else 2):
+                        yield Run(Case("deep", framework, size, False), cpu, disk, seed)
 
 
 def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
@@ -75,11 +75,11 @@ def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
     for seed in range(1, seeds + 1):
         for design in DESIGNS:
             for framework in FRAMEWORKS:
-                yield Run(Case(design, framework, size, traffic), BASE.cpu, BASE.task, seed)
+                yield Run(Case(design, framework, size, traffic), BASE.cpu, BASE.disk, seed)
 
 
 def simulate(run: Run) -> float:
-    constants = Constants(BASE.start, run.cpu, run.task, BASE.share)
+    constants = Constants(BASE.start, run.cpu, run.disk, BASE.share)
     scenario = Scenario.load(files("hadoop") / "terasort.toml")
     for key, value in keys(run.case, constants).items():
         scenario.set(key, value)
@@ -111,7 +111,7 @@ def main() -> None:
     for run in list(missing(iter(wanted), read())):
         seconds = simulate(run)
         write(run, seconds)
-        print(f"{run.case.name}, {run.cpu:g} ms/MB, {run.task:g} s, seed {run.seed}: {seconds:.2f} s", flush=True)
+        print(f"{run.case.name}, {run.cpu:g} ms/MB, {run.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s", flush=True)
 
 
 if __name__ == "__main__":
