@@ -17,7 +17,7 @@ from afflux.studies.hadoop import DESIGNS, findings
 #: The client looks often, or job times would be whole tenths of a second.
 QUIET = {"traffic[1].start": "3000s", "traffic[0].cluster.client_poll": "5ms"}
 #: More is read at once than the uplinks' priority groups may hold when the ports below are paused.
-MANY_READS = {"traffic[0].size": "3GB", "traffic[0].cluster.map_slots": 8}
+MANY_READS = {"traffic[0].size": "6GB", "traffic[0].cluster.map_slots": 16, "traffic[0].cluster.containers_per_heartbeat": 16}
 #: Data nodes and management were not set up for ECN or DCTCP, and get the jobs' logs.
 MIXED = {
     "host.transports.plain": {"stack": "linux", "congestion": "htcp", "receive_buffer": "6MiB"},

@@ -8,6 +8,7 @@ use afflux_net::spec::{EngineKind, Flow};
 use afflux_scenario::{Overrides, Scenario};
 use afflux_units::{Span, Time};
 use common::parse_with;
+use std::collections::BTreeMap;
 
 /// Everything takes a fixed time, or none.
 const FIXED: &str = r#"format = 1
@@ -43,11 +44,20 @@ rpc_service = "1ms"
 client_start = "3s"
 samples = 0
 resources = "0B"
+containers_per_heartbeat = 4
 submit_rpcs = 0
-task_rpcs = 0
+launch_rpcs = 0
+localized_files = [0, 0]
+master_rpcs = 0
+task_rpcs = [0, 0]
+umbilical_rpcs = [1, 1]
+task_reads = 0
 block_rpcs = 0
 commit_rpcs = 0
 history = "0B"
+history_rpcs = 0
+unregister = "0s"
+client_poll = "1s"
 [run]
 fct_end = "last_byte"
 "#;
@@ -78,6 +88,7 @@ output_replication = 2
 container_start = ["10ms", "50ms"]
 jvm_start = "10ms"
 master_init = "5ms"
+unregister = "10ms"
 node_heartbeat = "20ms"
 master_heartbeat = "20ms"
 event_poll = "15ms"
@@ -104,7 +115,7 @@ fn span(task: &TaskRecord) -> u64 {
 }
 
 fn task<'a>(output: &'a Output, phase: &str) -> &'a TaskRecord {
-    output.tasks.iter().find(|task| task.phase == phase && (task.task.is_some() || matches!(phase, "job" | "submit" | "master" | "commit"))).unwrap()
+    output.tasks.iter().find(|task| task.phase == phase && (task.task.is_some() || matches!(phase, "job" | "submit" | "master" | "commit" | "end"))).unwrap()
 }
 
 /// The flows of a class, in order of their starts, with the time from the decision until the end is known.
@@ -128,24 +139,135 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
     assert_eq!(span(task(&output, "map")), (1_000 + 500 + 8 + 16 + 1) * MS);
     let [(block, _)] = exchanges(&scenario, &output, "read").try_into().unwrap();
     assert_eq!((block.src, block.dst, block.bytes), (2, 0, 8_062_500));
-    // A call for outputs after at most a microsecond, the fetch within the host, what was in memory to disk.
+    // A call to the master, one for outputs after at most a microsecond, the fetch within the host, what was in memory to disk.
     let shuffle = span(task(&output, "shuffle"));
-    let parts = (1_000 + 500 + 1 + 2 + 16) * MS;
+    let parts = (1_000 + 500 + 1 + 1 + 2 + 16) * MS;
     assert!((parts..parts + 1_000_000).contains(&shuffle), "{shuffle}");
     assert!(exchanges(&scenario, &output, "fetch").is_empty());
     assert_eq!(span(task(&output, "merge")), 0);
-    // The output crosses the network at 80 Gbit/s, then the data node puts it on disk (16 ms) for the sync; a call.
+    // The output crosses the network at 80 Gbit/s, then the data node puts it on disk (16 ms) for the sync.
     let [(written, took)] = exchanges(&scenario, &output, "write").try_into().unwrap();
     assert_eq!((written.src, written.dst, written.bytes), (0, 2, 8_062_500));
-    assert_eq!(span(task(&output, "reduce")), took + 17 * MS);
+    assert_eq!(span(task(&output, "reduce")), took + 16 * MS);
     let paced = written.bytes * 8 * 1_000 / 80;
     assert!(took > paced && took < paced + MS / 10, "{took} {paced}");
     // The client looks at whole seconds after its submission, and asks once.
     let [request, answer] = [1, 0].map(|back| exchanges(&scenario, &output, "rpc").iter().rev().nth(back).unwrap().1);
-    let commit = task(&output, "commit").finish.unwrap();
-    let look = commit.0 - answer - request - MS + 5_000_000;
+    let end = task(&output, "end").finish.unwrap();
+    let look = end.0 - answer - request - MS + 5_000_000;
     assert_eq!(look % (1_000 * MS), 0, "{look}");
-    assert_eq!(task(&output, "job").finish, Some(commit));
+    assert_eq!(task(&output, "job").finish, Some(end));
+}
+
+/// Flows of class `rpc` by source and destination.
+fn calls(scenario: &Scenario, output: &Output) -> BTreeMap<(u32, u32), i64> {
+    let mut calls = BTreeMap::new();
+    for (flow, _) in exchanges(scenario, output, "rpc") {
+        *calls.entry((flow.src, flow.dst)).or_default() += 1;
+    }
+    calls
+}
+
+#[test]
+fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
+    // All at host 0; host 2 has the blocks, host 3 is the name node and the resource manager, host 4 the client.
+    let alone = FIXED.replace("compute = \"0-1\"", "compute = 0");
+    // TCP's handshake is the first round trip of a connection, and no flow.
+    let cases: [(&str, &str, &[((u32, u32), i64)]); 11] = [
+        ("task_rpcs = [0, 0]", "task_rpcs = [7, 0]", &[((0, 3), 6)]),
+        ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]", &[((0, 3), 11)]),
+        ("task_reads = 0", "task_reads = 2", &[((0, 2), 2)]),
+        ("block_rpcs = 0", "block_rpcs = 4", &[((0, 3), 1), ((0, 2), 3)]),
+        ("launch_rpcs = 0", "launch_rpcs = 4", &[((3, 0), 3)]),
+        // The tasks find what the master's node has fetched.
+        ("localized_files = [0, 0]\n", "localized_files = [2, 4]\n", &[((0, 3), 2 + 4 * 2), ((0, 2), 4)]),
+        ("master_rpcs = 0", "master_rpcs = 28", &[((0, 3), 27)]),
+        ("commit_rpcs = 0", "commit_rpcs = 7", &[((0, 3), 7)]),
+        ("history_rpcs = 0", "history_rpcs = 49", &[((0, 3), 49)]),
+        ("unregister = \"0s\"", "unregister = \"1s\"", &[((0, 3), 1)]),
+        ("submit_rpcs = 0", "submit_rpcs = 75", &[((4, 3), 75)]),
+    ];
+    for (from, to, more) in cases {
+        assert!(alone.contains(from), "{from}");
+        // A job that lasts longer has more heartbeats.
+        let text = alone
+            .replace(from, to)
+            .replace("resources = \"0B\"", "resources = \"500kB\"")
+            .replace("[traffic.cluster]", "[traffic.cluster]\nmaster_heartbeat = \"20s\"");
+        let scenario = load(&text);
+        let baseline = load(&text.replace(to, from));
+        let before = calls(&baseline, &run(&baseline));
+        let after = calls(&scenario, &run(&scenario));
+        let expected: BTreeMap<(u32, u32), i64> = more.iter().flat_map(|((from, to), count)| [((*from, *to), *count), ((*to, *from), *count)]).collect();
+        let found: BTreeMap<(u32, u32), i64> =
+            after.iter().map(|(pair, count)| (*pair, count - before.get(pair).unwrap_or(&0))).filter(|(_, more)| *more != 0).collect();
+        assert_eq!(found, expected, "{to}");
+    }
+}
+
+#[test]
+fn a_call_on_a_new_connection_takes_one_round_trip_more() {
+    // A call takes the server 1 ms and, between hosts, a few microseconds; the handshake none of the server.
+    let spread = |count: u32| {
+        let text = FIXED.replace("compute = \"0-1\"", "compute = 0").replace("master_rpcs = 0", &format!("master_rpcs = {count}"));
+        span(task(&run(&load(&text)), "master"))
+    };
+    let [none, one, two, three] = [0, 1, 2, 3].map(spread);
+    let call = one - none;
+    assert!((MS..MS + MS / 10).contains(&call), "{call}");
+    let connected = two - none;
+    assert!(connected > call && connected < call + MS / 10, "{connected}");
+    assert_eq!(three - two, call);
+}
+
+#[test]
+fn a_node_is_given_so_many_containers_per_heartbeat() {
+    let text = FIXED
+        .replace("compute = \"0-1\"", "compute = 0")
+        .replace("map_slots = 1", "map_slots = 4")
+        .replace("block_size = \"8MB\"", "block_size = \"2MB\"")
+        .replace("message_delay", "master_heartbeat = \"100ms\"\nmessage_delay");
+    for (count, rounds) in [(1, 4), (2, 2), (4, 1)] {
+        let text = text.replace("containers_per_heartbeat = 4", &format!("containers_per_heartbeat = {count}\nnode_heartbeat = \"300ms\""));
+        let output = run(&load(&text));
+        let mut starts: Vec<Time> = output.tasks.iter().filter(|task| task.phase == "map" && task.task.is_some()).map(|task| task.start).collect();
+        starts.sort_unstable();
+        assert_eq!(starts.len(), 4);
+        starts.dedup();
+        assert_eq!(starts.len(), rounds, "{count} per heartbeat");
+        // The master hears of it at its next heartbeat.
+        assert!(starts.windows(2).all(|two| two[1] - two[0] >= Span::from_ms(150) && two[1] - two[0] <= Span::from_ms(450)));
+    }
+}
+
+#[test]
+fn a_node_tells_at_once_that_a_container_has_ended() {
+    // Two maps, one after the other: the second does not wait for a heartbeat of the node.
+    let text = FIXED
+        .replace("compute = \"0-1\"", "compute = 0")
+        .replace("block_size = \"8MB\"", "block_size = \"4MB\"")
+        .replace("message_delay", "node_heartbeat = \"20s\"\nmessage_delay");
+    let output = run(&load(&text));
+    let maps: Vec<&TaskRecord> = output.tasks.iter().filter(|task| task.phase == "map" && task.task.is_some()).collect();
+    assert!(maps[1].start > maps[0].finish.unwrap());
+    assert!(maps[1].start - maps[0].finish.unwrap() <= Span::from_ms(1_010), "{:?}", maps);
+}
+
+#[test]
+fn a_container_that_is_used_again_keeps_its_connections() {
+    let to_name_node = |framework: &str, calls_of_map: u32| {
+        let text = FIXED
+            .replace("compute = \"0-1\"", "compute = 0")
+            .replace("block_size = \"8MB\"", "block_size = \"4MB\"")
+            .replace("[traffic.cluster]", &format!("framework = \"{framework}\"\n[traffic.cluster]\nmaster_heartbeat = \"20s\""))
+            .replace("task_rpcs = [0, 0]", &format!("task_rpcs = [{calls_of_map}, 0]"));
+        let scenario = load(&text);
+        calls(&scenario, &run(&scenario))[&(0, 3)]
+    };
+    let of_two_maps = |framework: &str| to_name_node(framework, 7) - to_name_node(framework, 0);
+    assert_eq!(of_two_maps("mapreduce"), 6 + 6);
+    // The second map authenticates no more.
+    assert_eq!(of_two_maps("tez"), 6 + 5);
 }
 
 #[test]
@@ -190,7 +312,7 @@ fn every_byte_crosses_the_network_once() {
         let of = |phase: &str| -> Vec<&TaskRecord> { output.tasks.iter().filter(|task| task.phase == phase && task.task.is_some()).collect() };
         let (maps, reducers) = (of("map"), of("shuffle"));
         assert_eq!((maps.len(), reducers.len(), of("reduce").len()), (21, 7, 7));
-        // Each map reads its block from a data node; the client (host 9) ten samples, some of which it may have itself.
+        // Each map reads its block from a data node; the client (host 9) ten samples.
         let wire = |bytes: u64| bytes + bytes * 4 / 512;
         let samples = 10 * 20_000;
         assert_eq!(sum("read", 0), maps.iter().map(|map| wire(map.bytes_in)).sum::<u64>() + samples);
@@ -198,11 +320,11 @@ fn every_byte_crosses_the_network_once() {
         let segment = maps[0].bytes_out.div_ceil(7);
         let elsewhere = reducers.iter().map(|reducer| maps.iter().filter(|map| map.node != reducer.node).count() as u64).sum::<u64>();
         assert_eq!(sum("fetch", 0), elsewhere * (segment + 30));
-        // Two copies of the output, four of the resources, three of the history.
+        // Two copies of the output and of the history, which MapReduce alone has; four of the resources.
         let output_bytes: u64 = of("reduce").iter().map(|reduce| reduce.bytes_out).sum();
         assert_eq!(output_bytes, 40_000_000);
         let blocks: u64 = of("reduce").iter().map(|reduce| blocks(reduce.bytes_out).map(wire).sum::<u64>()).sum();
-        assert_eq!(sum("write", 0), 2 * blocks + 4 * wire(500_000) + 3 * wire(1_000_000));
+        assert_eq!(sum("write", 0), 2 * blocks + 4 * wire(500_000) + if framework == "tez" { 0 } else { 2 * wire(1_000_000) });
         assert!(sum("log", 0) > 0);
         // No more at a time on a node than it has slots.
         for maps in [&maps, &reducers] {
@@ -307,7 +429,7 @@ fn what_is_wrong_is_said() {
             "next_task = \"1s\"",
             "fabric.toml:24: key traffic[0].cluster.next_task: has no effect with framework = \"mapreduce\": remove it",
         ),
-        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:35: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:36: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
         ("reducers = 7", "reducers = 0", "fabric.toml:15: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
         ("map_slots = 2", "map_slot = 2", "fabric.toml:21: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
@@ -316,7 +438,7 @@ fn what_is_wrong_is_said() {
             "kind = \"datagram\"",
             "fabric.toml:15: key traffic[0].cluster: Hadoop needs TCP, and the transport of this block sends datagrams: write another transport",
         ),
-        ("log_size = \"5kB\"\n", background, "fabric.toml:38: key traffic[1]: background traffic does not end: write [run] until = \"jobs\" or a time"),
+        ("log_size = \"5kB\"\n", background, "fabric.toml:39: key traffic[1]: background traffic does not end: write [run] until = \"jobs\" or a time"),
     ];
     for (from, to, message) in cases {
         assert!(SMALL.contains(from), "{from}");

@@ -342,6 +342,17 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str) {
     cluster.may(c, 30, "log_size", |c| c.size(1_000, 100_000));
     cluster.may(c, 30, "cpu_share", |_| 0.5);
     cluster.may(c, 30, "parallel_copies", |c| int(c.range(1, 8)));
+    cluster.may(c, 40, "containers_per_heartbeat", |c| int(c.range(1, 4)));
+    for (name, most) in
+        [("launch_rpcs", 6), ("master_rpcs", 30), ("submit_rpcs", 80), ("task_reads", 4), ("block_rpcs", 6), ("commit_rpcs", 10), ("history_rpcs", 10)]
+    {
+        cluster.may(c, 30, name, |c| int(c.range(0, most)));
+    }
+    for (name, most) in [("localized_files", 6), ("task_rpcs", 12), ("umbilical_rpcs", 10)] {
+        cluster.may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
+    }
+    // Tasks of milliseconds do not wait a second for the resource manager.
+    cluster.put("unregister", if c.chance(50) { "0s" } else { "300us" });
     cluster.may(c, 40, "message_delay", |_| "100us");
     let mut disks = Keys::default();
     disks.put("seek", "10us");

@@ -2,12 +2,13 @@
 
 use super::disk::Disk;
 use super::draws::{self, Task};
+use super::localize::Localized;
 use super::process::{Giver, Simulation};
 use super::settings::{Disks, Room, Settings};
 use afflux_engine::random::Stream;
 use afflux_units::{Span, Time};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a container is for.
@@ -35,6 +36,8 @@ pub struct State {
     pub running: usize,
     /// Jobs that have not ended, and logs that are still on their way.
     pub busy: usize,
+    /// What nodes have fetched, by job and node.
+    pub localized: BTreeMap<(usize, u32), Localized>,
     /// The nodes' heartbeats wait while no job needs them.
     asleep: Vec<Giver>,
 }
@@ -74,6 +77,7 @@ impl Cluster {
             jobs: settings.jobs.iter().map(|_| Requests::default()).collect(),
             running: settings.jobs.len(),
             busy: settings.jobs.len(),
+            localized: BTreeMap::new(),
             asleep: Vec::new(),
         };
         let cluster = Arc::new(Cluster { settings, simulation, disks, state: Mutex::new(state) });
@@ -148,7 +152,7 @@ impl Cluster {
     }
 
     /// At a node's heartbeat: what was given back there is free, and goes to the jobs in the order of their submission; masters before reducers,
-    /// reducers before maps.
+    /// reducers before maps. A heartbeat is no flow: its request crosses no queue that matters, and nothing waits for the answer.
     fn assign(&self, index: usize) {
         let node = self.settings.compute[index];
         let mut masters = Vec::new();
@@ -158,12 +162,17 @@ impl Cluster {
         free.map += free.returned.0;
         free.reduce += free.returned.1;
         free.returned = (0, 0);
+        // RegularContainerAllocator: at most so many at places that the request did not name.
+        let mut left = self.settings.containers_per_heartbeat;
+        let holds_blocks = self.is_data_node(node);
         let mut take = |kind: Kind| {
             let (map, reduce) = self.needs(kind);
-            let fits = free.map >= map && free.reduce >= reduce;
+            let named = kind == Kind::Map && holds_blocks;
+            let fits = free.map >= map && free.reduce >= reduce && (named || left > 0);
             if fits {
                 free.map -= map;
                 free.reduce -= reduce;
+                left -= u32::from(!named);
             }
             fits
         };
@@ -186,9 +195,19 @@ impl Cluster {
         masters.into_iter().for_each(|giver| self.simulation.give(giver));
     }
 
-    /// A container has ended; its room can be given away at the node's next heartbeat.
+    /// A container has ended: the node says so at once, with a heartbeat out of turn (ContainerImpl.ContainerDoneTransition).
+    pub fn container_ended(&self, node: u32, kind: Kind) {
+        self.release(node, kind);
+        self.assign(self.index(node));
+    }
+
+    fn index(&self, node: u32) -> usize {
+        self.settings.compute.iter().position(|compute| *compute == node).expect("a compute node")
+    }
+
+    /// Room that is not needed; it can be given away at the node's next heartbeat.
     pub fn release(&self, node: u32, kind: Kind) {
-        let index = self.settings.compute.iter().position(|compute| *compute == node).expect("a compute node");
+        let index = self.index(node);
         let (map, reduce) = self.needs(kind);
         let returned = &mut self.state().nodes[index].returned;
         returned.0 += map;

@@ -2,14 +2,25 @@
 
 use super::cluster::{Cluster, Kind};
 use super::draws::{self, Task, draw};
-use super::process::Giver;
+use super::process::{Giver, Signal};
 use super::settings::{Framework, Room};
 use afflux_units::{Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Threads that start containers: this many more than there are nodes (ContainerLauncherImpl, `INITIAL_POOL_SIZE`).
+const LAUNCHERS: usize = 10;
 
 /// How often Tez looks for work for idle containers (`tez.am.container.reuse.locality.delay-allocation-millis`).
 const IDLE_LOOK: Span = Span::from_ms(250);
+
+/// Where a task runs, since when, and whether its container has run none before.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub node: u32,
+    pub begun: Time,
+    pub first: bool,
+}
 
 pub struct Progress {
     job: usize,
@@ -32,6 +43,9 @@ struct Tasks {
     end: Option<Giver>,
     containers: BTreeMap<u32, u64>,
     spans: BTreeMap<&'static str, (Time, Time)>,
+    /// Threads of the master that start containers, and starts that wait for one.
+    launching: usize,
+    launches: VecDeque<Giver>,
 }
 
 impl Progress {
@@ -141,6 +155,31 @@ impl Progress {
         self.state().containers.iter().map(|(node, count)| (*node, *count)).collect()
     }
 
+    /// Gets a thread to start a container; `Some`: once there is one.
+    fn launcher(&self, cluster: &Cluster) -> Option<Signal> {
+        let mut state = self.state();
+        if state.launching < cluster.settings.compute.len() + LAUNCHERS {
+            state.launching += 1;
+            return None;
+        }
+        let (giver, signal) = cluster.simulation.signal();
+        state.launches.push_back(giver);
+        Some(signal)
+    }
+
+    /// The thread goes on to the next start.
+    fn launched(&self, cluster: &Cluster) {
+        let next = {
+            let mut state = self.state();
+            let next = state.launches.pop_front();
+            state.launching -= usize::from(next.is_none());
+            next
+        };
+        if let Some(next) = next {
+            cluster.simulation.give(next);
+        }
+    }
+
     fn count(&self, node: u32) {
         *self.state().containers.entry(node).or_default() += 1;
     }
@@ -152,23 +191,31 @@ impl Cluster {
         progress.count(node);
         let mut stream = self.stream(job, draws::START, task);
         let mut begun = self.simulation.now();
+        let mut rpc = self.stream(job, draws::LAUNCH, task);
+        if let Some(thread) = progress.launcher(&self) {
+            thread.await;
+        }
+        self.connect(job, progress.master, node, self.settings.launch_rpcs, &mut rpc).await;
+        progress.launched(&self);
+        self.localize(job, node, self.settings.localized_files.0).await;
         self.simulation.sleep(draw(self.settings.container_start, &mut stream)).await;
         self.simulation.sleep(draw(self.settings.jvm_start, &mut stream)).await;
+        let mut first = true;
         loop {
             match task {
-                Task::Map(map) => self.map(job, &progress, map, node, begun).await,
-                Task::Reduce(reduce) => self.clone().reduce(job, &progress, reduce, node, begun).await,
+                Task::Map(map) => self.map(job, &progress, map, Place { node, begun, first }).await,
+                Task::Reduce(reduce) => self.clone().reduce(job, &progress, reduce, Place { node, begun, first }).await,
                 Task::Master => unreachable!("the master is no task"),
             }
             progress.one_less(&self, task, node);
             let Framework::Tez { next_task, idle_release } = self.settings.framework else { break };
             let release = self.simulation.now() + draw(idle_release, &mut stream);
             let Some((next, since)) = self.next_task(&progress, node, kind, release).await else { break };
-            (task, begun) = (next, since);
+            (task, begun, first) = (next, since, false);
             stream = self.stream(job, draws::START, task);
             self.simulation.sleep(draw(next_task, &mut stream)).await;
         }
-        self.release(node, kind);
+        self.container_ended(node, kind);
     }
 
     /// Another task for a container that has become free: of its kind, or of the other if they are of one size. It is looked for again every so

@@ -27,6 +27,12 @@ pub const POLL: u64 = named(b"hado-pol");
 pub const JOB: u64 = named(b"hado-job");
 /// Service times of remote procedure calls; entity: the task.
 pub const RPC: u64 = named(b"hado-rpc");
+/// A job's master starts a container; entity: the task.
+pub const LAUNCH: u64 = named(b"hado-lau");
+/// A node fetches what a job's tasks need; entity: the node.
+pub const LOCALIZE: u64 = named(b"hado-loc");
+/// Data nodes of a map's short reads.
+pub const SHORT: u64 = named(b"hado-sho");
 /// Where logs go; entity: the node.
 pub const LOG: u64 = named(b"hado-log");
 /// Local disks; entity: the task.

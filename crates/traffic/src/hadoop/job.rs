@@ -3,6 +3,7 @@
 use super::cluster::{Cluster, Kind, some_of};
 use super::container::Progress;
 use super::draws::{self, Task, draw};
+use super::settings::Framework;
 use afflux_engine::random::Stream;
 use afflux_net::record::TaskRecord;
 use afflux_units::{Span, Time};
@@ -47,9 +48,13 @@ impl Cluster {
         self.wake();
         given.await;
         let (node, _) = self.state().jobs[job].given.pop_front().expect("the master's container");
-        for range in [self.settings.container_start, self.settings.jvm_start, self.settings.master_init] {
+        let s = &self.settings;
+        self.connect(job, s.master, node, s.launch_rpcs, &mut rpc).await;
+        self.localize(job, node, s.localized_files.1).await;
+        for range in [s.container_start, s.jvm_start, s.master_init] {
             self.simulation.sleep(draw(range, &mut stream)).await;
         }
+        self.connect(job, node, s.master, s.master_rpcs, &mut rpc).await;
         self.phase(job, "master", submitted);
 
         let (giver, tasks) = self.simulation.signal();
@@ -60,19 +65,28 @@ impl Cluster {
         self.record_phases(job, &progress, started);
 
         let tasks_ended = self.simulation.now();
-        self.call(job, node, self.settings.master, self.settings.commit_rpcs, &mut rpc).await;
-        if self.settings.history > 0 {
-            let chain = some_of(&self.settings.data, self.settings.input_replication as usize, &mut stream);
-            self.pipeline(job, node, &chain, self.settings.history, self.settings.ways.connect).await;
+        self.call(job, node, s.master, s.commit_rpcs, &mut rpc).await;
+        self.phase(job, "commit", tasks_ended);
+        let committed = self.simulation.now();
+        if s.history > 0 {
+            // TeraSort sets `dfs.replication` for all that its job writes.
+            let chain = some_of(&s.data, s.output_replication as usize, &mut stream);
+            self.pipeline(job, node, &chain, s.history, s.ways.connect).await;
         }
-        self.release(node, Kind::Master);
+        self.call(job, node, s.master, s.history_rpcs + 1, &mut rpc).await;
+        if s.unregister > Span::ZERO {
+            // finishApplicationMaster says no until the final state is stored (RMCommunicator.doUnregistration).
+            self.simulation.sleep(s.unregister).await;
+            self.call(job, node, s.master, 1, &mut rpc).await;
+        }
+        self.container_ended(node, Kind::Master);
         drop(self.simulation.spawn(self.clone().send_logs(job, progress.containers())));
         // The client looks every so often, counted from the submission.
-        let poll = self.settings.client_poll.0.max(1);
+        let poll = s.client_poll.0.max(1);
         let since = self.simulation.now().0 - submitted.0;
         self.simulation.until(Time(submitted.0 + since.div_ceil(poll) * poll)).await;
-        self.call(job, self.settings.client, self.settings.master, 1, &mut rpc).await;
-        self.phase(job, "commit", tasks_ended);
+        self.call(job, s.client, s.master, 1, &mut rpc).await;
+        self.phase(job, "end", committed);
         let input = work.maps.iter().sum();
         self.ended(job, Part { phase: "job", task: None, node: None, start: work.submit, bytes_in: input, bytes_out: work.output });
         self.state().running -= 1;
@@ -106,8 +120,14 @@ impl Cluster {
     async fn hand_out(self: Arc<Self>, job: usize, progress: Arc<Progress>) {
         let mut rpc = self.stream(job, draws::HEARTBEAT, Task::Master);
         let period = self.settings.master_heartbeat;
-        let mut next = self.simulation.now();
-        while !progress.ended() {
+        // Tez asks at once; MapReduce sleeps before each heartbeat (RMCommunicator.AllocatorRunnable).
+        let mut wait = if let Framework::Tez { .. } = self.settings.framework { Span::ZERO } else { period };
+        loop {
+            self.simulation.sleep(wait).await;
+            wait = period;
+            if progress.ended() {
+                break;
+            }
             self.call(job, progress.master, self.settings.master, 1, &mut rpc).await;
             let given = std::mem::take(&mut self.state().jobs[job].given);
             for (node, kind) in given {
@@ -117,9 +137,13 @@ impl Cluster {
                 }
             }
             self.ask(job, &progress);
-            next = next + period;
-            self.simulation.until(next).await;
         }
+        let left = {
+            let requests = &mut self.state().jobs[job];
+            (requests.maps, requests.reducers) = (0, 0);
+            std::mem::take(&mut requests.given)
+        };
+        left.into_iter().for_each(|(node, kind)| self.release(node, kind));
     }
 
     /// Asks for room for all maps, and for as many reducers as are to start.

@@ -1,29 +1,39 @@
 //! A map: reads a block, works on it, spills and merges its output.
 
 use super::cluster::{Cluster, cpu};
-use super::container::Progress;
+use super::container::{Place, Progress};
 use super::draws::{self, Task};
 use super::job::Part;
-use afflux_units::{Span, Time};
+use afflux_units::Span;
 use std::sync::Arc;
 
 impl Cluster {
-    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, node: u32, begun: Time) {
-        let (s, task) = (&self.settings, Task::Map(map));
+    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, place: Place) {
+        let (s, task, Place { node, begun, .. }) = (&self.settings, Task::Map(map), place);
         let work = &s.jobs[job];
         let input = work.maps[map as usize];
         let output = self.map_output(job);
         let mut rpc = self.stream(job, draws::RPC, task);
         let mut disks = self.stream(job, draws::DISK, task);
-        self.call(job, node, s.master, s.task_rpcs, &mut rpc).await;
+        let mut short = self.stream(job, draws::SHORT, task);
+        let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.0, &mut rpc).await;
+        // The last call asks whether there is anything to commit (Task.done, needsTaskCommit).
+        let last = s.task_rpcs.0.min(1);
+        self.open_files(job, place, s.task_rpcs.0 - last, &mut rpc).await;
+        // Its own part of job.split.
+        let before = s.task_reads.min(1);
+        self.short_reads(job, node, before, &mut short, &mut rpc).await;
         self.read_block(job, map, node, input).await;
+        // The end of the last record lies in the next block (LineReader, TeraInputFormat: 2^27 is no multiple of 100).
+        self.short_reads(job, node, s.task_reads - before, &mut short, &mut rpc).await;
         let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
         if work.reducers == 0 {
             self.clone().write_file(job, task, node, written, s.output_replication, 0).await;
         } else {
             self.spill(node, output, &mut disks).await;
         }
-        self.call(job, node, progress.master, 1, &mut rpc).await;
+        self.call(job, node, s.master, last, &mut rpc).await;
+        self.call(job, node, progress.master, reports, &mut rpc).await;
         progress.span("map", begun, self.simulation.now());
         self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: written });
     }

@@ -5,6 +5,7 @@ mod container;
 mod disk;
 mod draws;
 mod job;
+mod localize;
 mod map;
 mod process;
 mod reduce;

@@ -77,11 +77,19 @@ pub struct Settings {
     pub client: u32,
     pub room: Room,
     pub node_heartbeat: Span,
+    /// Containers that a node is given at a heartbeat; maps on nodes that hold blocks do not count.
+    pub containers_per_heartbeat: u32,
     pub master_heartbeat: Span,
+    /// Round trips from a job's master to a node that starts a container, the handshake included.
+    pub launch_rpcs: u32,
+    /// Files that a node fetches for tasks, and for the job's master.
+    pub localized_files: (u32, u32),
     pub container_start: Range,
     pub jvm_start: Range,
     /// After its start a job's master works for so long before it asks for containers.
     pub master_init: Range,
+    /// Round trips of a job's master to the cluster's before its first heartbeat, the handshake included.
+    pub master_rpcs: u32,
     pub compute_disks: Disks,
     pub data_disks: Disks,
     /// Share of blocks, and of map outputs, that are read from memory.
@@ -123,9 +131,16 @@ pub struct Settings {
     pub resources: u64,
     pub submit_replication: u32,
     pub submit_rpcs: u32,
-    pub task_rpcs: u32,
+    /// Round trips of a map and of a reducer to the name node, and to the job's master, the handshakes included.
+    pub task_rpcs: (u32, u32),
+    pub umbilical_rpcs: (u32, u32),
+    /// Short reads of a map from data nodes, each over a new connection.
+    pub task_reads: u32,
     pub block_rpcs: u32,
     pub commit_rpcs: u32,
+    pub history_rpcs: u32,
+    /// Between the two calls with which a job's master takes its leave; with zero there is one.
+    pub unregister: Span,
     pub rpc: u64,
     pub rpc_service: Range,
     pub history: u64,
@@ -143,8 +158,13 @@ impl Settings {
         let of = |work: &Work| {
             let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
             // A fetch takes what has become ready at one host between two looks: a few outputs.
-            let calls = 2 * u64::from(self.task_rpcs);
-            maps * (calls + 3) + reducers * (calls + maps) + work.output / self.block * u64::from(self.output_replication) + 200
+            let calls = |task: u32, umbilical: u32| 2 * u64::from(self.launch_rpcs + task + umbilical + self.task_reads);
+            let of_map = calls(self.task_rpcs.0, self.umbilical_rpcs.0) + 3;
+            let of_reducer = calls(self.task_rpcs.1, self.umbilical_rpcs.1) + maps;
+            let of_block = u64::from(self.output_replication + 2 * self.block_rpcs);
+            let localized = self.compute.len() as u64 * 6 * u64::from(self.localized_files.0);
+            let of_job = 2 * u64::from(self.master_rpcs + self.submit_rpcs + self.commit_rpcs + self.history_rpcs);
+            maps * of_map + reducers * of_reducer + (work.output / self.block + reducers) * of_block + localized + of_job + 200
         };
         self.jobs.iter().map(of).fold(0, u64::saturating_add)
     }

@@ -152,15 +152,28 @@ table! {
         /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default
         /// `"1s"`.
         node_heartbeat: Duration,
-        /// Time between heartbeats of a job's master, at which it learns which containers it has been given
+        /// Containers that a node is given per heartbeat (`yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments`). Maps on compute nodes
+        /// that hold blocks do not count. A node sends a further heartbeat when a container ends. Default 1.
+        containers_per_heartbeat: u32,
+        /// Time that a job's master sleeps before each of its heartbeats, at which it learns which containers it has been given
         /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
         master_heartbeat: Duration,
-        /// Launch and localisation of a container. Default `["0.5s", "3s"]`.
+        /// Work of a node to start a container, without `launch_rpcs` and `localized_files`. Default `["0.5s", "3s"]`.
         container_start: Between,
+        /// Round trips of a job's master to a node to start a container: TCP's handshake, two for the token, the call. As many threads do this as there are
+        /// compute nodes, and 10 more. Default 4.
+        launch_rpcs: u32,
+        /// Files that a node fetches from data nodes before the first container of a job starts there: for tasks, and for the job's master. The first two share
+        /// `resources`, each further one has 100 B per map. Each takes two calls to the name node and a new connection to a data node. Default `[2, 4]`, with Tez
+        /// `[5, 6]` (ContainerLocalizer; YARNRunner).
+        localized_files: [u32; 2],
         /// Start of its Java machine. Default `["0.5s", "2s"]`.
         jvm_start: Between,
         /// Time that a job's master needs before it asks for containers. Default `"1s"`.
         master_init: Between,
+        /// Round trips of a job's master to `master` after that: connection, files and directories, registration, what its containers need. Default 28, with
+        /// Tez 16 (MRAppMaster, JobHistoryEventHandler, TaskAttemptImpl).
+        master_rpcs: u32,
         /// Share of the compute nodes' processors that is available to tasks, if other work (such as the sockets of other traffic) takes the rest: starts of
         /// containers, Java machines, masters and further tasks, and processor times per megabyte, become longer in proportion. Default 1.
         cpu_share: f64,
@@ -237,21 +250,33 @@ table! {
         resources: Size,
         /// Data nodes that it goes to (`mapreduce.client.submit.file.replication`). Default 10, or as many as there are.
         submit_replication: u32,
-        /// Remote calls, one after the other, of a submission. Default 30.
+        /// Remote calls, one after the other, of a submission. Default 75 (TeraInputFormat, JobSubmitter, YarnClientImpl).
         submit_rpcs: u32,
-        /// Remote calls of the start of a task. Default 4.
-        task_rpcs: u32,
-        /// Remote calls of each block that is written. Default 2.
+        /// Round trips, one after the other, of a map and of a reducer to the name node, the handshake of the connection included. Default `[7, 12]` (MapTask,
+        /// DFSInputStream; DFSOutputStream, FileOutputCommitter). A further task in a container needs two less.
+        task_rpcs: [u32; 2],
+        /// Round trips of a map and of a reducer to the job's master, the handshake included. A further task in a container needs three less. Default `[7, 10]`
+        /// (YarnChild, Task), with Tez `[5, 6]`.
+        umbilical_rpcs: [u32; 2],
+        /// Short reads of a map from data nodes, each over a new connection: its part of the list of maps, and the end of its last record. Default 2.
+        task_reads: u32,
+        /// Remote calls of each block that is written: one to the name node, the others to the data node. Default 4 (DataStreamer).
         block_rpcs: u32,
-        /// Remote calls of the commit of a job. Default 20.
+        /// Remote calls of the commit of a job. Default 7, with Tez 9 (CommitterEventHandler; DAGAppMaster).
         commit_rpcs: u32,
+        /// Remote calls after the commit that close and copy the job's history. Default 49, with Tez 0 (JobHistoryEventHandler.processDoneFiles).
+        history_rpcs: u32,
+        /// Time between the two calls with which a job's master takes its leave (RMCommunicator.doUnregistration); with `"0s"` there is one. Default `"1s"`, with
+        /// Tez `"0s"`.
+        unregister: Duration,
         /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
         rpc_size: Size,
         /// Time that the server needs for a call. Default `["100us", "1ms"]`.
         rpc_service: Between,
-        /// A job's history, written when it ends. Default `"1MB"`.
+        /// A job's history, written when it ends. Default `"1MB"`, with Tez `"0B"`.
         history: Size,
-        /// Time between two checks of the client whether the job has ended (`mapreduce.client.progressmonitor.pollinterval`). Default `"1s"`.
+        /// Time between two checks of the client whether the job has ended. Default `"2s"`: it looks each second, and asks if its answer is older than two (Job,
+        /// `MAX_JOBSTATUS_AGE`).
         client_poll: Duration,
         /// Log of each container, uploaded when the job has ended (`yarn.log-aggregation-enable`); `"0B"`: none. Default `"0B"`.
         log_size: Size,

@@ -83,6 +83,9 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
 /// Maps of a job, and of all jobs of a trace.
 const MOST_MAPS: u64 = hadoop::MOST_MAPS;
 
+/// Calls of one purpose, and files of a job.
+const MOST_CALLS: u32 = 1_000_000;
+
 /// Everything but the jobs.
 fn cluster(
     c: &mut Cluster,
@@ -136,6 +139,15 @@ fn cluster(
         count if (least..=1_000_000).contains(&count) => Ok(count),
         count => Err(Wrong::at(at(name), format!("found {count}: write a whole number from {least} to 1000000"))),
     };
+    let most_calls = |count: u32, name: &str| match count {
+        count if count <= MOST_CALLS => Ok(count),
+        count => Err(Wrong::at(at(name), format!("found {count}: write a whole number from 0 to {MOST_CALLS}"))),
+    };
+    let calls = |slot: &mut Option<u32>, default: u32, name: &str| most_calls(fill(slot, default), name);
+    let pair = |slot: &mut Option<[u32; 2]>, default: [u32; 2], name: &str| {
+        let [first, second] = fill(slot, default);
+        Ok::<_, Wrong>((most_calls(first, name)?, most_calls(second, name)?))
+    };
     let portion = |slot: &mut Option<f64>, default: f64, name: &str| match fill(slot, default) {
         portion if (0.0..=1.0).contains(&portion) => Ok(portion),
         portion => Err(Wrong::at(at(name), format!("found {portion}: write a number from 0 to 1"))),
@@ -178,10 +190,14 @@ fn cluster(
         client,
         room,
         node_heartbeat: positive(&mut c.node_heartbeat, Span::from_s(1), &at("node_heartbeat"))?,
+        containers_per_heartbeat: count(&mut c.containers_per_heartbeat, 1, 1, "containers_per_heartbeat")?,
         master_heartbeat: positive(&mut c.master_heartbeat, Span::from_s(1), &at("master_heartbeat"))?,
+        launch_rpcs: calls(&mut c.launch_rpcs, 4, "launch_rpcs")?,
+        localized_files: pair(&mut c.localized_files, if tez { [5, 6] } else { [2, 4] }, "localized_files")?,
         container_start: busy(&mut c.container_start, Span::from_ms(500), Span::from_s(3)),
         jvm_start: busy(&mut c.jvm_start, Span::from_ms(500), Span::from_s(2)),
         master_init: busy(&mut c.master_init, Span::from_s(1), Span::from_s(1)),
+        master_rpcs: calls(&mut c.master_rpcs, if tez { 16 } else { 28 }, "master_rpcs")?,
         compute_disks,
         data_disks,
         block_cached: portion(&mut c.block_cached, 0.0, "block_cached")?,
@@ -215,14 +231,18 @@ fn cluster(
         sample: bytes(&mut c.sample_size, 1_000_000, 0, "sample_size")?,
         resources: bytes(&mut c.resources, 500_000, 0, "resources")?,
         submit_replication: count(&mut c.submit_replication, 10.min(most_input), 1, "submit_replication")?,
-        submit_rpcs: count(&mut c.submit_rpcs, 30, 0, "submit_rpcs")?,
-        task_rpcs: count(&mut c.task_rpcs, 4, 0, "task_rpcs")?,
-        block_rpcs: count(&mut c.block_rpcs, 2, 0, "block_rpcs")?,
-        commit_rpcs: count(&mut c.commit_rpcs, 20, 0, "commit_rpcs")?,
+        submit_rpcs: calls(&mut c.submit_rpcs, 75, "submit_rpcs")?,
+        task_rpcs: pair(&mut c.task_rpcs, [7, 12], "task_rpcs")?,
+        umbilical_rpcs: pair(&mut c.umbilical_rpcs, if tez { [5, 6] } else { [7, 10] }, "umbilical_rpcs")?,
+        task_reads: calls(&mut c.task_reads, 2, "task_reads")?,
+        block_rpcs: calls(&mut c.block_rpcs, 4, "block_rpcs")?,
+        commit_rpcs: calls(&mut c.commit_rpcs, if tez { 9 } else { 7 }, "commit_rpcs")?,
+        history_rpcs: calls(&mut c.history_rpcs, if tez { 0 } else { 49 }, "history_rpcs")?,
+        unregister: unregister(&mut c.unregister, if tez { Span::ZERO } else { Span::from_s(1) }, &at("unregister"))?,
         rpc: bytes(&mut c.rpc_size, 500, 1, "rpc_size")?,
         rpc_service: range(&mut c.rpc_service, Span::from_us(100), Span::from_ms(1)),
-        history: bytes(&mut c.history, 1_000_000, 0, "history")?,
-        client_poll: positive(&mut c.client_poll, Span::from_s(1), &at("client_poll"))?,
+        history: bytes(&mut c.history, if tez { 0 } else { 1_000_000 }, 0, "history")?,
+        client_poll: positive(&mut c.client_poll, Span::from_s(2), &at("client_poll"))?,
         log: bytes(&mut c.log_size, 0, 0, "log_size")?,
         ways,
         draws: shared.draws,
@@ -241,6 +261,13 @@ fn positive(slot: &mut Option<Duration>, default: Span, key: &Key) -> Result<Spa
     match fill(slot, Duration(default)).0 {
         span if span > Span::ZERO && span <= Span::from_s(86_400) => Ok(span),
         span => Err(Wrong::at(key.clone(), format!("\"{span}\": write a time above 0, up to 24h"))),
+    }
+}
+
+fn unregister(slot: &mut Option<Duration>, default: Span, key: &Key) -> Result<Span, Wrong> {
+    match fill(slot, Duration(default)).0 {
+        span if span <= Span::from_s(86_400) => Ok(span),
+        span => Err(Wrong::at(key.clone(), format!("\"{span}\": write a time up to 24h"))),
     }
 }
 

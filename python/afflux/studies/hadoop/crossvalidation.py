@@ -1,0 +1,386 @@
+"""Whether the model predicts: its constants are fitted on one part of the published numbers and judged on the other, next to a null model.
+
+    python -m afflux.studies.hadoop.crossvalidation
+
+A job's time is taken apart, so that a fit needs no simulation. With constants `c` (see `Constants`)
+
+    without traffic   c.start + quiet(framework, size, c.cpu, c.disk) + network(case)
+    under traffic     the same with c.start and c.cpu divided by c.share
+
+`quiet` interpolates between jobs that were simulated without traffic for a grid of constants. `network` is how much longer a job takes behind a design, and
+with the other traffic, than behind the deep buffer without: simulated with the same seeds and Hadoop's defaults, never fitted.
+"""
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import mean, median
+
+from .. import Check
+from .cases import BASE, FRAMEWORKS, SIZES, Case, Constants, published
+from .runs import Run, read
+
+Numbers = Mapping[Case, float]
+Null = Callable[[Case, Numbers], float]
+
+#: What a published number may deviate by for reasons that no model has (few runs, one cluster).
+NOISE = 0.05
+#: How far constants may usually be from Hadoop's defaults, in logarithms: a factor of two for processors and their share, ten for disks (from hard disks to
+#: memory). This keeps constants that a part of the numbers leaves open where they are: those of one size tell only the sum of the start and of the work.
+#: The start has no usual value.
+USUAL = (math.log(2), math.log(10), math.log(2))
+#: For derivatives.
+STEPS = (1e-3, 1e-5, 1e-5, 1e-5)
+RESAMPLES = 200
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Job times of the simulator. Means are over `seeds`, in which a seed may occur more than once."""
+
+    runs: Mapping[Run, float]
+    seeds: tuple[int, ...]
+
+    @classmethod
+    def of(cls, runs: Mapping[Run, float]) -> "Simulated":
+        return cls(runs, tuple(sorted({run.seed for run in runs})))
+
+    @cached_property
+    def _grids(self) -> dict[tuple[str, int], tuple[list[float], list[float], dict[tuple[float, float], float]]]:
+        found = {}
+        quiet = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
+        for job in {(run.case.framework, run.case.size) for run in quiet}:
+            of_job = [run for run in quiet if (run.case.framework, run.case.size) == job]
+            # A grid that is not complete is used as far as it is.
+            there = {(run.cpu, run.disk) for run in of_job}
+            cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
+            disks = sorted({disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)}, reverse=True)
+            points = {(cpu, disk): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)} for cpu in cpus for disk in disks}
+            # Seeds that all points have give the shape; the base, which has all, the level.
+            common = set.intersection(*(set(times) for times in points.values()))
+            base = points[BASE.cpu, BASE.disk]
+            level = self._mean(base) - mean(base[seed] for seed in common)
+            if all(common >= {seed} for seed in self.seeds):
+                means = {at: self._mean(times) for at, times in points.items()}
+            else:
+                means = {at: mean(times[seed] for seed in common) + level for at, times in points.items()}
+            found[job] = (cpus, disks, means)
+        return found
+
+    def _mean(self, times: Mapping[int, float]) -> float:
+        return mean([times[seed] for seed in self.seeds if seed in times] or times.values())
+
+    def quiet(self, framework: str, size: int, cpu: float, disk: float) -> float:
+        """Bilinear in the times per byte; beyond the grid its outermost cells go on."""
+        cpus, disks, means = self._grids[framework, size]
+        i, u = _cell(cpus, cpu)
+        j, v = _cell([1 / rate for rate in disks], 1 / disk)
+        corners = [[means[cpus[i + a], disks[j + b]] for b in (0, 1)] for a in (0, 1)]
+        return (1 - u) * ((1 - v) * corners[0][0] + v * corners[0][1]) + u * ((1 - v) * corners[1][0] + v * corners[1][1])
+
+    @cached_property
+    def _networks(self) -> dict[Case, float]:
+        by_case: dict[Case, dict[int, float]] = {}
+        for run, seconds in self.runs.items():
+            quiet = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.disk, run.seed))
+            if quiet is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
+                by_case.setdefault(run.case, {})[run.seed] = seconds - quiet
+        return {case: self._mean(longer) for case, longer in by_case.items()}
+
+    def network(self, case: Case) -> float | None:
+        """None: not simulated."""
+        return self._networks.get(case._replace(design=case.simulated))
+
+    def time(self, case: Case, constants: Constants) -> float:
+        network = self.network(case)
+        if network is None:
+            raise KeyError(case)
+        c = constants.under_traffic if case.traffic else constants
+        return c.start + self.quiet(case.framework, case.size, c.cpu, c.disk) + network
+
+    def known(self, numbers: Numbers) -> dict[Case, float]:
+        """Those of the published numbers whose cases are simulated."""
+        return {case: seconds for case, seconds in numbers.items() if self.network(case) is not None}
+
+
+def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
+    """The interval of `values` that `value` is in, or the nearest, and where in it."""
+    place = min(max(bisect_right(values, value) - 1, 0), len(values) - 2)
+    return place, (value - values[place]) / (values[place + 1] - values[place])
+
+
+def _constants(free: Sequence[float]) -> Constants:
+    start, cpu, disk, share = free
+    return Constants(abs(start), BASE.cpu * math.exp(cpu), BASE.disk * math.exp(disk), math.exp(-abs(share)))
+
+
+def _free(constants: Constants) -> list[float]:
+    return [constants.start, math.log(constants.cpu / BASE.cpu), math.log(constants.disk / BASE.disk), -math.log(constants.share)]
+
+
+def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -> Constants:
+    """The constants under which the numbers are likeliest: least squares of relative errors, with `USUAL` for what they leave open. Interpolated times have
+    kinks, so it begins at several places, or only at `near`."""
+
+    def residuals(free: Sequence[float]) -> list[float]:
+        constants = _constants(free)
+        errors = [(simulated.time(case, constants) / seconds - 1) / NOISE for case, seconds in numbers.items()]
+        return [*errors, *(value / usual for value, usual in zip(free[1:], USUAL, strict=True))]
+
+    if near:
+        return _constants(_descend(residuals, _free(near)))
+    places = [Constants(1.0, BASE.cpu * cpu, BASE.disk * disk, 0.9) for cpu in (0.6, 1.5) for disk in (1.2, 4.0)]
+    starts = [mean(seconds - simulated.time(case, place) for case, seconds in numbers.items()) for place in places]
+    ends = [_descend(residuals, _free(place._replace(start=max(start, 1.0)))) for place, start in zip(places, starts, strict=True)]
+    return _constants(min(ends, key=lambda free: _sum(residuals(free))))
+
+
+def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[float]) -> list[float]:
+    """To the least sum of squares nearby (Levenberg-Marquardt)."""
+    now, damping = residuals(free), 1e-3
+    for _ in range(200):
+        columns = []
+        for place, step in enumerate(STEPS):
+            moved = residuals([value + step * (place == other) for other, value in enumerate(free)])
+            columns.append([(after - before) / step for after, before in zip(moved, now, strict=True)])
+        normal = [[sum(a * b for a, b in zip(one, other, strict=True)) for other in columns] for one in columns]
+        slope = [sum(a * b for a, b in zip(column, now, strict=True)) for column in columns]
+        while damping < 1e12:
+            damped = [[value * (1 + damping * (i == j)) for j, value in enumerate(row)] for i, row in enumerate(normal)]
+            new = [value - step for value, step in zip(free, _solve(damped, slope), strict=True)]
+            # Beyond all usual values there is nothing to find.
+            then = residuals(new) if all(abs(value) < 7 for value in new[1:]) else [math.inf]
+            if _sum(then) < _sum(now):
+                break
+            damping *= 10
+        else:
+            break
+        gained = 1 - _sum(then) / _sum(now)
+        free, now, damping = new, then, damping / 10
+        if gained < 1e-9:
+            break
+    return free
+
+
+def _sum(residuals: Iterable[float]) -> float:
+    return sum(value * value for value in residuals)
+
+
+def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
+    """Gauss's elimination of a positive definite system."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for place, pivot in enumerate(rows):
+        for row in rows[place + 1 :]:
+            factor = row[place] / pivot[place]
+            for column in range(place, len(row)):
+                row[column] -= factor * pivot[column]
+    found = [0.0] * len(rows)
+    for place in reversed(range(len(rows))):
+        found[place] = (rows[place][-1] - sum(rows[place][other] * found[other] for other in range(place + 1, len(rows)))) / rows[place][place]
+    return found
+
+
+@dataclass(frozen=True)
+class Split:
+    """Parts of the published numbers, each judged by a fit on all others that the split allows."""
+
+    name: str
+    #: By case: its part, and whether a case may be used to fit for it.
+    part: Callable[[Case], object]
+    nulls: tuple[Null, ...]
+    #: The part that is judged; None: each once.
+    judged: object = None
+
+    def parts(self, numbers: Numbers) -> list[tuple[dict[Case, float], dict[Case, float]]]:
+        """What is fitted on, and what is judged."""
+        found = []
+        for part in dict.fromkeys(map(self.part, numbers)):
+            if self.judged in (None, part):
+                fitted = {case: seconds for case, seconds in numbers.items() if self.part(case) != part}
+                judged = {case: seconds for case, seconds in numbers.items() if self.part(case) == part}
+                if fitted and judged:
+                    found.append((fitted, judged))
+        return found
+
+
+def _other(case: Case, numbers: Numbers, all_designs: bool) -> float:
+    """The number of a case; or the median of all designs that have been seen."""
+    alike = [seconds for other, seconds in numbers.items() if other[1:] == case[1:] and (all_designs or other == case)]
+    return median(alike or [seconds for other, seconds in numbers.items() if other[1:3] == case[1:3]] or numbers.values())
+
+
+def other_designs(case: Case, numbers: Numbers) -> float:
+    """The median of the other designs."""
+    return _other(case, {other: seconds for other, seconds in numbers.items() if other.simulated != case.simulated}, all_designs=True)
+
+
+def _frameworks(all_designs: bool) -> Null:
+    def null(case: Case, numbers: Numbers) -> float:
+        return _other(case._replace(framework=next(name for name in FRAMEWORKS if name != case.framework)), numbers, all_designs)
+
+    return null
+
+
+def _sizes(all_designs: bool, proportional: bool) -> Null:
+    def null(case: Case, numbers: Numbers) -> float:
+        other = next(size for size in SIZES if size != case.size)
+        return _other(case._replace(size=other), numbers, all_designs) * (case.size / other if proportional else 1)
+
+    return null
+
+
+_FRAMEWORKS = tuple(_frameworks(every) for every in (False, True))
+_SIZES = tuple(_sizes(every, proportional) for every in (False, True) for proportional in (False, True))
+
+#: The null model knows what the fit knows: a number stays as it is with the other framework, the other size (or grows in proportion), another design (the
+#: median of those that it has seen). Of these variants the one counts that turns out best.
+SPLITS = (
+    Split("MapReduce, judged on Tez", lambda case: case.framework, _FRAMEWORKS, "tez"),
+    Split("Tez, judged on MapReduce", lambda case: case.framework, _FRAMEWORKS, "mapreduce"),
+    Split("10 GB, judged on 200 GB", lambda case: case.size, _SIZES, 200),
+    Split("200 GB, judged on 10 GB", lambda case: case.size, _SIZES, 10),
+    Split("all designs but one, judged on that one", lambda case: case.simulated, (other_designs,)),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    split: str
+    #: By case: measured, predicted.
+    predicted: Mapping[Case, tuple[float, float]]
+    constants: tuple[Constants, ...]
+    #: Median of relative errors, with its 95 % interval over cases and seeds.
+    error: float
+    low: float
+    high: float
+    #: The same of the best null model.
+    null: float
+    null_low: float
+    null_high: float
+
+    @property
+    def better(self) -> bool:
+        return self.error < self.null
+
+    def errors(self, of: Callable[[Case], bool]) -> list[float]:
+        return [abs(ours / seconds - 1) for case, (seconds, ours) in self.predicted.items() if of(case)]
+
+
+def _predictions(split: Split, simulated: Simulated, numbers: Numbers, near: Sequence[Constants] = ()) -> tuple[dict[Case, float], list[Constants]]:
+    found: dict[Case, float] = {}
+    constants = []
+    for place, (fitted, judged) in enumerate(split.parts(numbers)):
+        constants.append(fit(simulated, fitted, near[place] if near else None))
+        found |= {case: simulated.time(case, constants[-1]) for case in judged}
+    return found, constants
+
+
+def judge(split: Split, simulated: Simulated, numbers: Numbers, resamples: int = RESAMPLES) -> Judged:
+    """Fits and predicts. The interval is the bootstrap's: of the judged cases, and of the seeds with new fits."""
+    numbers = simulated.known(numbers)
+    predicted, constants = _predictions(split, simulated, numbers)
+    errors = {case: abs(ours / numbers[case] - 1) for case, ours in predicted.items()}
+    nulls = [
+        {case: abs(null(case, fitted) / seconds - 1) for fitted, judged in split.parts(numbers) for case, seconds in judged.items()} for null in split.nulls
+    ]
+    best = min(nulls, key=lambda found: median(found.values()))
+    chance = random.Random(split.name)
+    ours, theirs = [], []
+    cases = list(errors)
+    for _ in range(resamples):
+        drawn = Simulated(simulated.runs, tuple(chance.choices(simulated.seeds, k=len(simulated.seeds))))
+        again, _ = _predictions(split, drawn, numbers, constants)
+        some = chance.choices(cases, k=len(cases))
+        ours.append(median(abs(again[case] / numbers[case] - 1) for case in some))
+        theirs.append(median(best[case] for case in some))
+    pairs = {case: (numbers[case], value) for case, value in predicted.items()}
+    low, high = _interval(ours, median(errors.values()))
+    null_low, null_high = _interval(theirs, median(best.values()))
+    return Judged(split.name, pairs, tuple(constants), median(errors.values()), low, high, median(best.values()), null_low, null_high)
+
+
+def _interval(values: list[float], otherwise: float) -> tuple[float, float]:
+    if not values:
+        return otherwise, otherwise
+    values = sorted(values)
+    last = len(values) - 1
+    return values[round(0.025 * last)], values[round(0.975 * last)]
+
+
+#: Measured differences that count, relative.
+DIFFERENCE = 0.08
+
+
+def signs(predicted: Mapping[Case, tuple[float, float]]) -> tuple[list[tuple[Case, Case]], list[tuple[Case, Case]]]:
+    """Pairs of the deep buffer and a shallow one that differ by more than 8 %: those that come out the right way round, and the others."""
+    right: list[tuple[Case, Case]] = []
+    wrong: list[tuple[Case, Case]] = []
+    for deep, (deep_s, deep_ours) in predicted.items():
+        for shallow, (shallow_s, shallow_ours) in predicted.items():
+            if deep.design == "deep" and shallow.design != "deep" and deep[1:] == shallow[1:] and abs(shallow_s / deep_s - 1) > DIFFERENCE:
+                (right if (shallow_s - deep_s) * (shallow_ours - deep_ours) > 0 else wrong).append((deep, shallow))
+    return right, wrong
+
+
+def all_judged(simulated: Simulated | None = None, numbers: Numbers | None = None, resamples: int = RESAMPLES) -> list[Judged]:
+    simulated, numbers = simulated or Simulated.of(read()), numbers or published()
+    return [judge(split, simulated, numbers, resamples) for split in SPLITS if split.parts(simulated.known(numbers))]
+
+
+#: Splits in which the model is to be better than the null model.
+WANTED = 3
+
+
+def checks(simulated: Simulated | None = None) -> list[Check]:
+    """Of the runs in results/runs.csv."""
+    simulated = simulated or Simulated.of(read())
+    judged = all_judged(simulated, resamples=0)
+    better = sum(one.better for one in judged)
+    found = [Check(f"{one.split}: median error below the null model's", one.better, _per_cent(one.error) + " %", _per_cent(one.null) + " %") for one in judged]
+    found.append(Check("splits in which the model is better than the null model", better >= WANTED, better, f"at least {WANTED} of {len(SPLITS)}"))
+    right, wrong = signs(judged[-1].predicted)
+    count = len(right) + len(wrong)
+    return [*found, Check("measured differences of more than 8 % between deep and shallow with the right sign", not wrong, len(right), count)]
+
+
+def _per_cent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def main() -> None:
+    simulated = Simulated.of(read())
+    numbers = simulated.known(published())
+    print(f"{len(numbers)} of {len(published())} published numbers are simulated.\n")
+    print("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |")
+    print("|---|---|---|---|---|---|---|")
+    judged = all_judged(simulated)
+    for one in judged:
+        busy = one.errors(lambda case: case.traffic)
+        constants = "; ".join(f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants)
+        columns = [
+            one.split,
+            str(len(one.predicted)),
+            f"{_per_cent(one.error)} ({_per_cent(one.low)} to {_per_cent(one.high)})",
+            f"{_per_cent(one.null)} ({_per_cent(one.null_low)} to {_per_cent(one.null_high)})",
+            "yes" if one.better else "no",
+            _per_cent(median(busy)) if busy else "-",
+            constants,
+        ]
+        print(f"| {' | '.join(columns)} |")
+    by_design = judged[-1].predicted
+    right, wrong = signs(by_design)
+    print(f"\nDeep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign.")
+    for pair in wrong:
+        print(f"  wrong: {pair[0].name} and {pair[1].design}")
+    everything = fit(simulated, numbers)
+    print(f"\nFitted on all numbers: {everything}")
+    print("\n| case | measured | predicted without this design | error, % | network's part, s |\n|---|---|---|---|---|")
+    for case, (seconds, ours) in by_design.items():
+        print(f"| {case.design}, {case.name} | {seconds} | {ours:.1f} | {100 * (ours / seconds - 1):+.1f} | {simulated.network(case):+.1f} |")
+
+
+if __name__ == "__main__":
+    main()

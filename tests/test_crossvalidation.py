@@ -1,0 +1,132 @@
+"""The cross-validation of the Hadoop study, on made numbers whose constants are known."""
+
+from collections.abc import Callable
+
+import pytest
+
+from afflux.studies.hadoop import crossvalidation
+from afflux.studies.hadoop.cases import BASE, DESIGNS, FRAMEWORKS, SIZES, Case, Constants, keys, published
+from afflux.studies.hadoop.crossvalidation import SPLITS, Simulated, fit, judge, signs
+from afflux.studies.hadoop.runs import CPU, DISK, Run, read, write
+
+TRUE = Constants(start=20.0, cpu=12.0, disk=400.0, share=0.85)
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def quiet(framework: str, size: int, cpu: float, disk: float) -> float:
+    """A wave of 220 maps per 30 GB; Tez starts containers once."""
+    waves = 1 if framework == "tez" else 1 + size / 30
+    return 5 + 3 * (1 + waves) + 0.05 * cpu * size + 40 * size / disk
+
+
+def network(case: Case) -> float:
+    if not case.traffic:
+        return 0.0
+    return 3.0 * (6 - list(DESIGNS).index(case.design)) * (1 + case.size / 100)
+
+
+def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
+    runs = {}
+    for framework in FRAMEWORKS:
+        for size in SIZES:
+            for cpu in CPU:
+                for disk in DISK:
+                    # The larger job has one seed, but for the base.
+                    for seed in SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]:
+                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = quiet(framework, size, cpu, disk) + noise(seed)
+            for design in DESIGNS:
+                for traffic in (False, True):
+                    case = Case(design, framework, size, traffic)
+                    for seed in SEEDS:
+                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = quiet(framework, size, BASE.cpu, BASE.disk) + network(case) + noise(seed)
+    return Simulated.of(runs)
+
+
+def measured(simulated: Simulated, constants: Constants = TRUE) -> dict[Case, float]:
+    return {case: simulated.time(case, constants) for case in published()}
+
+
+def test_the_time_of_a_job_is_made_of_its_parts():
+    simulated = made()
+    case = Case("deep", "mapreduce", 200, True)
+    by_hand = TRUE.start / TRUE.share + quiet("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk) + network(case)
+    assert simulated.time(case, TRUE) == pytest.approx(by_hand)
+    # Where a point of the grid has one seed, the base tells how that one lies among all.
+    noisy = made(lambda seed: 0.1 * seed)
+    assert noisy.quiet("mapreduce", 200, 20.0, 1500.0) == pytest.approx(quiet("mapreduce", 200, 20.0, 1500.0) + 0.3)
+    assert noisy.network(case) == pytest.approx(network(case))
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.name)
+def test_a_fit_finds_the_constants_that_made_the_numbers(split):
+    simulated = made()
+    found = judge(split, simulated, measured(simulated), resamples=3)
+    # One size alone cannot tell the start from the work: the work then stays near its default, and the start makes up for it.
+    assert found.error < {"10 GB, judged on 200 GB": 0.1, "200 GB, judged on 10 GB": 0.2}.get(split.name, 0.01)
+    assert found.low <= found.high
+    assert found.better
+
+
+def test_all_numbers_determine_the_start_and_the_share():
+    # Here processors and disks take times in proportion to the size, so only their sum is determined.
+    simulated = made()
+    found = fit(simulated, measured(simulated))
+    assert (found.start, found.share) == (pytest.approx(TRUE.start, rel=0.02), pytest.approx(TRUE.share, rel=0.02))
+    assert 0.05 * found.cpu + 40 / found.disk == pytest.approx(0.05 * TRUE.cpu + 40 / TRUE.disk, rel=0.02)
+
+
+def test_what_is_judged_is_not_seen():
+    simulated = made()
+    numbers = measured(simulated)
+    for split in SPLITS:
+        for fitted, judged in split.parts(numbers):
+            assert not set(fitted) & set(judged)
+            # The same design measured twice is one design.
+            if "but one" in split.name:
+                assert not {case.simulated for case in fitted} & {case.simulated for case in judged}
+            # Neither the fit nor the null model depends on the judged numbers.
+            changed = numbers | {case: 2 * seconds for case, seconds in judged.items()}
+            again = next(pair for pair in split.parts(changed) if set(pair[1]) == set(judged))
+            assert fit(simulated, again[0]) == fit(simulated, fitted)
+            assert [[null(case, again[0]) for case in judged] for null in split.nulls] == [[null(case, fitted) for case in judged] for null in split.nulls]
+
+
+def test_where_the_network_makes_no_difference_the_null_model_is_better():
+    simulated = made()
+    numbers = {case: simulated.time(case._replace(design="shallow"), TRUE) for case in published()}
+    found = judge(SPLITS[-1], simulated, numbers, resamples=3)
+    assert found.null == pytest.approx(0)
+    assert not found.better
+
+
+def test_signs_are_those_of_deep_against_shallow_above_8_percent():
+    case = Case("deep", "tez", 10, True)
+    predicted = {case: (60.0, 50.0), case._replace(design="ecn"): (50.0, 49.0), case._replace(design="pfc"): (58.0, 70.0)}
+    assert signs(predicted) == ([(case, case._replace(design="ecn"))], [])
+    predicted[case._replace(design="dctcp")] = (50.0, 51.0)
+    assert signs(predicted)[1] == [(case, case._replace(design="dctcp"))]
+
+
+def test_cases_that_are_not_simulated_are_left_out():
+    some = made()
+    few = Simulated({run: seconds for run, seconds in some.runs.items() if run.case.size == 10 or not run.case.traffic}, SEEDS)
+    known = few.known(published())
+    assert len(known) == len(published()) - 14
+    assert judge(SPLITS[0], few, measured(some), resamples=0).low == judge(SPLITS[0], few, measured(some), resamples=0).error
+
+
+def test_runs_are_written_line_by_line_and_read_again(tmp_path):
+    file = tmp_path / "results" / "runs.csv"
+    runs = {Run(Case("pfc", "tez", 10, True), 10.0, 150.0, seed): 40.5 + seed for seed in (1, 2)}
+    for run, seconds in runs.items():
+        write(run, seconds, file)
+    assert read(file) == runs
+
+
+def test_constants_are_keys_of_the_scenario():
+    found = keys(Case("ecn_again", "tez", 10, True), TRUE)
+    cluster = {key.removeprefix("traffic[0].cluster."): value for key, value in found.items() if key.startswith("traffic[0].cluster.")}
+    assert (cluster["master_init"], cluster["map_cpu_per_mb"], cluster["cpu_share"]) == ("20000000us", "12000us", 0.85)
+    assert cluster["disks"] == {"read": "3200Mbps"}
+    assert "traffic[0].cluster.cpu_share" not in keys(Case("deep", "tez", 10, False), TRUE)
+    assert crossvalidation.DIFFERENCE == 0.08
