@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from .. import files
 
 _LEAF = "switch.override[0]"
-#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS).
-#: SONiC's defaults (AZURE_LOSSLESS), which drop frames that are not ECN-capable by the same curve.
+#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS), which drop frames that are not ECN-capable by the same curve.
 _ECN = {"kmin": "1MiB", "kmax": "2MiB", "pmax": 0.05, "incapable": "drop"}
 _MARKS: dict[str, Any] = {f"{_LEAF}.ecn": _ECN, "host.transport.ecn": "classic"}
 _SHALLOW: dict[str, Any] = {f"{_LEAF}.preset": "trident3"}
