@@ -15,7 +15,7 @@ A figure raises `NothingToDraw`, a `ValueError`, if the results do not have what
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
 
 from .. import settings
 from ..comparison.compare import compare
@@ -30,7 +30,6 @@ from ..words import text
 from . import completion, series
 
 if TYPE_CHECKING:
-    from ..batch.grid import Sweep
     from .printed import Figure
 
 Results = Designs | Iterable[Result | str | os.PathLike[str]]
@@ -45,6 +44,26 @@ _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
 CHANGES = ("job_time_mean_ns", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p99", "goodput_bps")
 #: Ratios of the largest to the smallest change beyond which `changes` has a logarithmic axis.
 WIDE = 3.0
+
+
+class Combination(Protocol):
+    """A combination of the varied keys, as `Sweep.combinations` has it."""
+
+    @property
+    def values(self) -> Mapping[str, Any]: ...
+    @property
+    def means(self) -> Mapping[str, Any]: ...
+    @property
+    def samples(self) -> int: ...
+
+
+class Swept(Protocol):
+    """What `afflux.sweep` returns."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def combinations(self) -> Sequence[Combination]: ...
 
 
 class NothingToDraw(ValueError):
@@ -327,7 +346,7 @@ def split_difference(results: Results, baseline: str | None = None, *, width: st
 
 @_drawn
 def swept(
-    found: "Sweep", key: str, metric: str = "fct_mean_ns", *, by: str | None = None, width: str | float = "column", height: float | None = None
+    found: Swept, key: str, metric: str = "fct_mean_ns", *, by: str | None = None, width: str | float = "column", height: float | None = None
 ) -> "Figure":
     """A measure of a sweep over one of its varied keys, with 95 % intervals over the seeds; with `by`, another varied key, a line for each of its values.
 

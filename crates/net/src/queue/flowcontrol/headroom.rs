@@ -2,7 +2,7 @@
 
 use super::{response_bytes, response_time};
 use crate::frame::PAUSE_FRAME;
-use crate::queue::buffer::mmu::{METADATA, charged};
+use crate::queue::buffer::mmu::cells::{METADATA, charged};
 use crate::spec::{Buffer, Cable, Formula, Headroom, Link, Mmu, NodeId, NodeKind, Pfc, Plan};
 use afflux_units::{Rate, Span};
 

@@ -5,6 +5,7 @@
 //! is monotonous: what it takes without headroom and without cause to pause under such bounds, it takes so with exact counters too. Only
 //! other answers need them.
 
+pub mod cells;
 mod charge;
 mod conweave;
 mod hpcc;
@@ -15,12 +16,11 @@ pub use charge::{Answer, CLASSES, Charge, Take, is_safe};
 use crate::Model;
 use crate::queue::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
 use crate::spec::{self, NodeId, Plan};
+use cells::METADATA;
 use charge::{Group, PLAIN, Totals};
 use conweave::Conweave;
 use hpcc::Hpcc;
 use sonic::Sonic;
-/// In the first cell of each frame.
-pub const METADATA: u64 = 64;
 
 #[derive(Debug, Clone)]
 enum Rules {
@@ -311,11 +311,6 @@ impl Mmu {
     pub fn used(&self) -> u64 {
         self.totals.used
     }
-}
-
-/// Memory that a frame takes.
-pub fn charged(frame: u64, cell: Option<u16>) -> u64 {
-    cell.map_or(frame, |cell| (frame + METADATA).div_ceil(cell.into()) * u64::from(cell))
 }
 
 /// Memory of a switch that is not shared.
