@@ -173,7 +173,8 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
     // All at host 0; host 2 has the blocks, host 3 is the name node and the resource manager, host 4 the client.
     let alone = FIXED.replace("compute = \"0-1\"", "compute = 0");
     // TCP's handshake is the first round trip of a connection, and no flow.
-    let cases: [(&str, &str, &[((u32, u32), i64)]); 11] = [
+    type Calls<'a> = &'a [((u32, u32), i64)];
+    let cases: [(&str, &str, Calls); 11] = [
         ("task_rpcs = [0, 0]", "task_rpcs = [7, 0]", &[((0, 3), 6)]),
         ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]", &[((0, 3), 11)]),
         ("task_reads = 0", "task_reads = 2", &[((0, 2), 2)]),
