@@ -80,7 +80,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
     (tmp_path / "incast.toml").write_text((REPO / "python/afflux/templates/incast.toml").read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (REPO / "docs/python.md").read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     code = "\n".join(blocks)
     if not hasattr(pytest.importorskip("pandas").DataFrame, "from_arrow"):
         code = code.replace("pandas.DataFrame.from_arrow(result.flows)", "pyarrow.table(result.flows).to_pandas()")
