@@ -46,12 +46,16 @@ fn the_worst_case_covers_all_frames() {
     }
 }
 
-/// What simulators and drivers compute is less in some cases: docs/headroom.md has them.
+/// Made for cells: where bytes are counted it does not allow for two jumbo frames, and in cells not for frames that are all short (docs/headroom.md).
 #[test]
-fn sonic_covers_full_frames_in_cells() {
-    for (gbps, metres, frame) in RATES.into_iter().flat_map(|gbps| CABLES.into_iter().flat_map(move |m| [(gbps, m, 1_518), (gbps, m, 9_118)])) {
-        let case = Case { rate: Rate::from_gbps(gbps), metres, frame, blocking: frame, cell: Some(256) };
-        assert!(case.formula(Formula::Sonic) >= case.closed_form() * case.charge(), "{case:?}");
+fn sonic_covers_full_frames() {
+    for gbps in RATES {
+        for metres in CABLES {
+            for (frame, cell) in [(1_518, None), (1_518, Some(256)), (9_118, Some(256))] {
+                let case = Case { rate: Rate::from_gbps(gbps), metres, frame, blocking: frame, cell };
+                assert!(case.formula(Formula::Sonic) >= case.closed_form() * case.charge(), "{case:?}");
+            }
+        }
     }
 }
 

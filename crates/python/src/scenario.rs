@@ -269,7 +269,7 @@ impl Scenario {
     /// with which nothing is ever lost, in bytes.
     #[getter]
     fn headrooms(&self) -> Vec<(u32, u32, u64, u64, u64)> {
-        afflux_net::headrooms(&self.inner.plan).into_iter().map(|port| (port.node, port.peer, port.bytes, port.sonic, port.worst_case)).collect()
+        afflux_net::headrooms(&self.inner.plan).into_iter().map(|port| (port.node, port.peer, port.bytes(), port.sonic(), port.worst_case())).collect()
     }
 
     /// What a run will come to.

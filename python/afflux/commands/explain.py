@@ -94,17 +94,19 @@ def explain(
         ports: list[Place] = []
         if front or where or ("waits" in result.recorded and not as_json):
             only = None if chosen is None else [one.id for one in chosen]
-            waits = behind(result.table("waits"), result.flows, only)
-            ports = places(result.table("waits"), result.is_host, only)
+            if not where:
+                waits = behind(result.table("waits"), result.flows, only)
+            if not front:
+                ports = places(result.table("waits"), result.is_host, only)
         senders: list[Known] = []
         if "senders" in result.recorded and not as_json and not front and not where:
             senders = known(result.table("senders"), result.flows, None if chosen is None else [one.id for one in chosen])
         parts: Iterable[RenderableType]
         found: Any
         if front:
-            found, parts, ports = [one.to_dict() for one in waits], [], []
+            found, parts = [one.to_dict() for one in waits], []
         elif where:
-            found, parts, waits = [one.to_dict() for one in ports], [], []
+            found, parts = [one.to_dict() for one in ports], []
         elif chosen is not None:
             found = chosen[0].to_dict() if flow is not None else [one.to_dict() for one in chosen]
             parts = shown.flow(chosen[0], width()) if flow is not None else shown.slowest(chosen, width())

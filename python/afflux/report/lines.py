@@ -8,6 +8,7 @@ from math import ceil
 
 from ..words import say
 from ..words.text import digits
+from .markup import both
 
 #: Height of a name beside the curves, as a share of the plot.
 _NAME = 0.085
@@ -79,7 +80,7 @@ def draw(figure: Lines) -> str:
     width = max(map(len, figure.series))
     told = say("lines.beyond", items="; ".join(notes))
     beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""
-    head = f'<h3>{html.escape(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
+    head = f'<h3>{both(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
     foot = f'<div class="axis">{axis}</div><p class="across">{html.escape(figure.across)}</p>'
     # A phone has no room beside the curves.
     key = f'<div class="line-key phone" aria-hidden="true">{"".join(keys)}</div>'

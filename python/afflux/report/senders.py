@@ -1,12 +1,11 @@
 """What senders knew over time, from senders.parquet: of the lowest seed of each design, the median of the senders at work."""
 
-import html
 from collections import defaultdict
 from collections.abc import Iterator
 from statistics import median
 
 from ..results.designs import Design, Designs
-from ..words import Words, say
+from ..words import say
 from . import differs
 from .lines import Lines, draw
 from .markup import both
@@ -33,12 +32,7 @@ def _figures(designs: list[Design], colours: dict[str, int]) -> Iterator[str]:
     for column, (unit, size) in MEASURES.items():
         series = {design.name: points for design in designs if len(points := _median(design, column, size)) > 1}
         if series and any(value for points in series.values() for _, value in points):
-            yield _in_both(say(f"senders.{column}"), Lines("{title}", "ms", unit, series, colours=colours))
-
-
-def _in_both(title: Words, figure: Lines) -> str:
-    """The figure with its title in both languages."""
-    return draw(figure).replace("<h3>{title}</h3>", f"<h3>{both(title)}</h3>").replace("{title}", html.escape(title, quote=True))
+            yield draw(Lines(say(f"senders.{column}"), "ms", unit, series, colours=colours))
 
 
 def _median(design: Design, column: str, size: float) -> list[tuple[float, float]]:

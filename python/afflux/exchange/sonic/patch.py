@@ -27,11 +27,9 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mappi
     before, _ = of_tables(base)
     if dscp and not base and (len(design.queues) > 1 or design.lossless):
         design.dscp = dict(dscp)
-    if design.lossy_pool is None and before.lossy_pool is not None and design.ingress_pool is not None and design.headroom_pool is not None:
-        # Left out by the import, because it follows from the memory.
-        design.lossy_pool = design.ingress_pool // 10 * 8
-    elif design.lossy_pool is None and not base and design.ingress_pool is not None:
-        # As in a simulation without mmu.lossy_pool.
+    # Left out by the import, because it follows from the memory; or never written, as in a simulation without mmu.lossy_pool.
+    follows = before.lossy_pool is not None and design.headroom_pool is not None if base else True
+    if design.lossy_pool is None and design.ingress_pool is not None and follows:
         design.lossy_pool = design.ingress_pool // 10 * 8
     names = _port_names(base) or [f"Ethernet{4 * number}" for number in range(ports if ports is not None else 32)]
     tables = copy.deepcopy(base)

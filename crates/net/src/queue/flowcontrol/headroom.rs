@@ -39,9 +39,7 @@ impl PortFacts {
             response: pfc.response,
         }
     }
-}
 
-impl PortFacts {
     fn time(&self, bytes: u64) -> u128 {
         u128::from(self.rate.serialize(bytes + self.gap).0)
     }
@@ -100,38 +98,58 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
 
 /// The most memory that frames can take which arrive after XOFF, whatever their lengths and however they fall.
 fn worst_case(delay: Span, port: PortFacts) -> u64 {
-    let (time, arriving) = (|bytes| port.time(bytes), port.arriving(delay));
-    // What frames of one length take that arrive in that time. Of all that take so many cells the shortest come most often.
+    let (arriving, largest) = (port.arriving(delay), port.mtu.max(port.least));
+    // What frames of one length take that arrive in that time.
+    let take = |frame: u64| arriving * u128::from(charged(frame, port.cell)) / port.time(frame);
     let most = match port.cell {
-        None => [port.least, port.mtu].map(|frame| arriving * u128::from(frame) / time(frame)).into_iter().max(),
+        None => take(port.least).max(take(largest)),
+        // Of all frames that take so many cells the shortest come most often.
         Some(cell) => {
             let cell = u64::from(cell);
-            let takes = |frame: u64| charged(frame, port.cell) / cell;
-            (takes(port.least)..=takes(port.mtu.max(port.least)))
-                .map(|cells| {
-                    let frame = ((cells - 1) * cell + 1).saturating_sub(METADATA).max(port.least);
-                    arriving * u128::from(charged(frame, port.cell)) / time(frame)
-                })
-                .max()
+            let cells = |frame: u64| charged(frame, port.cell) / cell;
+            let shortest = |cells: u64| ((cells - 1) * cell + 1).saturating_sub(METADATA).max(port.least);
+            (cells(port.least)..=cells(largest)).map(|cells| take(shortest(cells))).max().unwrap_or(0)
         }
     };
     // Besides, the frame that brings XOFF, and the one that has just begun when the pause takes effect.
-    let two = 2 * charged(port.mtu.max(port.least), port.cell);
-    two + u64::try_from(most.unwrap_or(0)).unwrap_or(u64::MAX / 4)
+    u64::try_from(most).unwrap_or(u64::MAX).saturating_add(2 * charged(largest, port.cell))
 }
 
 /// Headroom of a lossless priority at a switch's port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct PortHeadroom {
     pub node: NodeId,
     pub peer: NodeId,
+    config: Headroom,
+    port: PortFacts,
+}
+
+impl PortHeadroom {
     /// What it has.
-    pub bytes: u64,
+    pub fn bytes(&self) -> u64 {
+        headroom(&self.config, self.port)
+    }
+
     /// What SONiC computes there from rate and cable.
-    pub sonic: u64,
-    /// The least with which nothing is lost if all frames are full, and whatever the frames.
-    pub full_frames: u64,
-    pub worst_case: u64,
+    pub fn sonic(&self) -> u64 {
+        self.by(Formula::Sonic)
+    }
+
+    /// The least with which nothing is lost, whatever the frames.
+    pub fn worst_case(&self) -> u64 {
+        self.by(Formula::WorstCase)
+    }
+
+    /// The same if all frames are full.
+    pub fn full_frames(&self) -> u64 {
+        let frames = 2 + self.port.arriving(Span(self.port.delay)) / self.port.time(self.port.mtu);
+        u64::try_from(frames).unwrap_or(u64::MAX).saturating_mul(charged(self.port.mtu, self.port.cell))
+    }
+
+    fn by(&self, formula: Formula) -> u64 {
+        let cable = if let Headroom::Formula { cable, .. } = self.config { cable } else { Cable::FromDelay };
+        headroom(&Headroom::Formula { formula, cable }, self.port)
+    }
 }
 
 /// Of all ports of switches with flow control, by switch and link.
@@ -144,19 +162,9 @@ pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
                 continue;
             }
             let switch = &plan.switches[of_node.config as usize];
-            let (Buffer::Mmu(mmu), Some(pfc)) = (&switch.buffer, &switch.pfc) else { continue };
-            let port = PortFacts::of(plan, link, mmu, pfc);
-            let cable = if let Headroom::Formula { cable, .. } = pfc.headroom { cable } else { Cable::FromDelay };
-            let by = |formula| headroom(&Headroom::Formula { formula, cable }, port);
-            let frames = 2 + port.arriving(link.delay) / port.time(port.mtu);
-            found.push(PortHeadroom {
-                node,
-                peer,
-                bytes: headroom(&pfc.headroom, port),
-                sonic: by(Formula::Sonic),
-                full_frames: u64::try_from(frames).map_or(u64::MAX, |frames| frames.saturating_mul(charged(port.mtu, port.cell))),
-                worst_case: by(Formula::WorstCase),
-            });
+            if let (Buffer::Mmu(mmu), Some(pfc)) = (&switch.buffer, &switch.pfc) {
+                found.push(PortHeadroom { node, peer, config: pfc.headroom, port: PortFacts::of(plan, link, mmu, pfc) });
+            }
         }
     }
     found.sort_by_key(|port| port.node);

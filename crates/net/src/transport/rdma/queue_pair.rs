@@ -159,21 +159,31 @@ impl QueuePair {
     pub fn is_complete(&self) -> bool {
         self.una == self.segments
     }
+
+    /// IRN: bytes of frames that the responder has not reported.
+    #[inline]
+    fn outstanding(&self, selective: &Selective, config: &RdmaConfig) -> u64 {
+        u64::from((self.next - self.una).saturating_sub(selective.held.count())) * u64::from(config.payload)
+    }
+
+    /// The limit in proportion to the rate (HPCC's variable window).
+    #[inline]
+    fn scaled(&self, rate: u64) -> u64 {
+        ((u128::from(self.limit) * u128::from(rate) / u128::from(self.line)) as u64).max(1)
+    }
+
     /// For a series of records.
     pub fn known(&mut self, now: u64, config: &RdmaConfig) -> SenderRecord {
         let rate = self.control.rate(now, self.line, &config.control);
         let own = self.control.window(config.payload);
         let (flight, limit) = match &self.irn {
-            Some(selective) => {
-                let held = u64::from((self.next - self.una).saturating_sub(selective.held.count())) * u64::from(config.payload);
-                (held.min(self.bytes), Some(self.limit.min(own.unwrap_or(u64::MAX))))
-            }
+            Some(selective) => (self.outstanding(selective, config).min(self.bytes), Some(self.limit.min(own.unwrap_or(u64::MAX)))),
             None => (
                 self.position(self.next, config) - self.position(self.una, config),
                 own.or(match config.window {
                     RdmaWindow::None => None,
                     RdmaWindow::Fixed(_) => Some(self.limit),
-                    RdmaWindow::Scaled(_) => Some(((u128::from(self.limit) * u128::from(rate) / u128::from(self.line)) as u64).max(1)),
+                    RdmaWindow::Scaled(_) => Some(self.scaled(rate)),
                 }),
             ),
         };
@@ -249,7 +259,7 @@ impl QueuePair {
             if in_flight + payload >= self.limit && acknowledged + self.limit <= next {
                 return false;
             }
-            let outstanding = (self.next - self.una).saturating_sub(selective.held.count()) as u64 * config.payload as u64;
+            let outstanding = self.outstanding(selective, config);
             return self.control.window(config.payload).is_none_or(|window| outstanding < window);
         }
         if let Some(window) = self.control.window(config.payload) {
@@ -258,7 +268,10 @@ impl QueuePair {
         let limit = match config.window {
             RdmaWindow::None => return true,
             RdmaWindow::Fixed(_) => self.limit,
-            RdmaWindow::Scaled(_) => ((self.limit as u128 * self.control.rate(now, self.line, &config.control) as u128 / self.line as u128) as u64).max(1),
+            RdmaWindow::Scaled(_) => {
+                let rate = self.control.rate(now, self.line, &config.control);
+                self.scaled(rate)
+            }
         };
         next - self.position(self.una, config) < limit
     }

@@ -214,7 +214,7 @@ impl Transport for Tcp {
 
     fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
         let s = &shard.transports.tcp.senders[slot];
-        if !s.is_idle() {
+        if !s.finished() {
             found.push(s.known(shard.tcp(s.transport)));
         }
     }

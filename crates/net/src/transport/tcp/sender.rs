@@ -285,7 +285,6 @@ impl Sender {
     }
 
     /// Everything handed over so far has been acknowledged.
-    #[cfg(test)]
     pub fn finished(&self) -> bool {
         self.una == self.segments
     }
@@ -305,10 +304,6 @@ impl Sender {
     /// Segments outstanding, less those known or thought to have left the network (RFC 6675's pipe).
     pub fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
-    }
-    /// Nothing is outstanding, and nothing left to send.
-    pub fn is_idle(&self) -> bool {
-        self.una == self.segments
     }
 
     /// For a series of records.

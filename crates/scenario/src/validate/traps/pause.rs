@@ -40,11 +40,12 @@ fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
     };
     let short = afflux_net::headrooms(ground.plan)
         .into_iter()
-        .filter(|port| as_bought(port.node) && port.bytes < port.full_frames)
-        .max_by_key(|port| port.full_frames - port.bytes);
-    if let Some(port) = short {
-        let [node, peer] = [port.node, port.peer].map(|node| &ground.plan.topology.nodes[node as usize].name);
-        let (has, need) = (port.bytes, port.full_frames);
+        .filter(|port| as_bought(port.node))
+        .map(|port| (port.node, port.peer, port.bytes(), port.full_frames()))
+        .filter(|(.., has, need)| has < need)
+        .max_by_key(|(.., has, need)| need - has);
+    if let Some((node, peer, has, need)) = short {
+        let [node, peer] = [node, peer].map(|node| &ground.plan.topology.nodes[node as usize].name);
         let text = format!(
             "frames of lossless priorities can be lost: up to {need} B arrive at the port {node} to {peer} after XOFF, and the headroom is {has} B; write \
              headroom = \"worst_case\""
