@@ -310,6 +310,7 @@ def test_exported_headroom_is_never_too_small(tmp_path, headroom, cell):
         # Without a number the switch computes it.
         assert all((own if xoff is None else xoff) >= least for *_, own, least in ports)
         assert (xoff is not None and headroom != "worst_case") == any("xoff is" in note for note in notes)
+        assert not any("balance" in note for note in notes), "ECMP is what switches do by themselves"
         written, computed = written + (xoff is not None), computed + (xoff is None)
     assert written > 0
     assert (computed > 0) == (headroom == "sonic")

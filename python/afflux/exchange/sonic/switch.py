@@ -169,8 +169,10 @@ def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
     for key, plain in (("aqm", "off"), ("device_queue", 0), ("forwarding", "store_and_forward")):
         if switch.get(key, plain) != plain:
             missing.append(f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it")
-    if switch.get("balance", "ecmp") != "ecmp":
-        missing.append(f"balance = {switch['balance']!r}: not written")
+    balance = switch.get("balance", "ecmp")
+    kind = balance.get("kind") if isinstance(balance, Mapping) else balance
+    if kind != "ecmp":
+        missing.append(f'balance = "{kind}": no table of config_db.json has it')
     if switch.get("trimming", "off") != "off":
         missing.append("trimming: frames are dropped instead; set packet_discard_action in BUFFER_PROFILE if the chip can trim")
 
