@@ -9,6 +9,7 @@ use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::frames::Frames;
 use afflux_engine::random::mix;
+use afflux_units::Rate;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -140,7 +141,7 @@ impl<'a> World<'a> {
                 let info = world.ports.of(node)[port as usize];
                 let delay = world.delay(node, &info);
                 world.lookahead = world.lookahead.min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
-                world.settling = world.settling.max(2 * world.link(&info).rate.serialize(largest).0 + delay);
+                world.settling = world.settling.max(2 * world.rate(&info).serialize(largest).0 + delay);
             }
         }
         for link in &plan.topology.links {
@@ -233,7 +234,7 @@ impl<'a> World<'a> {
             let hops = routes.next_hops(info.peer, host);
             hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
         };
-        self.link(info).rate.0.min(beyond)
+        self.rate(info).0.min(beyond)
     }
 
     /// Port of the flow's source and of its destination.
@@ -259,6 +260,11 @@ impl<'a> World<'a> {
         &self.plan.topology.links[port.link as usize]
     }
 
+    /// At which the port sends.
+    pub fn rate(&self, port: &PortInfo) -> Rate {
+        self.link(port).rate_of(port.reverse)
+    }
+
     /// From the last bit leaving `node`'s port to the frame being dealt with at the peer: the cable, and what the
     /// hosts at either end and the peer's pipeline add.
     pub fn delay(&self, node: NodeId, port: &PortInfo) -> u64 {
@@ -275,7 +281,7 @@ impl<'a> World<'a> {
 
     /// Time of a frame on the link, gap included.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
-        cut_off(self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
+        cut_off(self.rate(port).serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
     }
 
     /// Times on links are cut off to multiples of this.
@@ -464,7 +470,7 @@ impl<'a> World<'a> {
 }
 
 fn distinct_rates(topology: &Topology) -> Vec<u64> {
-    let mut rates: Vec<u64> = topology.links.iter().map(|link| link.rate.0).collect();
+    let mut rates: Vec<u64> = topology.links.iter().flat_map(Link::rates).map(|rate| rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
     assert!(rates.len() <= 16, "validated: telemetry tells at most sixteen rates apart");
@@ -481,13 +487,21 @@ pub fn cut_off(time: u64, tick: u64) -> u64 {
 fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
     let mut changes: Vec<u64> = vec![0];
     for down in topology.links.iter().flat_map(|l| &l.down) {
-        changes.push((down.from + down.detect).0);
-        changes.extend(down.to.map(|to| (to + down.detect).0));
+        changes.extend([down.noticed(), down.known().0]);
+        changes.extend(down.known().1);
     }
     changes.sort_unstable();
     changes.dedup();
-    let known_down = |link: &Link, now: u64| link.down.iter().any(|d| (d.from + d.detect).0 <= now && d.to.is_none_or(|to| now < (to + d.detect).0));
-    changes.into_iter().map(|from| (from, Routes::build_with(topology, ports, |l| !known_down(&topology.links[l as usize], from)))).collect()
+    let known = |link: &Link, now: u64| link.down.iter().any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to));
+    let noticed = |link: &Link, now: u64| link.down.iter().any(|down| down.noticed() <= now && now < down.known().0);
+    let routes = |from: u64| {
+        let mut routes = Routes::build_with(topology, ports, |link| !known(&topology.links[link as usize], from));
+        for (id, link) in (0..).zip(&topology.links).filter(|(_, link)| noticed(link, from)) {
+            [link.a, link.b].into_iter().for_each(|node| routes.leave_out(topology, ports, node, id));
+        }
+        (from, routes)
+    };
+    changes.into_iter().map(routes).collect()
 }
 
 /// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.

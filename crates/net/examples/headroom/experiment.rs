@@ -7,7 +7,7 @@
 
 use afflux_net::spec::*;
 use afflux_net::{PortFacts, Progress, by_formula, response_time, run};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// Signal speed in a cable, m/s, as in SONiC's formula.
 pub const SPEED_IN_CABLE: f64 = 1.98e8;
@@ -92,7 +92,7 @@ impl Case {
     fn plan(&self, headroom: u64, phase: u64) -> Plan {
         let (blocker, sender, switch) = (0, 1, 2);
         let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
-        let link = |host| Link { a: host, b: switch, rate: self.rate, delay: self.delay(), loss: Probability::ZERO, down: Vec::new() };
+        let link = |host| Link::new(host, switch, self.rate, self.delay());
         // The blocker's link comes first: of two frames that arrive together, its own is dealt with first.
         let topology = Topology {
             nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
@@ -158,6 +158,7 @@ impl Case {
             dst,
             bytes: frames * (frame - HEADERS) as u64,
             start: Start::At(start),
+            stop: Flow::ENDLESS,
             deadline: None,
             class: 0,
             job: Flow::NO_JOB,
@@ -187,7 +188,7 @@ impl Case {
             hosts: vec![host.clone(), HostConfig { storm: Some(storm), ..host }],
             switches: vec![settings],
             transports: vec![datagram(self.frame), datagram(self.blocking)],
-            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
+            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, cnp: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
             applications: None,
             run: RunConfig {
@@ -198,6 +199,7 @@ impl Case {
                 engine: EngineKind::WindowLog,
                 threads: 1,
                 compat: None,
+                stall: None,
                 max_memory: None,
             },
             record: Record::default(),

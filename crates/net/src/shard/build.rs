@@ -53,6 +53,7 @@ impl<'a> Shard<'a> {
             receiving: vec![NOT_YET; plan.flows.len()],
             flow_slots: Default::default(),
             starts: vec![Vec::new(); world.shards[index as usize].len()],
+            stops: Vec::new(),
             groups: FxHashMap::default(),
             applications: None,
             cleared: Vec::new(),
@@ -101,6 +102,7 @@ impl<'a> Shard<'a> {
         }
         // Taken from the end: flows are sorted by time.
         shard.starts.iter_mut().for_each(|list| list.reverse());
+        shard.list_stops();
         shard
     }
 
@@ -125,7 +127,7 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
+                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.rate(info)).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
                 (buffer, marking, &switch.scheduling, until_start, header)
             }
@@ -201,7 +203,7 @@ impl<'a> Shard<'a> {
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain && !urgent).then(|| {
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
-                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, link.rate.0, &mut stream)).collect::<Vec<_>>()).collect(),
+                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, world.rate(info).0, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
@@ -210,17 +212,18 @@ impl<'a> Shard<'a> {
                 automaton.watch = watch;
                 automaton
             });
-            let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
+            let loss = link.loss_of(!info.reverse);
+            let faulty = loss.get() > 0.0 || !link.down.is_empty() || link.longest.is_some();
             if faulty {
                 // Kept where the frames arrive: the direction towards this port.
                 let peer_info = world.ports.of(info.peer)[info.peer_port as usize];
                 let stream = Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
                 let delay = world.delay(info.peer, &peer_info);
-                self.faults.insert(first_port + number as u32, Fault::new(link.loss, stream, link.down.clone(), delay, link.delay.0));
+                self.faults.insert(first_port + number as u32, Fault::new(loss, stream, link.down.clone(), link.longest, (delay, link.delay.0)));
             }
             self.ports.push(Port::new(PortSetup {
                 node: local,
-                rate: link.rate.0,
+                rate: world.rate(info).0,
                 delay: world.delay(id, info),
                 gap: plan.wire.gap,
                 header: world.header(info),
@@ -295,6 +298,7 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.arm_stops(out);
         self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
@@ -387,7 +391,7 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     };
     assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
     let ports = world.ports.of(id);
-    let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
+    let rates: Vec<u64> = ports.iter().map(|info| world.rate(info).0).collect();
     let headroom =
         ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config, pfc)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);

@@ -59,6 +59,7 @@ impl<'a> Shard<'a> {
             Reason::Red => c.drops_red += 1,
             Reason::Loss => c.drops_loss += 1,
             Reason::Down => c.drops_down += 1,
+            Reason::TooLong => c.drops_mtu += 1,
             Reason::Watchdog => c.drops_watchdog += 1,
             Reason::Ingress => c.in_discards += 1,
         }

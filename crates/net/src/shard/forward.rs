@@ -70,10 +70,14 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
+            match fault.fate(now, frame.size, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Reason::Loss);
+                    return false;
+                }
+                Fate::TooLong => {
+                    self.drop_frame(frame, Reason::TooLong);
                     return false;
                 }
                 Fate::Down => {

@@ -7,7 +7,7 @@ use crate::port::Waiting;
 use crate::queue::Reason;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::flowcontrol::deadlock::Wait;
-use crate::record::StormRecord;
+use crate::record::{StormRecord, Stuck};
 use crate::spec::StormAction;
 use afflux_units::Time;
 
@@ -87,6 +87,35 @@ impl<'a> Shard<'a> {
     fn start_if_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);
+        }
+    }
+
+    /// At the end of the run: paused ports with waiting frames, and for which links out of here frames wait that came over links which are paused.
+    pub(super) fn note_stuck(&mut self, now: u64, node: u32) {
+        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for number in 0..ports {
+            let Some(a) = self.ports[(first + number) as usize].automaton.as_ref() else { continue };
+            let Some(pause) = &a.pause else { continue };
+            for class in 0..CLASSES as u8 {
+                let waiting = || a.frames().filter(|frame| frame.priority() == class);
+                let frames = waiting().count() as u64;
+                if frames == 0 || pause.may_send(class, now) {
+                    continue;
+                }
+                let infos = self.world.ports.of(id);
+                let to = 2 * infos[number as usize].link + infos[number as usize].reverse as u32;
+                self.harvest.stuck.push(Stuck { link: to, priority: class, frames, waits_for: Vec::new() });
+                let mut inputs: Vec<u32> = waiting().map(|frame| frame.port).filter(|port| (first..first + ports).contains(port)).collect();
+                inputs.sort_unstable();
+                inputs.dedup();
+                for input in inputs {
+                    let paused = self.ports[input as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+                    if paused.is_some_and(|pause| pause.asserted >> class & 1 != 0) {
+                        let from = &infos[(input - first) as usize];
+                        self.harvest.held.push((2 * from.link + !from.reverse as u32, class, to));
+                    }
+                }
+            }
         }
     }
 

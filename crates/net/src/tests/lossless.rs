@@ -1,7 +1,7 @@
 //! Shared-memory switches and flow control: the same from both engines, over several switches with PAUSE frames in the loop.
 
 use super::determinism::{same_everywhere, traffic};
-use crate::record::{Output, StormRecord};
+use crate::record::{Ended, Output, Status, StormRecord};
 use crate::spec::*;
 use crate::testing::*;
 use afflux_units::{Probability, Rate, Span, Time};
@@ -198,7 +198,7 @@ fn engines_agree() {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i == 14 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
             }
         }
     });
@@ -253,17 +253,48 @@ fn round_the_ring() -> Plan {
     p
 }
 
-#[test]
-fn a_deadlock_is_found() {
+/// Whoever would go the other way does not go.
+fn clockwise() -> Plan {
     let mut p = round_the_ring();
     let hash = |world: &crate::world::World, f: &Flow| world.flow_hash(f, false);
-    // Whoever would go the other way does not go.
-    let clockwise: Vec<bool> = {
+    let goes: Vec<bool> = {
         let world = crate::world::World::new(&p, 1).unwrap();
         p.flows.iter().map(|f| world.path(0, hash(&world, f), f.src, f.dst)[1].1 == if f.src < 3 { 3 } else { 4 }).collect()
     };
-    let mut keep = clockwise.iter();
+    let mut keep = goes.iter();
     p.flows.retain(|_| *keep.next().unwrap());
+    p
+}
+
+/// A deadlock ends its run, a while after the last frame has left the network, and says who waits for whom: each link of the ring for the next one.
+#[test]
+fn a_run_without_progress_ends() {
+    let mut p = clockwise();
+    p.run.until = Some(Time::from_ns(1_000_000_000));
+    p.run.stall = Some(Span::from_ms(4));
+    let output = same_everywhere("stalled", &p);
+    assert_eq!(output.ended, Ended::Stalled);
+    assert!(output.end > Time::from_ns(4_000_000) && output.end < Time::from_ns(7_000_000), "{}", output.end);
+    // The ring's links are the last four.
+    let around: Vec<(u32, &[u32])> = output.stuck.iter().filter(|stuck| stuck.link >= 24).map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
+    assert_eq!(around, [(24, &[26][..]), (26, &[28]), (28, &[30]), (30, &[24])]);
+    assert_eq!(output.stuck.iter().map(|stuck| stuck.frames).sum::<u64>(), output.counters.in_flight_packets);
+
+    // A host that pauses its switch for ever; what it holds up waits for it. As long as others get through nothing is stuck.
+    let mut p = storm_plan(StormAction::Alert);
+    p.switches[0].pfc = Some(pfc(0b1));
+    p.hosts[0].storm = p.hosts[0].storm.map(|storm| Storm { until: None, ..storm });
+    p.hosts.iter_mut().for_each(|host| host.storm = host.storm.map(|storm| Storm { until: None, ..storm }));
+    (p.run.until, p.run.stall) = (Some(Time::from_ns(1_000_000_000)), Some(Span::from_ms(2)));
+    let output = same_everywhere("paused by a host", &p);
+    assert_eq!((output.ended, output.flows[1].status), (Ended::Stalled, Status::Finished));
+    let waits: Vec<(u32, &[u32])> = output.stuck.iter().map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
+    assert_eq!(waits, [(1, &[][..]), (2, &[1])]);
+}
+
+#[test]
+fn a_deadlock_is_found() {
+    let mut p = clockwise();
     let output = same_everywhere("deadlock", &p);
     tells("deadlock", &output);
     let per_switch = |s: u32| p.flows.iter().filter(|f| f.src / 3 == s).count();

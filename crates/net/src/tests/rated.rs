@@ -155,7 +155,6 @@ fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec
     let outcome = |name: &&str| {
         let mut plan = plan(topology.clone(), flows.to_vec());
         plan.transports = vec![scheme(name)];
-        // A frame of D3's that is lost would leave the sums of its links wrong for good (§2.8).
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Packets(k)) });
         plan.record.explain = false;

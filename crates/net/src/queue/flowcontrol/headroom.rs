@@ -33,7 +33,7 @@ impl PortFacts {
             rate: link.rate,
             delay: link.delay.0,
             mtu: plan.largest_frame(),
-            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.syn)).max(1)),
+            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.cnp).min(wire.syn)).max(1)),
             gap: wire.gap.into(),
             cell: mmu.cell,
             response: pfc.response,

@@ -96,6 +96,11 @@ impl Party {
         }
     }
 
+    /// Does it send PAUSE frames?
+    pub fn pauses(&self) -> bool {
+        self.sends.is_some()
+    }
+
     /// From the last bit of its PAUSE frames leaving over a link to their effect.
     pub fn pause_delay(&self, link: &Link) -> Option<u64> {
         let (_, _, response) = self.sends?;

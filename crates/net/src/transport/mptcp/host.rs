@@ -181,6 +181,10 @@ impl Transport for Mptcp {
         shard.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.abandon_mptcp(now, slot & !MPTCP);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
         shard.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
@@ -432,6 +436,7 @@ impl<'a> Shard<'a> {
                     self.emit_mptcp_syn(out, now, slot, number, config);
                 }
                 Expired::AskWindow => unreachable!("a subflow has no window of its own at the receiver"),
+                Expired::InVain => unreachable!("validated: connections over several paths have no limit of retries"),
             }
         }
         self.arm_mptcp(out, slot);
@@ -453,6 +458,15 @@ impl<'a> Shard<'a> {
             self.emit_mptcp_syn(out, now, slot, number, config);
         }
         self.pump_mptcp(out, now, slot, number, cause, config);
+    }
+
+    /// The connection ends before all of it is acknowledged.
+    fn abandon_mptcp(&mut self, now: u64, slot: u32) {
+        let connection = &self.transports.mptcp.connections[slot];
+        let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, connection.account.clone()) };
+        self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
+        self.transports.mptcp.connections.remove(slot);
+        self.sending_over(record);
     }
 
     fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &MptcpConfig) {

@@ -3,7 +3,7 @@
 use super::clock::{Timer, expiry};
 use super::sender::{AckIn, Cause, Sender};
 use crate::congestion::{Controller, State};
-use crate::spec::{Recovery, TcpConfig};
+use crate::spec::{Recovery, Retries, TcpConfig};
 
 /// Two milliseconds: Linux's least time for a probe or a reordering timer.
 const LEAST: u64 = 2_000_000_000;
@@ -17,8 +17,18 @@ pub enum Expired {
     TimedOut(Cause),
     /// The SYN is to be sent again.
     Syn,
+    /// It has been sent in vain as often as it may be, or a segment has: the connection is over.
+    InVain,
     /// The receiver is to be asked for its window.
     AskWindow,
+}
+
+/// Time-outs of the retransmission timer since segment `una` became the oldest that is outstanding, the first one at `since`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Vain {
+    una: u32,
+    count: u32,
+    since: u64,
 }
 
 impl Sender {
@@ -52,6 +62,9 @@ impl Sender {
     fn on_timer(&mut self, now: u64, config: &TcpConfig) -> Expired {
         self.new_only = false;
         if !self.connected() {
+            if config.syn_retries.is_some_and(|most| self.timeouts >= most.into()) {
+                return Expired::InVain;
+            }
             self.syn_lost(now);
             return Expired::Syn;
         }
@@ -76,12 +89,30 @@ impl Sender {
                 Expired::AskWindow
             }
             Timer::Retransmit | Timer::None => {
+                if self.is_in_vain(now, config) {
+                    return Expired::InVain;
+                }
                 let cause = self.time_out(now, config);
                 self.timer = Timer::Retransmit;
                 self.deadline = expiry(now, self.rtt.timeout(config), config);
                 Expired::TimedOut(cause)
             }
         }
+    }
+
+    /// The oldest segment has been sent again as often as it may be; counts the time-out that this is if it has not.
+    fn is_in_vain(&mut self, now: u64, config: &TcpConfig) -> bool {
+        let Some(retries) = config.retries else { return false };
+        let Vain { una, count, since } = &mut self.vain;
+        if *una != self.una || *count == 0 {
+            (*una, *count, *since) = (self.una, 0, now);
+        }
+        let over = match retries {
+            Retries::Count(most) => *count >= most,
+            Retries::Time(span) => *count > 0 && now - *since >= span.0,
+        };
+        *count += 1;
+        over
     }
 
     /// After an acknowledgement that brought `news`.
