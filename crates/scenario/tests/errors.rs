@@ -147,7 +147,7 @@ says! {
         "fabric.toml:48: key record.ports.nodes: there is no node \"laef0\" (did you mean \"leaf0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1; \
          or write \"switches\", \"hosts\" or \"all\"";
     flow_control_without_ingress: "alpha = 1.0" => "pfc = {}",
-        "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\" or \"hpcc\"";
+        "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
     a_memory_without_management: "alpha = 1.0" => "mmu = { cell = \"256B\" }",
         "fabric.toml:13: key switch.mmu: has no effect with sharing = \"dynamic\": remove it";
     a_cell_too_small: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { cell = \"64B\" }",
@@ -164,8 +164,6 @@ says! {
     a_memory_full_of_headroom: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"1MB\" }",
         "fabric.toml:12: key switch.buffer: \"9MB\": at leaf0 12MB of headroom and 55296B of reserves are set aside, which leaves nothing to share; write a \
          larger buffer, fewer lossless priorities, or less headroom";
-    a_discipline_on_managed_memory: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "sharing = \"sonic\"\naqm = { kind = \"codel\" }",
-        "fabric.toml:16: key switch.aqm: has no effect with a memory management unit: remove it";
     an_endless_storm: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\" }",
         "fabric.toml:44: key run: the storm of priority 3 never ends, because host.storm has no until: write until here, as in until = \"10ms\", or in storm";
     a_storm_that_ends_before_it_begins: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"2ms\", until = \"1ms\" }",

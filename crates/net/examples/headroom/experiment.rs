@@ -57,7 +57,11 @@ impl Case {
     pub fn formula(&self, formula: Formula) -> u64 {
         // The published formulas know the lossless frames alone, of at least 1,024 B; the worst case is that of all frames of the port.
         let mtu = u64::from(if formula == Formula::WorstCase { self.frame.max(self.blocking) } else { self.frame.max(1_024) });
-        by_formula(formula, self.metres, PortFacts { rate: self.rate, delay: self.delay().0, mtu, least: 64, gap: GAP, cell: self.cell, response: None })
+        by_formula(
+            formula,
+            self.metres,
+            PortFacts { rate: self.rate, delay: self.delay().0, mtu, least: 64, gap: GAP, uncounted: Span::ZERO, cell: self.cell, response: None },
+        )
     }
 
     /// Frames lost with this headroom; `phase` is how long after the cause of XOFF a frame of the blocker's starts.

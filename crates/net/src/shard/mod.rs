@@ -202,7 +202,7 @@ impl<'a> Shard<'a> {
             return self.fifo_sent(out, now, node, port);
         }
         let late = self.nodes[node as usize].arrivals_first as u64;
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
             return self.paused_port_due(out, now, node, port);
         }
         self.complete(out, now - late, node, port);

@@ -80,12 +80,24 @@ fn voq() -> impl Strategy<Value = Voq> {
     let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
     let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
     let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
-    (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64)).prop_map(
-        |((on_chip, evict_bytes, evict_packets, dram, write_buffer), dram_bandwidth, (ports_per_core, credit), cap, time)| Voq {
+    let speedup = || prop::option::weighted(0.25, 0.3..3.0f64);
+    let limits = (speedup(), prop::option::weighted(0.25, 1..20u32), speedup());
+    (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64), limits).prop_map(
+        |(
+            (on_chip, evict_bytes, evict_packets, dram, write_buffer),
+            dram_bandwidth,
+            (ports_per_core, credit),
+            cap,
+            time,
+            (credit_speedup, max_credits, fabric_speedup),
+        )| Voq {
             ingress: VoqIngress::Core,
             ports_per_core,
             credit: Some(credit),
             grant_latency: Span::from_ns(cap % 3 * 700),
+            credit_speedup,
+            max_credits,
+            fabric_speedup,
             max_bytes: Some(cap),
             // The slowest links, of 100 Mbps, take 728 us for the largest frame.
             max_time: time.map(|steps| Span::from_us(50 * steps + 730)),
@@ -97,6 +109,8 @@ fn voq() -> impl Strategy<Value = Voq> {
             write_buffer,
             reserved: 0.3,
             dynamic: 0.55,
+            xoff: None,
+            xon: None,
         },
     )
 }
@@ -104,8 +118,6 @@ fn voq() -> impl Strategy<Value = Voq> {
 /// What goes with virtual output queues.
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
     SwitchConfig {
-        marking: switch.marking.map(|marking| Marking { at: MarkAt::Enqueue, ..marking }),
-        aqm: None,
         device_queue: 0,
         forwarding: Forwarding::StoreAndForward,
         queue_length: QueueLength::ThroughTransmission,
@@ -458,7 +470,6 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
             Rules::Hpcc(_) => true,
         };
     let switch = &mut plan.switches[0];
-    switch.aqm = None;
     switch.device_queue = 0;
     if switch.queue_length == QueueLength::ThroughStart {
         switch.queue_length = QueueLength::BeforeTransmission;
@@ -480,7 +491,24 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
     plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
     // A pause that expires before it is told again protects nothing, and a limit of its own loses what a queue may not hold.
     let limited = plan.hosts[0].queue.is_some() || plan.switches[0].own.iter().any(|own| own.limit.is_some());
-    lossless && at_half && quanta == u16::MAX && !limited
+    lossless && at_half && quanta == u16::MAX && !limited && plan.switches[0].aqm.is_none()
+}
+
+/// Virtual output queues that pause, or only obey.
+fn deep_pauses(plan: &mut Plan, seed: u64) {
+    let priorities = [0xff, 0b110, 0b1][(seed / 3 % 3) as usize];
+    let pause = if (seed / 9).is_multiple_of(3) { PauseTime::Quanta(1 + (seed / 27 % 3_000) as u16) } else { PauseTime::Quanta(u16::MAX) };
+    plan.switches[0].pfc = Some(Pfc {
+        priorities,
+        headroom: Headroom::Bytes(seed / 5 % 200_000),
+        pause,
+        refresh: if (seed / 7).is_multiple_of(2) { Refresh::AtHalf } else { Refresh::OnArrival },
+        response: None,
+        watchdog: None,
+        deadlock_after: Some(Span::from_us(40)),
+    });
+    plan.switches[0].honours_pause = !(seed / 11).is_multiple_of(4);
+    plan.hosts[0].honours_pause = !(seed / 13).is_multiple_of(4);
 }
 
 /// The same TCP on each of several subflows.
@@ -619,6 +647,12 @@ fn case() -> impl Strategy<Value = Case> {
                 if urgent {
                     by_urgency(&mut plan, seed);
                 }
+                if let Buffer::Voq(voq) = &mut plan.switches[0].buffer
+                    && seed % 3 == 1
+                {
+                    (voq.dram, voq.xoff, voq.xon) = (200_000_000, Some(5_000 + seed % 60_000), Some(5_000));
+                    deep_pauses(&mut plan, seed);
+                }
                 let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::default();
                 if granted {
                     by_granted_rates(&mut plan, seed);
@@ -707,8 +741,8 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
         }
     }
     if let Buffer::Voq(Voq { max_bytes: Some(limit), dram, on_chip, .. }) = switch.buffer {
-        // Without priorities and cores the port is the queue.
-        for r in of_switches.clone().filter(|r| r.queue >= 0 || switch.queues(8) == 1) {
+        // Without priorities and cores the port is the queue. What is lossless has no cap.
+        for r in of_switches.clone().filter(|r| switch.pfc.is_none() && (r.queue >= 0 || switch.queues(8) == 1)) {
             prop_assert!(r.queue_bytes_max <= limit, "{r:?}");
         }
         let mut in_use = std::collections::BTreeMap::new();
