@@ -1,0 +1,154 @@
+"""How much the baselines gain by other parameters: their best ones are chosen on some seeds and judged on others.
+
+    python -m afflux.studies.conweave.sensitivity                  # what is missing of all parts, into results/runs.csv
+    python -m afflux.studies.conweave.sensitivity select judge     # of these parts
+    python -m afflux.studies.conweave.sensitivity --list           # what is missing, without simulating it
+
+The rule, which was written before the runs were made: for each case, the best setting of a baseline is the one with the lowest mean slowdown of all flows over
+the selection seeds, among the settings of its grid. A tie goes to the one that stands first. CONGA's grid is searched one parameter at a time: `tdre` first,
+then `gap`. ECMP has no parameters. The seeds that judge are others. ConWeave keeps its authors' parameters: what `reply_extra` would change is measured, too,
+but it is not used in a verdict.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+
+from ...results.statistics import mean
+from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
+from .runs import DEFAULT, Measured, Run, Setting, missing, read, simulate, write
+
+#: By baseline: parameters in the order in which they are searched, with their values. The first step includes the default.
+GRIDS: dict[str, list[list[Setting]]] = {
+    "conga": [
+        [DEFAULT, *((("tdre", f"{us}us"),) for us in (2, 5, 20, 100, 250))],
+        [(("gap", f"{us}us"),) for us in (20, 50, 200)],
+    ],
+    "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50, 200))]],
+    "drill": [[DEFAULT, *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1)))]],
+}
+#: Seeds that select, and those that judge. A fat-tree costs three times as much.
+SELECTING = {"leaf-spine": (11, 12), "fat-tree": (11,)}
+JUDGING = {"leaf-spine": (1, 2, 3, 4, 5), "fat-tree": (1, 2, 3)}
+#: Milliseconds: of the study, and of runs that select.
+WINDOW = 10
+_SELECTING_WINDOW = {"leaf-spine": WINDOW, "fat-tree": 4}
+#: The long window of the claim at 80 %, lossless.
+LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
+
+#: ConWeave's `reply_extra`, the extra over the base round trip; the default is 4 us.
+REPLIES = ("1us", "2us", "8us", "16us", "32us")
+#: Where frames wait that ConWeave reorders, other than in memory without bound.
+MEMORIES = ("apart", "shared")
+#: SolarRPC, on which CONGA's default does badly.
+SOLAR = [Case("leaf-spine", "solar", load, mode) for load, mode in ((50, "lossless"), (50, "irn"), (80, "lossless"))]
+
+
+def merged(*settings: Setting) -> Setting:
+    return tuple(sorted({key: value for setting in settings for key, value in setting}.items()))
+
+
+def _selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
+    return [Run(case, scheme, setting, _SELECTING_WINDOW[case.fabric], seed) for seed in SELECTING[case.fabric]]
+
+
+def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> float | None:
+    """The mean slowdown over the selection seeds; None if one is missing."""
+    wanted = _selecting(case, scheme, setting)
+    return mean([runs[run].all_mean for run in wanted]) if all(run in runs for run in wanted) else None
+
+
+def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[list[Setting]]:
+    """The settings that each step of the search compares, the best one of the step before first. Ends where runs are missing."""
+    best = DEFAULT
+    for place, step in enumerate(GRIDS[scheme]):
+        candidates = step if place == 0 else [best, *(merged(best, setting) for setting in step)]
+        yield candidates
+        means = [selected_mean(case, scheme, setting, runs) for setting in candidates]
+        known = [value for value in means if value is not None]
+        if len(known) < len(candidates):
+            return
+        best = candidates[known.index(min(known))]
+    yield [best]
+
+
+def best(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Setting | None:
+    """The setting that the rule chooses; None while runs are missing."""
+    if scheme not in GRIDS:
+        return DEFAULT
+    steps = list(_steps(case, scheme, runs))
+    return steps[-1][0] if len(steps) > len(GRIDS[scheme]) else None
+
+
+def candidates(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> list[Setting]:
+    """All settings that were compared."""
+    return list(dict.fromkeys(setting for step in _steps(case, scheme, runs) for setting in step)) if scheme in GRIDS else [DEFAULT]
+
+
+def select(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    for case in CLAIMED:
+        for scheme in GRIDS:
+            for setting in candidates(case, scheme, runs):
+                yield from _selecting(case, scheme, setting)
+
+
+def judge(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    """The defaults and the best settings, seed by seed."""
+    for case in CLAIMED:
+        settings = [(scheme, setting) for scheme in BASELINES for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs))) if setting is not None]
+        for seed in JUDGING[case.fabric]:
+            yield from (Run(case, scheme, setting, WINDOW, seed) for scheme, setting in [*settings, (CONWEAVE, DEFAULT)])
+
+
+def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    for seed in LONG_SEEDS:
+        yield from (Run(LONG, scheme, DEFAULT, LONG_WINDOW, seed) for scheme in ("ecmp", CONWEAVE))
+
+
+def memory(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    for case in CLAIMED:
+        for setting in MEMORIES:
+            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in JUDGING[case.fabric][:3])
+
+
+def reply(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    for case in CLAIMED:
+        if case.fabric == "leaf-spine":
+            for setting in (DEFAULT, *((("reply_extra", time),) for time in REPLIES)):
+                yield from _selecting(case, CONWEAVE, setting)
+
+
+def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    for case in SOLAR:
+        for seed in (1, 2, 3):
+            yield Run(case, "ecmp", DEFAULT, WINDOW, seed)
+            yield Run(case, CONWEAVE, DEFAULT, WINDOW, seed)
+            yield from (Run(case, "conga", setting, WINDOW, seed) for setting in GRIDS["conga"][0])
+
+
+PARTS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)}; without, all")
+    parser.add_argument("--fabric", choices=sorted(SELECTING), help="only the cases on this fabric")
+    parser.add_argument("--list", action="store_true", help="list the missing runs")
+    arguments = parser.parse_args()
+    if unknown := [part for part in arguments.parts if part not in PARTS]:
+        parser.error(f"{unknown[0]!r} is no part: write one or more of {', '.join(PARTS)}")
+    for part in arguments.parts or PARTS:
+        # What a part wants may depend on its runs.
+        while todo := [run for run in missing(PARTS[part](read()), read()) if arguments.fabric in (None, run.case.fabric)]:
+            for run in todo:
+                if not arguments.list:
+                    measured = simulate(run)
+                    write(run, measured)
+                    print(f"{run}: {measured.all_mean:.3f} and {measured.all_p99:.3f}", flush=True)
+                else:
+                    print(run)
+            if arguments.list:
+                break
+
+
+if __name__ == "__main__":
+    main()
