@@ -1,0 +1,172 @@
+"""The tables of README.md, from results/runs.csv."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...comparison.paired import of_pairs
+from ...results.statistics import mean
+from ...words.text import digits
+from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
+from .claims import claims
+from .runs import DEFAULT, Measured, Run, Setting, shown
+from .sensitivity import GRIDS, JUDGING, LONG_SEEDS, LONG_WINDOW, MEMORIES, REPLIES, SOLAR, WINDOW, best, merged, selected_mean
+from .verdicts import Gain, Judged, judged
+
+Runs = Mapping[Run, Measured]
+NAMES = {"ecmp": "ECMP", "conga": "CONGA", "letflow": "LetFlow", "drill": "DRILL", "conweave": "ConWeave"}
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _cell(gain: Gain | None) -> str:
+    return f"{_percent(gain.mean)} ({_percent(gain.low)} to {_percent(gain.high)})" if gain else "–"
+
+
+def _least(gains: Mapping[str, Gain]) -> str:
+    if not gains:
+        return "–"
+    scheme = min(gains, key=lambda name: gains[name].mean)
+    return f"{_percent(gains[scheme].mean)} ({NAMES[scheme]})"
+
+
+def of_claims(runs: Runs) -> str:
+    head = ("claim", "the paper: at least, %", "least gain over a default, %", "over best parameters, %", "clearly ahead of all at their best", "verdict")
+    lines = []
+    for found in judged(runs):
+        ahead = "yes" if found.tuned and found.ahead else "no"
+        lines.append(
+            (str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), ahead, f"**{found.verdict or 'not judged'}**")
+        )
+    return _table(head, lines)
+
+
+def of_gains(runs: Runs) -> str:
+    """Over each baseline: its default, and its best parameters."""
+    head = ("% below", *(f"{NAMES[scheme]}, {which}" for scheme in BASELINES for which in (("default", "best") if scheme in GRIDS else ("",))))
+    lines = []
+    for found in judged(runs):
+        cells = [_cell(gains.get(scheme)) for scheme in BASELINES for gains in ((found.default, found.tuned) if scheme in GRIDS else (found.default,))]
+        lines.append((str(found.claim), *cells))
+    return _table([name.removesuffix(", ") for name in head], lines)
+
+
+def _case(case: Case) -> str:
+    return f"{case.fabric}, {case.load} %, {case.mode}"
+
+
+def of_settings(runs: Runs) -> str:
+    """The mean slowdown of each setting over the selection seeds; the chosen one in bold."""
+    lines = []
+    for scheme, (first, *others) in GRIDS.items():
+        for setting in first:
+            lines.append((f"{NAMES[scheme]}, {shown(setting) or 'default'}", *(_selected(case, scheme, setting, runs) for case in CLAIMED)))
+        for step in others:
+            for setting in step:
+                chosen = [(case, best(case, scheme, runs)) for case in CLAIMED]
+                rows = [_selected(case, scheme, _before(found, setting), runs) if found is not None else "–" for case, found in chosen]
+                lines.append((f"{NAMES[scheme]}, best tdre and {shown(setting)}", *rows))
+    return _table(("", *(_case(case) for case in CLAIMED)), lines)
+
+
+def _before(chosen: Setting, setting: Setting) -> Setting:
+    """A setting of CONGA's second step: the `tdre` of the first, and another gap."""
+    return merged(tuple(pair for pair in chosen if pair[0] == "tdre"), setting)
+
+
+def _selected(case: Case, scheme: str, setting: Setting, runs: Runs) -> str:
+    value = selected_mean(case, scheme, setting, runs)
+    if value is None:
+        return "–"
+    text = digits(value, 3)
+    return f"**{text}**" if setting == best(case, scheme, runs) else text
+
+
+def _pair(found: Sequence[Measured]) -> str:
+    """Mean and p99 of the slowdown of all flows, means over the seeds."""
+    return f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})" if found else "–"
+
+
+def _of(case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Runs) -> list[Measured]:
+    return [runs[run] for seed in seeds if (run := Run(case, scheme, setting, window, seed)) in runs]
+
+
+def of_slowdowns(runs: Runs) -> str:
+    """Mean and p99 of the slowdown, with the defaults and the best parameters."""
+    lines = []
+    for case in CLAIMED:
+        cells = []
+        for scheme in (*BASELINES, CONWEAVE):
+            cells.append(_pair(_of(case, scheme, DEFAULT, WINDOW, JUDGING[case.fabric], runs)))
+            if scheme in GRIDS:
+                setting = best(case, scheme, runs)
+                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, WINDOW, JUDGING[case.fabric], runs)))
+        lines.append((_case(case), *cells))
+    names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in GRIDS else ("",))]
+    return _table(("mean (p99) slowdown", *names), lines)
+
+
+def of_window(runs: Runs) -> str:
+    lines = []
+    for seed in LONG_SEEDS:
+        for window in (WINDOW, LONG_WINDOW):
+            old, new = (_of(LONG, scheme, DEFAULT, window, (seed,), runs) for scheme in ("ecmp", CONWEAVE))
+            if old and new:
+                below = [_percent(1 - getattr(new[0], name) / getattr(old[0], name)) for name in ("all_mean", "all_p99")]
+                lines.append((f"{window} ms, seed {seed}", _pair(old), _pair(new), f"{below[0]} and {below[1]}"))
+    return _table(("window", "ECMP", "ConWeave", "% below (mean and p99)"), lines)
+
+
+def of_memory(runs: Runs) -> str:
+    lines = []
+    for case in CLAIMED:
+        seeds = JUDGING[case.fabric][:3]
+        cells = []
+        for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
+            found = _of(case, CONWEAVE, setting, WINDOW, seeds, runs)
+            cells.append(f"{_pair(found)}, {round(mean([one.retransmits for one in found])):,}" if found else "–")
+        lines.append((_case(case), _pair(_of(case, "ecmp", DEFAULT, WINDOW, seeds, runs)), *cells))
+    return _table(("mean (p99) slowdown, retransmitted frames", "ECMP", "ConWeave, `unbounded`", *(f"`{name}`" for name in MEMORIES)), lines)
+
+
+def of_replies(runs: Runs) -> str:
+    """ConWeave with other values of `reply_extra`: the mean over the selection seeds, and the typical ratio to the default's."""
+    lines = []
+    cases = [case for case in CLAIMED if case.fabric == "leaf-spine"]
+    for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
+        label = dict(setting).get("reply_extra", "4us (default)")
+        from .sensitivity import SELECTING
+
+        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, SELECTING[case.fabric], runs)) for case in cases)))
+    return _table(("`reply_extra`", *(_case(case) for case in cases)), lines)
+
+
+def of_solar(runs: Runs) -> str:
+    lines = []
+    rows: list[tuple[str, str, Setting]] = [("ECMP", "ecmp", DEFAULT)]
+    for setting in sorted(GRIDS["conga"][0], key=lambda of: int(dict(of).get("tdre", "50us")[:-2])):
+        rows.append((f"CONGA, {shown(setting) or 'tdre=50us (default)'}", "conga", setting))
+    rows.append(("ConWeave", CONWEAVE, DEFAULT))
+    for label, scheme, setting in rows:
+        lines.append((label, *(_pair(_of(case, scheme, setting, WINDOW, (1, 2, 3), runs)) for case in SOLAR)))
+    return _table(("mean (p99) slowdown", *(_case(case) for case in SOLAR)), lines)
+
+
+TABLES = {
+    "claims": of_claims,
+    "gains": of_gains,
+    "slowdowns": of_slowdowns,
+    "settings": of_settings,
+    "window": of_window,
+    "memory": of_memory,
+    "replies": of_replies,
+    "solar": of_solar,
+}
+
+
+def every(runs: Runs) -> str:
+    return "\n\n".join(f"<!-- {name} -->\n{table(runs)}" for name, table in TABLES.items())
