@@ -1,4 +1,4 @@
-"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are, and makes them.
+"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are.
 
 A run that has its line is not simulated again, so a sequence that was cut off continues.
 """
@@ -53,8 +53,9 @@ class Measured:
         slowdown, bound = summary["slowdown"], BDP[case.fabric].replace("k", "K")
         classes = [slowdown["all"], *(slowdown["by_size"].get(f"{side}_{bound}", {}) if case.fabric == "fat-tree" else {} for side in ("le", "gt"))]
         values = [of.get(statistic) for of in classes for statistic in ("mean", "p99")]
-        rounded = (None if value is None else round(value, 5) for value in values)
-        return cls(*rounded, summary["drops"], summary["retransmits"], summary["pause_frames"], summary["flows"]["unfinished"])
+        rounded: list[Any] = [None if value is None else round(value, 5) for value in values]
+        counts = [summary[name] for name in COUNTS[:-1]] + [summary["flows"]["unfinished"]]
+        return cls(*rounded, *counts)
 
     def slowdown(self, flows: str, statistic: str) -> float | None:
         value: float | None = getattr(self, f"{flows}_{statistic}")
@@ -87,8 +88,8 @@ def read(file: Path = FILE) -> Runs:
 def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
     case = Case(row["fabric"], row["sizes"], int(row["load"]), row["mode"])
     run = Run(case, row["scheme"], parsed(row["setting"]), int(row["window_ms"]), int(row["seed"]))
-    values = [int(row[name]) if name in COUNTS else float(row[name]) if row[name] else None for name in MEASURED]
-    return run, Measured(*values)  # type: ignore[arg-type]
+    values: list[Any] = [int(row[name]) if name in COUNTS else float(row[name]) if row[name] else None for name in MEASURED]
+    return run, Measured(*values)
 
 
 def write(run: Run, measured: Measured, file: Path = FILE) -> None:
@@ -98,7 +99,7 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: python -m afflux.studies.conweave.sensitivity\n")
+            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: python -m afflux.studies.conweave\n")
             lines.writerow(COLUMNS)
         case = run.case
         head = [case.fabric, case.sizes, case.load, case.mode, run.scheme, shown(run.setting), run.window, run.seed]

@@ -1,21 +1,16 @@
 """How much the baselines gain by other parameters: their best ones are chosen on some seeds and judged on others.
 
-    python -m afflux.studies.conweave.sensitivity                  # what is missing of all parts, into results/runs.csv
-    python -m afflux.studies.conweave.sensitivity select judge     # of these parts
-    python -m afflux.studies.conweave.sensitivity --list           # what is missing, without simulating it
-
 The rule, which was written before the runs were made: for each case, the best setting of a baseline is the one with the lowest mean slowdown of all flows over
 the selection seeds, among the settings of its grid. A tie goes to the one that stands first. CONGA's grid is searched one parameter at a time: `tdre` first,
 then `gap`. ECMP has no parameters. The seeds that judge are others. ConWeave keeps its authors' parameters: what `reply_extra` would change is measured, too,
 but it is not used in a verdict.
 """
 
-import argparse
 from collections.abc import Iterator, Mapping
 
 from ...results.statistics import mean
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
-from .runs import DEFAULT, Measured, Run, Setting, missing, read, simulate, write
+from .runs import DEFAULT, Measured, Run, Setting
 
 #: By baseline: parameters in the order in which they are searched, with their values. The first step includes the default.
 GRIDS: dict[str, list[list[Setting]]] = {
@@ -28,32 +23,40 @@ GRIDS: dict[str, list[list[Setting]]] = {
 }
 #: Seeds that select, and those that judge. A fat-tree costs three times as much.
 SELECTING = {"leaf-spine": (11, 12), "fat-tree": (11,)}
-JUDGING = {"leaf-spine": (1, 2, 3, 4, 5), "fat-tree": (1, 2, 3)}
-#: Milliseconds: of the study, and of runs that select.
+_JUDGING = {"leaf-spine": (1, 2, 3, 4, 5), "fat-tree": (1, 2, 3)}
+#: Milliseconds of the study.
 WINDOW = 10
-_SELECTING_WINDOW = {"leaf-spine": WINDOW, "fat-tree": 4}
 #: The long window of the claim at 80 %, lossless.
 LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
 
 #: ConWeave's `reply_extra`, the extra over the base round trip; the default is 4 us.
-REPLIES = ("1us", "2us", "8us", "16us", "32us")
+REPLIES = ("1us", "2us", "8us", "16us")
 #: Where frames wait that ConWeave reorders, other than in memory without bound.
 MEMORIES = ("apart", "shared")
+MEMORY_SEEDS = {"lossless": (1, 2), "irn": (1,)}
 #: SolarRPC, on which CONGA's default does badly.
 SOLAR = [Case("leaf-spine", "solar", load, mode) for load, mode in ((50, "lossless"), (50, "irn"), (80, "lossless"))]
+SOLAR_SEEDS = (1, 2)
 
 
 def merged(*settings: Setting) -> Setting:
     return tuple(sorted({key: value for setting in settings for key, value in setting}.items()))
 
 
-def _selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
-    return [Run(case, scheme, setting, _SELECTING_WINDOW[case.fabric], seed) for seed in SELECTING[case.fabric]]
+def judging(case: Case, scheme: str) -> tuple[int, ...]:
+    """Seeds. Lossless DRILL retransmits most of what it sends, so a run costs as much as ten others, and is behind by a factor of ten or more."""
+    return _JUDGING[case.fabric][: 3 if (scheme, case.mode) == ("drill", "lossless") else None]
+
+
+def selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
+    """In a shorter window where a run is dear."""
+    window = 4 if case.fabric == "fat-tree" or scheme == "drill" else WINDOW
+    return [Run(case, scheme, setting, window, seed) for seed in SELECTING[case.fabric]]
 
 
 def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> float | None:
     """The mean slowdown over the selection seeds; None if one is missing."""
-    wanted = _selecting(case, scheme, setting)
+    wanted = selecting(case, scheme, setting)
     return mean([runs[run].all_mean for run in wanted]) if all(run in runs for run in wanted) else None
 
 
@@ -88,15 +91,17 @@ def select(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in CLAIMED:
         for scheme in GRIDS:
             for setting in candidates(case, scheme, runs):
-                yield from _selecting(case, scheme, setting)
+                yield from selecting(case, scheme, setting)
 
 
 def judge(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     """The defaults and the best settings, seed by seed."""
-    for case in CLAIMED:
-        settings = [(scheme, setting) for scheme in BASELINES for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs))) if setting is not None]
-        for seed in JUDGING[case.fabric]:
-            yield from (Run(case, scheme, setting, WINDOW, seed) for scheme, setting in [*settings, (CONWEAVE, DEFAULT)])
+    for seed in _JUDGING["leaf-spine"]:
+        for case in CLAIMED:
+            settings = [(scheme, setting) for scheme in BASELINES for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs))) if setting is not None]
+            for scheme, setting in [*settings, (CONWEAVE, DEFAULT)]:
+                if seed in judging(case, scheme):
+                    yield Run(case, scheme, setting, WINDOW, seed)
 
 
 def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
@@ -107,48 +112,22 @@ def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 def memory(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in CLAIMED:
         for setting in MEMORIES:
-            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in JUDGING[case.fabric][:3])
+            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in MEMORY_SEEDS[case.mode])
 
 
 def reply(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in CLAIMED:
         if case.fabric == "leaf-spine":
             for setting in (DEFAULT, *((("reply_extra", time),) for time in REPLIES)):
-                yield from _selecting(case, CONWEAVE, setting)
+                yield from selecting(case, CONWEAVE, setting)
 
 
 def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in SOLAR:
-        for seed in (1, 2, 3):
+        for seed in SOLAR_SEEDS:
             yield Run(case, "ecmp", DEFAULT, WINDOW, seed)
             yield Run(case, CONWEAVE, DEFAULT, WINDOW, seed)
             yield from (Run(case, "conga", setting, WINDOW, seed) for setting in GRIDS["conga"][0])
 
 
 PARTS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)}; without, all")
-    parser.add_argument("--fabric", choices=sorted(SELECTING), help="only the cases on this fabric")
-    parser.add_argument("--list", action="store_true", help="list the missing runs")
-    arguments = parser.parse_args()
-    if unknown := [part for part in arguments.parts if part not in PARTS]:
-        parser.error(f"{unknown[0]!r} is no part: write one or more of {', '.join(PARTS)}")
-    for part in arguments.parts or PARTS:
-        # What a part wants may depend on its runs.
-        while todo := [run for run in missing(PARTS[part](read()), read()) if arguments.fabric in (None, run.case.fabric)]:
-            for run in todo:
-                if not arguments.list:
-                    measured = simulate(run)
-                    write(run, measured)
-                    print(f"{run}: {measured.all_mean:.3f} and {measured.all_p99:.3f}", flush=True)
-                else:
-                    print(run)
-            if arguments.list:
-                break
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,32 @@
 """The tables of README.md, from results/runs.csv."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ...comparison.paired import of_pairs
 from ...results.statistics import mean
 from ...words.text import digits
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
-from .claims import claims
+from .claims import Gain
 from .runs import DEFAULT, Measured, Run, Setting, shown
-from .sensitivity import GRIDS, JUDGING, LONG_SEEDS, LONG_WINDOW, MEMORIES, REPLIES, SOLAR, WINDOW, best, merged, selected_mean
-from .verdicts import Gain, Judged, judged
+from .sensitivity import (
+    GRIDS,
+    LONG_SEEDS,
+    LONG_WINDOW,
+    MEMORIES,
+    MEMORY_SEEDS,
+    REPLIES,
+    SELECTING,
+    SOLAR,
+    SOLAR_SEEDS,
+    WINDOW,
+    best,
+    judging,
+    merged,
+    selected_mean,
+)
+from .verdicts import judged
 
+#: In the order of the paper.
+CASES = sorted(CLAIMED, key=lambda case: (case.fabric != "leaf-spine", case.load))
 Runs = Mapping[Run, Measured]
 NAMES = {"ecmp": "ECMP", "conga": "CONGA", "letflow": "LetFlow", "drill": "DRILL", "conweave": "ConWeave"}
 
@@ -24,7 +40,9 @@ def _percent(share: float) -> str:
 
 
 def _cell(gain: Gain | None) -> str:
-    return f"{_percent(gain.mean)} ({_percent(gain.low)} to {_percent(gain.high)})" if gain else "–"
+    if gain is None:
+        return "–"
+    return _percent(gain.mean) + (f" ({_percent(gain.low)} to {_percent(gain.high)})" if gain.low is not None and gain.high is not None else "")
 
 
 def _least(gains: Mapping[str, Gain]) -> str:
@@ -39,9 +57,7 @@ def of_claims(runs: Runs) -> str:
     lines = []
     for found in judged(runs):
         ahead = "yes" if found.tuned and found.ahead else "no"
-        lines.append(
-            (str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), ahead, f"**{found.verdict or 'not judged'}**")
-        )
+        lines.append((str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), ahead, f"**{found.verdict or 'not judged'}**"))
     return _table(head, lines)
 
 
@@ -64,13 +80,13 @@ def of_settings(runs: Runs) -> str:
     lines = []
     for scheme, (first, *others) in GRIDS.items():
         for setting in first:
-            lines.append((f"{NAMES[scheme]}, {shown(setting) or 'default'}", *(_selected(case, scheme, setting, runs) for case in CLAIMED)))
+            lines.append((f"{NAMES[scheme]}, {shown(setting) or 'default'}", *(_selected(case, scheme, setting, runs) for case in CASES)))
         for step in others:
             for setting in step:
-                chosen = [(case, best(case, scheme, runs)) for case in CLAIMED]
+                chosen = [(case, best(case, scheme, runs)) for case in CASES]
                 rows = [_selected(case, scheme, _before(found, setting), runs) if found is not None else "–" for case, found in chosen]
                 lines.append((f"{NAMES[scheme]}, best tdre and {shown(setting)}", *rows))
-    return _table(("", *(_case(case) for case in CLAIMED)), lines)
+    return _table(("", *(_case(case) for case in CASES)), lines)
 
 
 def _before(chosen: Setting, setting: Setting) -> Setting:
@@ -98,16 +114,32 @@ def _of(case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[
 def of_slowdowns(runs: Runs) -> str:
     """Mean and p99 of the slowdown, with the defaults and the best parameters."""
     lines = []
-    for case in CLAIMED:
+    for case in CASES:
         cells = []
         for scheme in (*BASELINES, CONWEAVE):
-            cells.append(_pair(_of(case, scheme, DEFAULT, WINDOW, JUDGING[case.fabric], runs)))
+            cells.append(_pair(_of(case, scheme, DEFAULT, WINDOW, judging(case, scheme), runs)))
             if scheme in GRIDS:
                 setting = best(case, scheme, runs)
-                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, WINDOW, JUDGING[case.fabric], runs)))
+                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, WINDOW, judging(case, scheme), runs)))
         lines.append((_case(case), *cells))
     names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in GRIDS else ("",))]
     return _table(("mean (p99) slowdown", *names), lines)
+
+
+def of_fat_tree(runs: Runs) -> str:
+    """Figure 17: mean and p99 of short and of long flows on the fat-tree."""
+    names = [(scheme, which) for scheme in (*BASELINES, CONWEAVE) for which in (("default", "best") if scheme in GRIDS else ("",))]
+    lines = []
+    for case in (case for case in CASES if case.fabric == "fat-tree"):
+        for flows in ("short", "long"):
+            cells = []
+            for scheme, which in names:
+                setting = best(case, scheme, runs) if which == "best" else DEFAULT
+                found = [] if setting is None else _of(case, scheme, setting, WINDOW, judging(case, scheme), runs)
+                means = [[one.slowdown(flows, statistic) or 0.0 for one in found] for statistic in ("mean", "p99")]
+                cells.append(f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else "–")
+            lines.append((f"{case.mode}, {flows} flows", *cells))
+    return _table(("mean (p99) slowdown", *(", ".join(filter(None, (NAMES[scheme], which))) for scheme, which in names)), lines)
 
 
 def of_window(runs: Runs) -> str:
@@ -123,8 +155,8 @@ def of_window(runs: Runs) -> str:
 
 def of_memory(runs: Runs) -> str:
     lines = []
-    for case in CLAIMED:
-        seeds = JUDGING[case.fabric][:3]
+    for case in CASES:
+        seeds = MEMORY_SEEDS[case.mode]
         cells = []
         for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
             found = _of(case, CONWEAVE, setting, WINDOW, seeds, runs)
@@ -136,11 +168,9 @@ def of_memory(runs: Runs) -> str:
 def of_replies(runs: Runs) -> str:
     """ConWeave with other values of `reply_extra`: the mean over the selection seeds, and the typical ratio to the default's."""
     lines = []
-    cases = [case for case in CLAIMED if case.fabric == "leaf-spine"]
+    cases = [case for case in CASES if case.fabric == "leaf-spine"]
     for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
         label = dict(setting).get("reply_extra", "4us (default)")
-        from .sensitivity import SELECTING
-
         lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, SELECTING[case.fabric], runs)) for case in cases)))
     return _table(("`reply_extra`", *(_case(case) for case in cases)), lines)
 
@@ -152,7 +182,7 @@ def of_solar(runs: Runs) -> str:
         rows.append((f"CONGA, {shown(setting) or 'tdre=50us (default)'}", "conga", setting))
     rows.append(("ConWeave", CONWEAVE, DEFAULT))
     for label, scheme, setting in rows:
-        lines.append((label, *(_pair(_of(case, scheme, setting, WINDOW, (1, 2, 3), runs)) for case in SOLAR)))
+        lines.append((label, *(_pair(_of(case, scheme, setting, WINDOW, SOLAR_SEEDS, runs)) for case in SOLAR)))
     return _table(("mean (p99) slowdown", *(_case(case) for case in SOLAR)), lines)
 
 
@@ -161,6 +191,7 @@ TABLES = {
     "gains": of_gains,
     "slowdowns": of_slowdowns,
     "settings": of_settings,
+    "fat-tree": of_fat_tree,
     "window": of_window,
     "memory": of_memory,
     "replies": of_replies,

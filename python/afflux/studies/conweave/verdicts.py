@@ -1,7 +1,5 @@
 """What is left of each claim of the paper, from results/runs.csv: against the baselines' defaults, and against their best parameters.
 
-    python -m afflux.studies.conweave.verdicts       # the tables of README.md
-
 The rule, which was written before the runs were made. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the geometric mean over
 the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain reaches the published one if ConWeave is clearly ahead (the interval is above
 0) and the published gain is not above the interval. A claim holds if all gains over the baselines reach it, with the defaults and with their best parameters.
@@ -16,34 +14,12 @@ from dataclasses import dataclass
 
 from ...comparison.paired import of_pairs
 from .. import Check
-from .claims import Claim, claims
 from .cases import BASELINES, CONWEAVE, LONG
+from .claims import Claim, Gain, claims
 from .runs import DEFAULT, Measured, Run, Setting, read
-from .sensitivity import JUDGING, LONG_SEEDS, LONG_WINDOW, WINDOW, best
+from .sensitivity import LONG_SEEDS, LONG_WINDOW, WINDOW, best, judging
 
 HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = "holds", "holds only against the default", "does not hold", "withdrawn"
-
-
-@dataclass(frozen=True)
-class Gain:
-    """By how much ConWeave's slowdown is below a baseline's, as a share, with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[float, float]], claim: Claim) -> "Gain | None":
-        """From pairs of the baseline's and ConWeave's slowdown. None without an interval."""
-        if len(pairs) < 2:
-            return None
-        found = of_pairs(claim.metric(), CONWEAVE, pairs)
-        if found.ratio is None or found.ratio_low is None or found.ratio_high is None:
-            return None
-        return cls(1 - found.ratio, 1 - found.ratio_high, 1 - found.ratio_low)
-
-    def reaches(self, published: float) -> bool:
-        return self.low > 0 and self.high >= published
 
 
 Gains = Mapping[str, Gain]
@@ -78,11 +54,13 @@ class Judged:
     @property
     def ahead(self) -> bool:
         """ConWeave is clearly ahead of every baseline with its best parameters, by whatever amount."""
-        return all(gain.low > 0 for gain in self.tuned.values())
+        return all(gain.ahead for gain in self.tuned.values())
 
 
 def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
-    return Gain.of(_pairs(claim, scheme, setting, WINDOW, JUDGING[claim.case.fabric], runs), claim)
+    """Over the judging seeds; None without a run of both."""
+    pairs = _pairs(claim, scheme, setting, WINDOW, judging(claim.case, scheme), runs)
+    return Gain.told(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
 
 
 def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Mapping[Run, Measured]) -> list[tuple[float, float]]:
@@ -111,9 +89,3 @@ def checks() -> Iterator[Check]:
     for found in judged(read()):
         if found.verdict is not None:
             yield Check(f"{found.claim}: the claim, also against the baselines' best parameters", found.verdict == HOLDS, found.verdict, HOLDS)
-
-
-if __name__ == "__main__":
-    from .tables import every
-
-    print(every(read()))
