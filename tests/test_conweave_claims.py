@@ -111,14 +111,13 @@ def test_conga_is_searched_one_parameter_at_a_time():
 def test_runs_that_are_missing_are_no_choice():
     few = selected(dict.fromkeys(GRIDS["drill"][0][:-1], 2.0), "drill")
     assert best(CASE, "drill", few) is None
-    one = {run: value for run, value in selected(dict.fromkeys(GRIDS["drill"][0], 2.0), "drill").items() if run.seed == SELECTING[CASE.fabric][0]}
+    one = {run: value for run, value in selected(dict.fromkeys(GRIDS["drill"][0], 2.0), "drill").items() if run.setting != DEFAULT}
     assert best(CASE, "drill", one) is None
     assert best(CASE, "ecmp", {}) == DEFAULT
 
 
 def test_seeds_that_judge_do_not_choose():
-    for fabric, seeds in SELECTING.items():
-        assert not {*seeds} & {*LONG_SEEDS, *(seed for case in CLAIMED if case.fabric == fabric for seed in judging(case, "ecmp"))}
+    assert not {*SELECTING} & {*LONG_SEEDS, *(seed for case in CLAIMED for seed in judging(case, "ecmp"))}
     # Whatever the judging runs are, the choice is the same.
     runs = selected(dict.fromkeys(GRIDS["letflow"][0], 2.0) | {parsed("gap=20us"): 1.0}, "letflow")
     others = {run: measured(0.1) for run in judge(runs) if run.setting != parsed("gap=20us")}

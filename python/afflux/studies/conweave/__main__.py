@@ -9,14 +9,16 @@ python -m afflux.studies.conweave --tables         # prints the tables
 import argparse
 
 from . import tables
-from .runs import missing, read, simulate, write
-from .sensitivity import PARTS, SELECTING
+from .cases import FABRICS
+from .runs import Run, missing, read, simulate, write
+from .sensitivity import PARTS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m afflux.studies.conweave", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)}; without, all")
-    parser.add_argument("--fabric", choices=sorted(SELECTING), help="only the cases on this fabric")
+    parser.add_argument("--fabric", choices=FABRICS, help="only the cases on this fabric")
+    parser.add_argument("--seed", type=int, action="append", help="only runs with this seed; may be repeated")
     parser.add_argument("--list", action="store_true", help="list the missing runs")
     parser.add_argument("--tables", action="store_true", help="print the tables of the runs that are there")
     arguments = parser.parse_args()
@@ -25,9 +27,13 @@ def main() -> None:
     if arguments.tables:
         print(tables.every(read()))
         return
+
+    def wanted(run: Run) -> bool:
+        return arguments.fabric in (None, run.case.fabric) and (not arguments.seed or run.seed in arguments.seed)
+
     for part in arguments.parts or PARTS:
         # Which runs a part wants may depend on those before.
-        while todo := [run for run in missing(PARTS[part](read()), read()) if arguments.fabric in (None, run.case.fabric)]:
+        while todo := [run for run in missing(PARTS[part](read()), read()) if wanted(run)]:
             if arguments.list:
                 print(*todo, sep="\n")
                 break

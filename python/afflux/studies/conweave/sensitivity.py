@@ -22,7 +22,7 @@ GRIDS: dict[str, list[list[Setting]]] = {
     "drill": [[DEFAULT, *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1)))]],
 }
 #: Seeds that select, and those that judge. A fat-tree costs three times as much.
-SELECTING = {"leaf-spine": (11, 12), "fat-tree": (11,)}
+SELECTING = (11,)
 _JUDGING = {"leaf-spine": (1, 2, 3, 4, 5), "fat-tree": (1, 2, 3)}
 #: Milliseconds of the study.
 WINDOW = 10
@@ -33,10 +33,16 @@ LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
 REPLIES = ("1us", "2us", "8us", "16us")
 #: Where frames wait that ConWeave reorders, other than in memory without bound.
 MEMORIES = ("apart", "shared")
-MEMORY_SEEDS = {"lossless": (1, 2), "irn": (1,)}
-#: SolarRPC, on which CONGA's default does badly.
+MEMORY_SEEDS = (1,)
+#: SolarRPC, on which CONGA's default does badly: other times of its estimators, and finer metrics.
 SOLAR = [Case("leaf-spine", "solar", load, mode) for load, mode in ((50, "lossless"), (50, "irn"), (80, "lossless"))]
-SOLAR_SEEDS = (1, 2)
+SOLAR_SEEDS = (1,)
+SOLAR_SETTINGS: list[Setting] = [
+    DEFAULT,
+    *((("tdre", f"{us}us"),) for us in (20, 5, 2)),
+    (("bits", "8"),),
+    (("bits", "8"), ("tdre", "5us")),
+]
 
 
 def merged(*settings: Setting) -> Setting:
@@ -45,13 +51,13 @@ def merged(*settings: Setting) -> Setting:
 
 def judging(case: Case, scheme: str) -> tuple[int, ...]:
     """Seeds. Lossless DRILL retransmits most of what it sends, so a run costs as much as ten others, and is behind by a factor of ten or more."""
-    return _JUDGING[case.fabric][: 3 if (scheme, case.mode) == ("drill", "lossless") else None]
+    return _JUDGING[case.fabric][: 2 if (scheme, case.mode) == ("drill", "lossless") else None]
 
 
 def selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
     """In a shorter window where a run is dear."""
     window = 4 if case.fabric == "fat-tree" or scheme == "drill" else WINDOW
-    return [Run(case, scheme, setting, window, seed) for seed in SELECTING[case.fabric]]
+    return [Run(case, scheme, setting, window, seed) for seed in SELECTING]
 
 
 def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> float | None:
@@ -112,7 +118,7 @@ def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 def memory(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in CLAIMED:
         for setting in MEMORIES:
-            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in MEMORY_SEEDS[case.mode])
+            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in MEMORY_SEEDS)
 
 
 def reply(runs: Mapping[Run, Measured]) -> Iterator[Run]:
@@ -127,7 +133,7 @@ def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
         for seed in SOLAR_SEEDS:
             yield Run(case, "ecmp", DEFAULT, WINDOW, seed)
             yield Run(case, CONWEAVE, DEFAULT, WINDOW, seed)
-            yield from (Run(case, "conga", setting, WINDOW, seed) for setting in GRIDS["conga"][0])
+            yield from (Run(case, "conga", setting, WINDOW, seed) for setting in SOLAR_SETTINGS)
 
 
 PARTS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}

@@ -17,6 +17,7 @@ from .sensitivity import (
     SELECTING,
     SOLAR,
     SOLAR_SEEDS,
+    SOLAR_SETTINGS,
     WINDOW,
     best,
     judging,
@@ -156,7 +157,7 @@ def of_window(runs: Runs) -> str:
 def of_memory(runs: Runs) -> str:
     lines = []
     for case in CASES:
-        seeds = MEMORY_SEEDS[case.mode]
+        seeds = MEMORY_SEEDS
         cells = []
         for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
             found = _of(case, CONWEAVE, setting, WINDOW, seeds, runs)
@@ -171,15 +172,14 @@ def of_replies(runs: Runs) -> str:
     cases = [case for case in CASES if case.fabric == "leaf-spine"]
     for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
         label = dict(setting).get("reply_extra", "4us (default)")
-        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, SELECTING[case.fabric], runs)) for case in cases)))
+        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, SELECTING, runs)) for case in cases)))
     return _table(("`reply_extra`", *(_case(case) for case in cases)), lines)
 
 
 def of_solar(runs: Runs) -> str:
     lines = []
     rows: list[tuple[str, str, Setting]] = [("ECMP", "ecmp", DEFAULT)]
-    for setting in sorted(GRIDS["conga"][0], key=lambda of: int(dict(of).get("tdre", "50us")[:-2])):
-        rows.append((f"CONGA, {shown(setting) or 'tdre=50us (default)'}", "conga", setting))
+    rows += [(f"CONGA, {shown(setting) or 'tdre=50us bits=3 (default)'}", "conga", setting) for setting in SOLAR_SETTINGS]
     rows.append(("ConWeave", CONWEAVE, DEFAULT))
     for label, scheme, setting in rows:
         lines.append((label, *(_pair(_of(case, scheme, setting, WINDOW, SOLAR_SEEDS, runs)) for case in SOLAR)))
