@@ -9,10 +9,12 @@ from afflux.studies.conweave import tables
 from afflux.studies.conweave.cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from afflux.studies.conweave.claims import Gain, claims
 from afflux.studies.conweave.runs import DEFAULT, Measured, Run, parsed, read, scenario, shown, simulate, write
-from afflux.studies.conweave.sensitivity import GRIDS, LONG_SEEDS, LONG_WINDOW, SELECTING, WINDOW, best, candidates, judge, judging, select, selecting
+from afflux.studies.conweave.sensitivity import GRIDS as ALL_GRIDS
+from afflux.studies.conweave.sensitivity import LONG_SEEDS, LONG_WINDOW, SELECTING, TUNABLE, WINDOW, best, candidates, judge, judging, select, selecting
 from afflux.studies.conweave.verdicts import DEFAULT_ONLY, FAILS, HOLDS, WITHDRAWN, judged, verdict
 
 CASE = CLAIMED[0]
+GRIDS = ALL_GRIDS[CASE.fabric]
 
 
 def measured(mean: float, p99: float = 10.0) -> Measured:
@@ -125,8 +127,10 @@ def test_seeds_that_judge_do_not_choose():
 
 
 def test_every_grid_has_the_default():
-    assert all(steps[0][0] == DEFAULT for steps in GRIDS.values())
-    assert {run.scheme for run in select({})} == set(GRIDS)
+    assert all(steps[0][0] == DEFAULT for grids in ALL_GRIDS.values() for steps in grids.values())
+    assert {run.scheme for run in select({})} == set(GRIDS) == set(TUNABLE)
+    # Without a search it is the default.
+    assert best(Case("fat-tree", "alistorage", 60, "lossless"), "drill", {}) == DEFAULT
 
 
 # Gains of made runs.

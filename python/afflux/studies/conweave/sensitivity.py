@@ -12,15 +12,24 @@ from ...results.statistics import mean
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from .runs import DEFAULT, Measured, Run, Setting
 
-#: By baseline: parameters in the order in which they are searched, with their values. The first step includes the default.
-GRIDS: dict[str, list[list[Setting]]] = {
-    "conga": [
-        [DEFAULT, *((("tdre", f"{us}us"),) for us in (2, 5, 20, 100, 250))],
-        [(("gap", f"{us}us"),) for us in (20, 50, 200)],
-    ],
-    "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50, 200))]],
-    "drill": [[DEFAULT, *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1)))]],
+#: By fabric and baseline: steps of the search, each with the values of a parameter. The first step includes the default. Runs on the fat-tree are dear, so
+#: its grid has fewer values, and DRILL keeps its default there: on the leaf-spine its four settings are within 4 % of each other.
+GRIDS: dict[str, dict[str, list[list[Setting]]]] = {
+    "leaf-spine": {
+        "conga": [
+            [DEFAULT, *((("tdre", f"{us}us"),) for us in (2, 5, 20, 100, 250))],
+            [(("gap", f"{us}us"),) for us in (20, 50, 200)],
+        ],
+        "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50, 200))]],
+        "drill": [[DEFAULT, *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1)))]],
+    },
+    "fat-tree": {
+        "conga": [[DEFAULT, *((("tdre", f"{us}us"),) for us in (2, 5, 20))], [(("gap", "50us"),)]],
+        "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50))]],
+    },
 }
+#: The baselines that have parameters.
+TUNABLE = ("conga", "letflow", "drill")
 #: Seeds that select, and those that judge. A fat-tree costs three times as much.
 SELECTING = (11,)
 _JUDGING = {"leaf-spine": (1, 2, 3, 4, 5), "fat-tree": (1, 2, 3)}
@@ -31,8 +40,14 @@ LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
 
 #: ConWeave's `reply_extra`, the extra over the base round trip; the default is 4 us.
 REPLIES = ("1us", "2us", "8us", "16us")
+REPLY_CASES = [Case("leaf-spine", "alistorage", load, "lossless") for load in (50, 80)]
+REPLY_SEEDS = (1,)
 #: Where frames wait that ConWeave reorders, other than in memory without bound.
 MEMORIES = ("apart", "shared")
+MEMORY_CASES = [
+    *(Case("leaf-spine", "alistorage", load, mode) for load, mode in ((50, "lossless"), (80, "lossless"), (80, "irn"))),
+    Case("fat-tree", "alistorage", 60, "lossless"),
+]
 MEMORY_SEEDS = (1,)
 #: SolarRPC, on which CONGA's default does badly: other times of its estimators, and finer metrics.
 SOLAR = [Case("leaf-spine", "solar", load, mode) for load, mode in ((50, "lossless"), (50, "irn"), (80, "lossless"))]
@@ -47,6 +62,11 @@ SOLAR_SETTINGS: list[Setting] = [
 
 def merged(*settings: Setting) -> Setting:
     return tuple(sorted({key: value for setting in settings for key, value in setting}.items()))
+
+
+def grid(case: Case, scheme: str) -> list[list[Setting]]:
+    """The steps of a search; none if there is nothing to search."""
+    return GRIDS[case.fabric].get(scheme, [])
 
 
 def judging(case: Case, scheme: str) -> tuple[int, ...]:
@@ -69,7 +89,7 @@ def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, 
 def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[list[Setting]]:
     """The settings that each step of the search compares, the best one of the step before first. Ends where runs are missing."""
     best = DEFAULT
-    for place, step in enumerate(GRIDS[scheme]):
+    for place, step in enumerate(grid(case, scheme)):
         candidates = step if place == 0 else [best, *(merged(best, setting) for setting in step)]
         yield candidates
         means = [selected_mean(case, scheme, setting, runs) for setting in candidates]
@@ -82,20 +102,18 @@ def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[li
 
 def best(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Setting | None:
     """The setting that the rule chooses; None while runs are missing."""
-    if scheme not in GRIDS:
-        return DEFAULT
     steps = list(_steps(case, scheme, runs))
-    return steps[-1][0] if len(steps) > len(GRIDS[scheme]) else None
+    return steps[-1][0] if len(steps) > len(grid(case, scheme)) else None
 
 
 def candidates(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> list[Setting]:
     """All settings that were compared."""
-    return list(dict.fromkeys(setting for step in _steps(case, scheme, runs) for setting in step)) if scheme in GRIDS else [DEFAULT]
+    return list(dict.fromkeys(setting for step in _steps(case, scheme, runs) for setting in step))
 
 
 def select(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in CLAIMED:
-        for scheme in GRIDS:
+        for scheme in GRIDS[case.fabric]:
             for setting in candidates(case, scheme, runs):
                 yield from selecting(case, scheme, setting)
 
@@ -116,16 +134,15 @@ def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 
 
 def memory(runs: Mapping[Run, Measured]) -> Iterator[Run]:
-    for case in CLAIMED:
+    for case in MEMORY_CASES:
         for setting in MEMORIES:
             yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in MEMORY_SEEDS)
 
 
 def reply(runs: Mapping[Run, Measured]) -> Iterator[Run]:
-    for case in CLAIMED:
-        if case.fabric == "leaf-spine":
-            for setting in (DEFAULT, *((("reply_extra", time),) for time in REPLIES)):
-                yield from selecting(case, CONWEAVE, setting)
+    for case in REPLY_CASES:
+        for setting in (DEFAULT, *((("reply_extra", time),) for time in REPLIES)):
+            yield from (Run(case, CONWEAVE, setting, WINDOW, seed) for seed in REPLY_SEEDS)
 
 
 def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:

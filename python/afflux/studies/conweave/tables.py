@@ -12,12 +12,15 @@ from .sensitivity import (
     LONG_SEEDS,
     LONG_WINDOW,
     MEMORIES,
+    MEMORY_CASES,
     MEMORY_SEEDS,
     REPLIES,
-    SELECTING,
+    REPLY_CASES,
+    REPLY_SEEDS,
     SOLAR,
     SOLAR_SEEDS,
     SOLAR_SETTINGS,
+    TUNABLE,
     WINDOW,
     best,
     judging,
@@ -64,10 +67,10 @@ def of_claims(runs: Runs) -> str:
 
 def of_gains(runs: Runs) -> str:
     """Over each baseline: its default, and its best parameters."""
-    head = ("% below", *(f"{NAMES[scheme]}, {which}" for scheme in BASELINES for which in (("default", "best") if scheme in GRIDS else ("",))))
+    head = ("% below", *(f"{NAMES[scheme]}, {which}" for scheme in BASELINES for which in (("default", "best") if scheme in TUNABLE else ("",))))
     lines = []
     for found in judged(runs):
-        cells = [_cell(gains.get(scheme)) for scheme in BASELINES for gains in ((found.default, found.tuned) if scheme in GRIDS else (found.default,))]
+        cells = [_cell(gains.get(scheme)) for scheme in BASELINES for gains in ((found.default, found.tuned) if scheme in TUNABLE else (found.default,))]
         lines.append((str(found.claim), *cells))
     return _table([name.removesuffix(", ") for name in head], lines)
 
@@ -79,7 +82,7 @@ def _case(case: Case) -> str:
 def of_settings(runs: Runs) -> str:
     """The mean slowdown of each setting over the selection seeds; the chosen one in bold."""
     lines = []
-    for scheme, (first, *others) in GRIDS.items():
+    for scheme, (first, *others) in GRIDS["leaf-spine"].items():
         for setting in first:
             lines.append((f"{NAMES[scheme]}, {shown(setting) or 'default'}", *(_selected(case, scheme, setting, runs) for case in CASES)))
         for step in others:
@@ -119,17 +122,17 @@ def of_slowdowns(runs: Runs) -> str:
         cells = []
         for scheme in (*BASELINES, CONWEAVE):
             cells.append(_pair(_of(case, scheme, DEFAULT, WINDOW, judging(case, scheme), runs)))
-            if scheme in GRIDS:
+            if scheme in TUNABLE:
                 setting = best(case, scheme, runs)
                 cells.append("–" if setting is None else _pair(_of(case, scheme, setting, WINDOW, judging(case, scheme), runs)))
         lines.append((_case(case), *cells))
-    names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in GRIDS else ("",))]
+    names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in TUNABLE else ("",))]
     return _table(("mean (p99) slowdown", *names), lines)
 
 
 def of_fat_tree(runs: Runs) -> str:
     """Figure 17: mean and p99 of short and of long flows on the fat-tree."""
-    names = [(scheme, which) for scheme in (*BASELINES, CONWEAVE) for which in (("default", "best") if scheme in GRIDS else ("",))]
+    names = [(scheme, which) for scheme in (*BASELINES, CONWEAVE) for which in (("default", "best") if scheme in TUNABLE else ("",))]
     lines = []
     for case in (case for case in CASES if case.fabric == "fat-tree"):
         for flows in ("short", "long"):
@@ -156,7 +159,7 @@ def of_window(runs: Runs) -> str:
 
 def of_memory(runs: Runs) -> str:
     lines = []
-    for case in CASES:
+    for case in MEMORY_CASES:
         seeds = MEMORY_SEEDS
         cells = []
         for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
@@ -167,13 +170,12 @@ def of_memory(runs: Runs) -> str:
 
 
 def of_replies(runs: Runs) -> str:
-    """ConWeave with other values of `reply_extra`: the mean over the selection seeds, and the typical ratio to the default's."""
+    """ConWeave with other values of `reply_extra`: mean (p99) slowdown."""
     lines = []
-    cases = [case for case in CASES if case.fabric == "leaf-spine"]
     for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
         label = dict(setting).get("reply_extra", "4us (default)")
-        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, SELECTING, runs)) for case in cases)))
-    return _table(("`reply_extra`", *(_case(case) for case in cases)), lines)
+        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, REPLY_SEEDS, runs)) for case in REPLY_CASES)))
+    return _table(("`reply_extra`", *(_case(case) for case in REPLY_CASES)), lines)
 
 
 def of_solar(runs: Runs) -> str:
