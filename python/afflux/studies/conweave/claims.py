@@ -74,9 +74,11 @@ class Gain:
         """ConWeave is clearly ahead: the interval is above 0."""
         return self.low is not None and self.low > 0
 
-    def reaches(self, published: float) -> bool:
-        """It is, and the published gain is not above the interval."""
-        return self.ahead and self.high is not None and self.high >= published
+    def reaches(self, published: float) -> bool | None:
+        """ConWeave is clearly ahead, and the published gain is not above the interval. None if the seeds do not tell."""
+        if self.low is None or self.high is None:
+            return None
+        return False if self.high < published else True if self.ahead else None
 
 
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:

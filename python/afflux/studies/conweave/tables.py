@@ -9,6 +9,7 @@ from .claims import Gain
 from .runs import DEFAULT, Measured, Run, Setting, shown
 from .sensitivity import (
     GRIDS,
+    JUDGED,
     LONG_SEEDS,
     LONG_WINDOW,
     MEMORIES,
@@ -121,10 +122,10 @@ def of_slowdowns(runs: Runs) -> str:
     for case in CASES:
         cells = []
         for scheme in (*BASELINES, CONWEAVE):
-            cells.append(_pair(_of(case, scheme, DEFAULT, WINDOW, judging(case, scheme), runs)))
+            cells.append(_pair(_of(case, scheme, DEFAULT, JUDGED[case.fabric], judging(case, scheme), runs)))
             if scheme in TUNABLE:
                 setting = best(case, scheme, runs)
-                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, WINDOW, judging(case, scheme), runs)))
+                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)))
         lines.append((_case(case), *cells))
     names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in TUNABLE else ("",))]
     return _table(("mean (p99) slowdown", *names), lines)
@@ -139,7 +140,7 @@ def of_fat_tree(runs: Runs) -> str:
             cells = []
             for scheme, which in names:
                 setting = best(case, scheme, runs) if which == "best" else DEFAULT
-                found = [] if setting is None else _of(case, scheme, setting, WINDOW, judging(case, scheme), runs)
+                found = [] if setting is None else _of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)
                 means = [[one.slowdown(flows, statistic) or 0.0 for one in found] for statistic in ("mean", "p99")]
                 cells.append(f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else "–")
             lines.append((f"{case.mode}, {flows} flows", *cells))

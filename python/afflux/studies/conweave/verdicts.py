@@ -1,9 +1,10 @@
 """What is left of each claim of the paper, from results/runs.csv: against the baselines' defaults, and against their best parameters.
 
-The rule, which was written before the runs were made. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the geometric mean over
-the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain reaches the published one if ConWeave is clearly ahead (the interval is above
-0) and the published gain is not above the interval. A claim holds if all gains over the baselines reach it, with the defaults and with their best parameters.
-It holds only against the default if those over the defaults reach it and one over the best parameters does not. Otherwise it does not hold.
+The rule. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the geometric mean over
+the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain misses the published one if its whole interval is below it, and reaches it if
+it does not and ConWeave is clearly ahead (the interval is above 0). Otherwise the seeds do not tell. A claim holds if all gains over the baselines reach it,
+with the defaults and with their best parameters. It does not hold if a gain over a default misses it. It holds only against the default if those over the
+defaults reach it and one over best parameters misses it. Otherwise its seeds cannot tell.
 
 The claims at 80 %, lossless, must also hold in a window of 100 ms, because queues still grow when the study's window ends: the gain over ECMP has to be at
 least the published one with every seed that was simulated for so long, or the claim is withdrawn.
@@ -12,15 +13,14 @@ least the published one with every seed that was simulated for so long, or the c
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...comparison.paired import of_pairs
+from ...comparison.paired import UNCLEAR, of_pairs
 from .. import Check
 from .cases import BASELINES, CONWEAVE, LONG
 from .claims import Claim, Gain, claims
 from .runs import DEFAULT, Measured, Run, Setting, read
-from .sensitivity import LONG_SEEDS, LONG_WINDOW, WINDOW, best, judging
+from .sensitivity import JUDGED, LONG_SEEDS, LONG_WINDOW, best, judging
 
 HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = "holds", "holds only against the default", "does not hold", "withdrawn"
-
 
 Gains = Mapping[str, Gain]
 
@@ -29,11 +29,14 @@ def verdict(published: float, default: Gains, tuned: Gains, long: Sequence[float
     """The verdict of a claim. `long` are the gains in the long window, one per seed, if the claim needs one. None if a baseline is missing."""
     if any(name not in gains for gains in (default, tuned) for name in baselines):
         return None
-    if not all(default[name].reaches(published) for name in baselines):
+    over_default, over_tuned = ([gains[name].reaches(published) for name in baselines] for gains in (default, tuned))
+    if False in over_default:
         return FAILS
     if long is not None and not (long and min(long) >= published):
         return WITHDRAWN
-    return HOLDS if all(tuned[name].reaches(published) for name in baselines) else DEFAULT_ONLY
+    if None in over_default:
+        return UNCLEAR
+    return DEFAULT_ONLY if False in over_tuned else UNCLEAR if None in over_tuned else HOLDS
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Judged:
 
 def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
     """Over the judging seeds; None without a run of both."""
-    pairs = _pairs(claim, scheme, setting, WINDOW, judging(claim.case, scheme), runs)
+    pairs = _pairs(claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs)
     return Gain.told(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
 
 
