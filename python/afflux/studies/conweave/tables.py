@@ -33,11 +33,16 @@ from .verdicts import judged
 #: In the order of the paper.
 CASES = sorted(CLAIMED, key=lambda case: (case.fabric != "leaf-spine", case.load))
 Runs = Mapping[Run, Measured]
+NONE = "–"
 NAMES = {"ecmp": "ECMP", "conga": "CONGA", "letflow": "LetFlow", "drill": "DRILL", "conweave": "ConWeave"}
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines))
+    """Without lines and columns that have no value. Empty if none has."""
+    lines = [line for line in lines if any(cell != NONE for cell in line[1:])]
+    used = [0, *(place for place in range(1, len(head)) if any(line[place] != NONE for line in lines))]
+    rows = [[line[place] for place in used] for line in (head, ["---"] * len(head), *lines)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) if lines else ""
 
 
 def _percent(share: float) -> str:
@@ -46,13 +51,13 @@ def _percent(share: float) -> str:
 
 def _cell(gain: Gain | None) -> str:
     if gain is None:
-        return "–"
+        return NONE
     return _percent(gain.mean) + (f" ({_percent(gain.low)} to {_percent(gain.high)})" if gain.low is not None and gain.high is not None else "")
 
 
 def _least(gains: Mapping[str, Gain]) -> str:
     if not gains:
-        return "–"
+        return NONE
     scheme = min(gains, key=lambda name: gains[name].mean)
     return f"{_percent(gains[scheme].mean)} ({NAMES[scheme]})"
 
@@ -61,7 +66,7 @@ def of_claims(runs: Runs) -> str:
     head = ("claim", "the paper: at least, %", "least gain over a default, %", "over best parameters, %", "clearly ahead of all at their best", "verdict")
     lines = []
     for found in judged(runs):
-        ahead = "yes" if found.tuned and found.ahead else "no"
+        ahead = NONE if found.verdict is None else "yes" if found.ahead else "no"
         lines.append((str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), ahead, f"**{found.verdict or 'not judged'}**"))
     return _table(head, lines)
 
@@ -89,7 +94,7 @@ def of_settings(runs: Runs) -> str:
         for step in others:
             for setting in step:
                 chosen = [(case, best(case, scheme, runs)) for case in CASES]
-                rows = [_selected(case, scheme, _before(found, setting), runs) if found is not None else "–" for case, found in chosen]
+                rows = [_selected(case, scheme, _before(found, setting), runs) if found is not None else NONE for case, found in chosen]
                 lines.append((f"{NAMES[scheme]}, best tdre and {shown(setting)}", *rows))
     return _table(("", *(_case(case) for case in CASES)), lines)
 
@@ -102,14 +107,14 @@ def _before(chosen: Setting, setting: Setting) -> Setting:
 def _selected(case: Case, scheme: str, setting: Setting, runs: Runs) -> str:
     value = selected_mean(case, scheme, setting, runs)
     if value is None:
-        return "–"
+        return NONE
     text = digits(value, 3)
     return f"**{text}**" if setting == best(case, scheme, runs) else text
 
 
 def _pair(found: Sequence[Measured]) -> str:
     """Mean and p99 of the slowdown of all flows, means over the seeds."""
-    return f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})" if found else "–"
+    return f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})" if found else NONE
 
 
 def _of(case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Runs) -> list[Measured]:
@@ -125,7 +130,7 @@ def of_slowdowns(runs: Runs) -> str:
             cells.append(_pair(_of(case, scheme, DEFAULT, JUDGED[case.fabric], judging(case, scheme), runs)))
             if scheme in TUNABLE:
                 setting = best(case, scheme, runs)
-                cells.append("–" if setting is None else _pair(_of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)))
+                cells.append(NONE if setting is None else _pair(_of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)))
         lines.append((_case(case), *cells))
     names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in TUNABLE else ("",))]
     return _table(("mean (p99) slowdown", *names), lines)
@@ -142,7 +147,7 @@ def of_fat_tree(runs: Runs) -> str:
                 setting = best(case, scheme, runs) if which == "best" else DEFAULT
                 found = [] if setting is None else _of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)
                 means = [[one.slowdown(flows, statistic) or 0.0 for one in found] for statistic in ("mean", "p99")]
-                cells.append(f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else "–")
+                cells.append(f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else NONE)
             lines.append((f"{case.mode}, {flows} flows", *cells))
     return _table(("mean (p99) slowdown", *(", ".join(filter(None, (NAMES[scheme], which))) for scheme, which in names)), lines)
 
@@ -152,7 +157,7 @@ def of_window(runs: Runs) -> str:
     for seed in LONG_SEEDS:
         for window in (WINDOW, LONG_WINDOW):
             old, new = (_of(LONG, scheme, DEFAULT, window, (seed,), runs) for scheme in ("ecmp", CONWEAVE))
-            if old and new:
+            if old and new and Run(LONG, CONWEAVE, DEFAULT, LONG_WINDOW, seed) in runs:
                 below = [_percent(1 - getattr(new[0], name) / getattr(old[0], name)) for name in ("all_mean", "all_p99")]
                 lines.append((f"{window} ms, seed {seed}", _pair(old), _pair(new), f"{below[0]} and {below[1]}"))
     return _table(("window", "ECMP", "ConWeave", "% below (mean and p99)"), lines)
@@ -165,8 +170,9 @@ def of_memory(runs: Runs) -> str:
         cells = []
         for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
             found = _of(case, CONWEAVE, setting, WINDOW, seeds, runs)
-            cells.append(f"{_pair(found)}, {round(mean([one.retransmits for one in found])):,}" if found else "–")
-        lines.append((_case(case), _pair(_of(case, "ecmp", DEFAULT, WINDOW, seeds, runs)), *cells))
+            cells.append(f"{_pair(found)}, {round(mean([one.retransmits for one in found])):,}" if found else NONE)
+        if any(cell != NONE for cell in cells[1:]):
+            lines.append((_case(case), _pair(_of(case, "ecmp", DEFAULT, WINDOW, seeds, runs)), *cells))
     return _table(("mean (p99) slowdown, retransmitted frames", "ECMP", "ConWeave, `unbounded`", *(f"`{name}`" for name in MEMORIES)), lines)
 
 
@@ -176,6 +182,8 @@ def of_replies(runs: Runs) -> str:
     for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
         label = dict(setting).get("reply_extra", "4us (default)")
         lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, REPLY_SEEDS, runs)) for case in REPLY_CASES)))
+    if all(line[1:] == (NONE,) * len(REPLY_CASES) for line in lines if "default" not in line[0]):
+        return ""
     return _table(("`reply_extra`", *(_case(case) for case in REPLY_CASES)), lines)
 
 
@@ -203,4 +211,4 @@ TABLES = {
 
 
 def every(runs: Runs) -> str:
-    return "\n\n".join(f"<!-- {name} -->\n{table(runs)}" for name, table in TABLES.items())
+    return "\n\n".join(f"<!-- {name} -->\n{found}" for name, table in TABLES.items() if (found := table(runs)))
