@@ -69,7 +69,7 @@ def test_imbalance_is_of_windows_in_which_flows_start(designs):
 
 def test_pages_and_figures(designs, tmp_path):
     made = {path.name: path.read_text() for path in STUDY.plots(designs, tmp_path)}
-    assert made.keys() == {"cases.md", "slowdown-by-size.svg", "imbalance.svg", "reordering.svg"}
+    assert made.keys() == {"claims.md", "cases.md", "slowdown-by-size.svg", "imbalance.svg", "reordering.svg"}
     assert "## leaf-spine, alistorage, 80 %, lossless" in made["cases.md"]
     assert all(
         f"| {name}" in made["cases.md"] for name in ("slowdown, all, p99", "uplink imbalance, mean", "reroutes", "reorder memory of a switch, p99.9, kB")
