@@ -12,7 +12,7 @@ from .mixtures import Mixtures
 
 __all__ = ["STUDY", "Standard"]
 
-_SEEDS, _QUICK = 8, 3
+_SEEDS, _QUICK = 8, 5
 
 
 class Standard(Study):

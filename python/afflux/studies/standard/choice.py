@@ -3,9 +3,9 @@
 A goal is met if the tenant's value is clearly better than the limit (its value on its own fabric, times 1 plus or minus the share of the goal), and missed if it
 is clearly worse: paired by seed, 95 %, all goals of all designs judged together (Holm). Otherwise it is open.
 
-The choice is the cheapest design that meets every goal. If there is none, it is the cheapest that misses none, and it is not certain. If each design misses a
-goal, there is no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest factor. Among equal prices the design
-that stands first counts: it has the fewest settings.
+The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose typical values are all within their limits, and it is
+not certain. If there is none either, there is no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest factor.
+Among equal prices the design that stands first counts: it has the fewest settings.
 """
 
 import math
@@ -47,7 +47,7 @@ Standings = Mapping[str, Mapping[str, Standing]]
 
 @dataclass(frozen=True)
 class Choice:
-    #: None if every design misses a goal.
+    #: None if every design has a value beyond its limit.
     design: str | None
     #: Every goal is met; otherwise some are open.
     certain: bool
@@ -89,13 +89,14 @@ def judge(values: Values, tenants: Sequence[Tenant]) -> Standings:
 
 def choose(standings: Standings, prices: Mapping[str, float]) -> Choice:
     """By the rule above. Designs are in the order of their number of settings."""
-    states = {design: {standing.state for standing in some.values()} for design, some in standings.items()}
-    nearest = min(standings, key=lambda design: max(standing.beyond for standing in standings[design].values()))
-    for certain in (True, False):
-        fit = [design for design, found in states.items() if found == {MET} or (not certain and MISSED not in found)]
+    worst = {design: max(standing.beyond for standing in some.values()) for design, some in standings.items()}
+    nearest = min(worst, key=lambda design: worst[design])
+    met = [design for design, some in standings.items() if all(standing.state == MET for standing in some.values())]
+    within = [design for design, some in standings.items() if worst[design] <= 0 and all(standing.state != MISSED for standing in some.values())]
+    for fit in (met, within):
         if fit:
-            return Choice(min(fit, key=lambda design: prices[design]), certain, nearest)
-    return Choice(None, True, nearest)
+            return Choice(min(fit, key=lambda design: prices[design]), fit is met, nearest)
+    return Choice(None, False, nearest)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,10 @@ class Judged:
     def states(self, design: str, state: str) -> list[Standing]:
         """A design's standings of this state, the farthest beyond its limit first."""
         return sorted((one for one in self.standings[design].values() if one.state == state), key=lambda one: -one.beyond)
+
+    def outside(self, design: str) -> list[Standing]:
+        """A design's standings whose typical value is beyond its limit, clearly or not, the farthest first."""
+        return sorted((one for one in self.standings[design].values() if one.beyond > 0), key=lambda one: -one.beyond)
 
     def worst(self, design: str) -> Standing:
         return max(self.standings[design].values(), key=lambda one: one.beyond)

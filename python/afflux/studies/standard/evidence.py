@@ -43,10 +43,10 @@ class Evidence:
 
     @property
     def rejected(self) -> str | None:
-        """The plainest design that is no dearer than the choice and misses a goal: the cause is looked for there."""
+        """The plainest design that is no dearer than the choice and has a value beyond its limit: the cause is looked for there."""
         chosen, prices = self.choice.shown, self.cost.prices
         for design in self.goals.order:
-            if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.states(design, "missed"):
+            if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.outside(design):
                 return design
         return None
 
