@@ -15,7 +15,7 @@ from ..results.designs import Designs
 from ..words import known, said
 
 if TYPE_CHECKING:
-    from ..report import Lines
+    from ..report import Lines, Published, Table, Told
 
 
 #: A parameter was fitted to the number; the source has it, and ours is judged by it; a formula has it. Each is a column of the tables.
@@ -83,6 +83,14 @@ class Study(ABC):
         """The result in a sentence or two; None: no report is written."""
         return None
 
+    def told(self, designs: Designs) -> "Told | None":
+        """The answer in the parts of the report's first screen; None: that of `answer`."""
+        return None
+
+    def overview(self, designs: Designs) -> "Table | None":
+        """The designs side by side, for a study without published numbers: it stands in the place of the rows, which are then in `study.json` only."""
+        return None
+
     def shown(self, designs: Designs) -> Designs:
         """The designs whose series the report shows."""
         return designs
@@ -107,6 +115,7 @@ class Verdict:
     outcome: Outcome
     #: Files written next to `study.json`.
     written: tuple[Path, ...]
+    overview: "Table | None" = None
 
     def to_dict(self) -> dict[str, Any]:
         """The output of `--json`. The null model and lower bounds are in the tables only."""
@@ -139,6 +148,7 @@ def carry_out(
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None
+    overview = study.overview(designs) if designs else None
     written = list(study.plots(designs, out)) if designs else []
     if answer is not None:
         from .. import report
@@ -146,28 +156,35 @@ def carry_out(
         page = report.write(
             study.shown(designs),
             out / "report.html",
-            answer=answer,
+            answer=study.told(designs) or answer,
             question=known(f"study.question.{study.name}"),
-            rows=[report.Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows],
+            rows=[] if overview else _published(rows),
+            table=overview,
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
             title=said(f"study.title.{study.name}", study.title),
         )
         written.append(page)
     if rows:
-        written.append(_page(study, rows, checks, out / "results.md"))
-    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
+        written.append(_page(study, rows, checks, overview, out / "results.md"))
+    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview)
     durable.write_text(out / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
     return verdict
 
 
-def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) -> Path:
+def _published(rows: Sequence[Row]) -> list["Published"]:
+    from ..report import Published
+
+    return [Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows]
+
+
+def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
     """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
 
-    numbers = table(("", *HEAD[1:]), [cells(row) for row in rows])
+    numbers = table(overview.head, overview.rows) if overview else table(("", *HEAD[1:]), [cells(row) for row in rows])
     held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
     return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n")
 

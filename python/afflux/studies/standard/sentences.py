@@ -3,24 +3,47 @@
 from collections.abc import Mapping, Sequence
 
 from ...comparison import changes
-from ...comparison.paired import Difference
-from ...comparison.phrases import change_of, told, what_of
+from ...comparison.paired import SAME, TOO_FEW, Difference
+from ...comparison.phrases import between, change_of, told, what_of
 from ...metrics import COST
 from ...results.waits import NOBODY
-from ...words import Marked, Words, join, known, say, text
+from ...words import Marked, Words, has, join, known, say, text
 from .choice import MET, MISSED, OPEN, OWN, Judged, Standing, paired, survives
 from .evidence import Evidence
 from .goals import Tenant
+from .mixtures import Change
 
 _LISTED = ("; ", "；")
 #: A part of a wait or of a completion time is named from this share on.
 _NAMED = 0.1
+#: So many changes of the mixture are named one by one.
+_FEW = 2
+
+
+#: Roles of the parts of an answer; some have a word of their own in front.
+CHOICE, NEAREST, SIZE, CAUSE, PAYS, COSTS, SURE, CHANGE, SETTINGS = "choice", "nearest", "size", "cause", "pays", "cost", "sure", "change", "settings"
+
+
+def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
+    """The sentences by their role. `settings`: the result directory whose scenario has the settings to export."""
+    made = {
+        CHOICE: _choice(of),
+        NEAREST: _nearest(of),
+        SIZE: _size(of),
+        CAUSE: _cause(of),
+        PAYS: _pays(of),
+        COSTS: _cost(of),
+        SURE: _certainty(of),
+        CHANGE: _change(of),
+        SETTINGS: _settings(of, settings),
+    }
+    return {role: words for role, words in made.items() if words}
 
 
 def answer(of: Evidence, settings: str | None = None) -> Marked:
-    """`settings`: the result directory whose scenario has the settings to export."""
-    parts = [*_choice(of), _size(of), _cause(of), _pays(of), _cost(of), _certainty(of), _change(of), _settings(of, settings)]
-    return Marked.of([part if isinstance(part, tuple) else (part, False) for part in parts if part])
+    """All parts, with their roles in front."""
+    said = [(say(key, words=words) if has(key := f"standard.role.{role}") else words, role == CHOICE) for role, words in parts(of, settings).items()]
+    return Marked.of(said)
 
 
 def title(design: str) -> Words | str:
@@ -31,25 +54,44 @@ def _list(items: Sequence[Words | str]) -> Words:
     return join(list(items), _LISTED)
 
 
+def label(tenant: Tenant) -> Words:
+    """`query (p99 query time)`."""
+    return say("standard.what", tenant=tenant.name, what=what_of(tenant.metric))
+
+
 def _item(tenant: Tenant, d: Difference) -> Words:
-    return say("standard.item", tenant=tenant.name, what=what_of(tenant.metric), told=told(d))
+    return say("standard.item", label=label(tenant), told=_told(d))
+
+
+def _told(d: Difference) -> Words:
+    """As `told`, with a difference that is not clear by its interval alone."""
+    if d.clear or d.verdict in (SAME, TOO_FEW) or d.bounds is None:
+        return told(d)
+    return say("standard.unclear", between=between(d), **changes.values(d))
 
 
 def _missed(standing: Standing) -> Words:
-    """`query p99 of query, 6.5 times as much (goal: at most 50 % more)`."""
-    return say("standard.missed", tenant=standing.tenant.name, what=what_of(standing.tenant.metric), change=change_of(standing.own), goal=goal(standing.tenant))
+    """`query (p99 query time): 6.5 times as much, goal at most 50 % more`."""
+    return say("standard.missed", label=label(standing.tenant), change=change_of(standing.own), goal=goal(standing.tenant))
 
 
 def goal(tenant: Tenant) -> Words:
     return say("standard.goal", change=changes.change(tenant.limit))
 
 
-def _choice(of: Evidence) -> list[tuple[Words, bool]]:
+def _choice(of: Evidence) -> Words:
     choice = of.choice
-    if choice.design:
-        return [(say("standard.choose" if choice.certain else "standard.choose.open", design=title(choice.design)), True)]
-    worst = [_missed(one) for one in of.judged.outside(choice.nearest)]
-    return [(say("standard.none"), True), (say("standard.nearest", design=title(choice.nearest), items=_list(worst)), False)]
+    if choice.design is None:
+        return say("standard.none")
+    return say("standard.choose" if choice.certain else "standard.choose.open", design=title(choice.design))
+
+
+def _nearest(of: Evidence) -> Words:
+    """Without a choice: by how much the nearest design exceeds which goals."""
+    if of.choice.design:
+        return Words("", "")
+    worst = [_missed(one) for one in of.judged.outside(of.choice.nearest)]
+    return say("standard.nearest", design=title(of.choice.nearest), items=_list(worst))
 
 
 def _size(of: Evidence) -> Words:
@@ -64,7 +106,7 @@ def _cause(of: Evidence) -> Words:
         return say("standard.cause.none", design=chosen, item=_item(worst, _others(of, chosen, worst)))
     worst = of.judged.worst(rejected).tenant
     alone = _others(of, rejected, worst)
-    words = {"design": rejected, "tenant": worst.name, "what": what_of(worst.metric)} | changes.values(alone)
+    words = {"design": rejected, "tenant": worst.name, "label": label(worst)} | changes.values(alone)
     best = worst.metric.brief(_mean(of.values[chosen][worst.name]))
     said = say("standard.cause" if _is_others(alone, worst) else "standard.cause.itself", chosen=chosen, best=best, **words)
     return join([part for part in (said, _split(of, rejected, worst), _queued(of, rejected, worst)) if part])
@@ -151,7 +193,7 @@ def _certainty(of: Evidence) -> Words:
 
 
 def _open(standing: Standing) -> Words:
-    return say("standard.open", tenant=standing.tenant.name, what=what_of(standing.tenant.metric), told=told(standing.own), goal=goal(standing.tenant))
+    return say("standard.open", item=_item(standing.tenant, standing.own), goal=goal(standing.tenant))
 
 
 def _rejected(judged: Judged, design: str) -> Words:
@@ -159,8 +201,7 @@ def _rejected(judged: Judged, design: str) -> Words:
     if missed := judged.states(design, MISSED):
         return say("standard.misses", design=design, items=join([_missed(one) for one in missed], (", ", "、")))
     if open_ := judged.states(design, OPEN):
-        names = [say("standard.what", tenant=one.tenant.name, what=what_of(one.tenant.metric)) for one in open_]
-        return say("standard.leaves", design=design, items=join(names, (", ", "、")))
+        return say("standard.leaves", design=design, items=join([label(one.tenant) for one in open_], (", ", "、")))
     return say("standard.fits", design=design)
 
 
@@ -170,11 +211,19 @@ def _change(of: Evidence) -> Words:
     if others:
         flipped = [(change, judged) for change, judged in others if not survives(base, judged.choice)]
         kept = len(others) - len(flipped)
-        parts.append(say("standard.survives.all" if not flipped else "standard.survives", kept=kept, count=len(others)))
+        parts.append(say("standard.survives" if flipped else "standard.survives.all", kept=kept, count=len(others), changes=_names(others)))
         if flipped:
             parts.append(say("standard.flips", items=_list([_flip(of, change.name, judged) for change, judged in flipped])))
     under = [_condition(condition.name, base.design, judged) for condition, judged in of.conditions if base.design in judged.standings]
-    return say("standard.change", parts=join([*parts, *under])) if parts or under else Words("", "")
+    return join([*parts, *under])
+
+
+def _names(changed: Sequence[tuple[Change, Judged]]) -> Words:
+    """`one tenant's load halved or raised by half`, or the changes one by one if they are few."""
+    if len(changed) > _FEW:
+        factors = sorted({change.factor for change, _ in changed})
+        return say("standard.changed", factors=join([say("standard.times", factor=f"{factor:g}") for factor in factors], (" or ", "または")))
+    return join([Words(change.name, change.name) for change, _ in changed], (", ", "、"))
 
 
 def _flip(of: Evidence, change: str, judged: Judged) -> Words:
