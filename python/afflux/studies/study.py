@@ -11,6 +11,7 @@ from .. import batch
 from ..batch import Outcome, Point, Watch
 from ..executors import Executor, opened
 from ..files import durable
+from ..metrics import Metric
 from ..results.designs import Designs
 from ..words import known, said
 
@@ -67,6 +68,15 @@ class Study(ABC):
     #: Title in the list of studies.
     title: str
 
+    def of_files(self, scenario: Path | None, goals: Path | None) -> "Study":
+        """The study on files of the user's own. Raises `ValueError` if its scenario cannot be replaced."""
+        raise ValueError(f"the study {self.name} has no scenario of your own: leave out --scenario and --goals (afflux study standard takes them)")
+
+    @property
+    def folder(self) -> str:
+        """Name of its directory in `out`."""
+        return f"study-{self.name}"
+
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
         """The points to simulate; with `quick` a part that takes minutes. A point of both parts is simulated once."""
@@ -89,6 +99,10 @@ class Study(ABC):
 
     def overview(self, designs: Designs) -> "Table | None":
         """The designs side by side, for a study without published numbers: it stands in the place of the rows, which are then in `study.json` only."""
+        return None
+
+    def measures(self, designs: Designs) -> Sequence[Metric] | None:
+        """The measures of the report, the one of its first figure first; None: it chooses by itself. Designs of `shown` have them."""
         return None
 
     def shown(self, designs: Designs) -> Designs:
@@ -141,7 +155,7 @@ def carry_out(
     watch: Watch | None = None,
 ) -> Verdict:
     """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
-    out = out or Path("out") / f"study-{study.name}"
+    out = out or Path("out") / study.folder
     points, place = study.points(quick), batch.home(out)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = batch.run(points, place, fresh=fresh, watch=watch, executor=chosen)
@@ -160,6 +174,7 @@ def carry_out(
             question=known(f"study.question.{study.name}"),
             rows=[] if overview else _published(rows),
             table=overview,
+            metrics=study.measures(designs),
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
             title=said(f"study.title.{study.name}", study.title),

@@ -1,7 +1,6 @@
 """One standard fabric for a mixture of tenants, instead of a network per use: the question of LY Corporation's talk (JANOG), simulated.
 
-README.md tells the question, what is assumed, and what came out. goals.toml has the tenants' goals and the designs; the mixture is the template of
-`afflux new standard`.
+README.md tells the question, what is assumed, and what came out. The mixture, the tenants' goals and the designs are the template of `afflux new standard`.
 """
 
 import json
@@ -12,11 +11,12 @@ from ... import templates
 from ...batch import Point
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
+from ...metrics import Metric
 from ...report import Table, Told
 from ...results.designs import Designs
 from ...scenario import Scenario
 from ...words import Words
-from .. import Check, Row, Study, files
+from .. import Check, Row, Study
 from . import overview, sentences
 from .evidence import Evidence, gather
 from .goals import read
@@ -35,8 +35,16 @@ class Standard(Study):
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
         self.scenario = scenario or templates.FILES / "standard.toml"
-        self.goals = goals or files("standard") / "goals.toml"
+        self.goals = goals or templates.FILES / "goals" / "standard.toml"
         self._found: tuple[Designs, Evidence | None] | None = None
+
+    def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
+        return Standard(scenario, goals)
+
+    @property
+    def folder(self) -> str:
+        own = self.scenario if self.scenario != templates.FILES / "standard.toml" else None
+        return f"study-{self.name}-{own.stem}" if own else f"study-{self.name}"
 
     def _mixtures(self, quick: bool = False) -> Mixtures:
         goals = read(self.goals)
@@ -74,7 +82,11 @@ class Standard(Study):
 
     def shown(self, designs: Designs) -> Designs:
         found = self.evidence(designs)
-        return Designs([designs[name] for name in found.goals.order], designs.notes) if found else designs
+        return overview.with_values(found, designs) if found else designs
+
+    def measures(self, designs: Designs) -> Sequence[Metric] | None:
+        found = self.evidence(designs)
+        return overview.measures(found) if found else None
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         """The settings of the chosen design, for switches and hosts."""

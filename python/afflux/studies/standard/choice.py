@@ -1,7 +1,7 @@
 """The rule of the choice, on numbers alone.
 
-A goal is met if the tenant's value is clearly better than the limit (its value on its own fabric, times 1 plus or minus the share of the goal), and missed if it
-is clearly worse: paired by seed, 95 %, all goals of all designs judged together (Holm). Otherwise it is open.
+The limit of a goal is the tenant's value on its own fabric, times 1 plus (for goodput minus) the share that the goal allows. The goal is met if the value is
+clearly better than the limit, and missed if it is clearly worse: paired by seed, 95 %, all goals of all designs judged together (Holm). Otherwise it is open.
 
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose typical values are all within their limits, and it is
 not certain. If there is none either, there is no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest factor.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from ...results import split
 from ...results.designs import Design, Designs
 from ...results.result import Result
-from ...results.waits import NOBODY, OWN as SAME_FLOW, behind
+from ...results.waits import NOBODY, behind
+from ...results.waits import OWN as SAME_FLOW
 from .choice import Choice, Judged, Values
 from .goals import Condition, Goals, Tenant
-from .mixtures import Change, Mixtures, _alone
+from .mixtures import Change, Mixtures, alone_name
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _parts(designs: Designs, design: str, tenants: tuple[Tenant, ...]) -> dict[s
     found: dict[str, dict[str, int]] = {}
     together = _by_class(designs[design])
     for tenant in tenants:
-        name = _alone(design, tenant)
+        name = alone_name(design, tenant)
         alone = _by_class(designs[name]) if name in designs else {}
         classes = [one for one in together if one in alone and _of_tenant(one, (tenant,))]
         if classes:

@@ -1,4 +1,4 @@
-"""Tenants with their goals, and the designs: goals.toml."""
+"""Tenants with their goals, and the designs: templates/goals/standard.toml, or a file of the user's."""
 
 import re
 import tomllib

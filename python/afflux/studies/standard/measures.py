@@ -12,7 +12,7 @@ from ...words import text
 if TYPE_CHECKING:
     from .goals import Tenant
 
-#: By their names in goals.toml.
+#: By their names in the goals.
 MEASURES: Mapping[str, Metric] = {
     "job_time": JOB_TIME,
     "query_p99": Metric("query_p99_ns", "query p99", (), text.time),
@@ -41,7 +41,8 @@ def _query_p99(result: Result, name: str) -> float | None:
     """p99 over queries of the time from the first request to the last byte of the last answer, in ns."""
     jobs = result.jobs
     rows = zip(*(jobs.column(column) for column in ("job", "phase", "start_ns", "finish_ns")), strict=True)
-    times = [None if finish is None else finish - start for job, phase, start, finish in rows if phase == "coflow" and start is not None and _belongs(job, name)]
+    own = [(start, finish) for job, phase, start, finish in rows if phase == "coflow" and start is not None and _belongs(job, name)]
+    times = [None if finish is None else finish - start for start, finish in own]
     known = sorted(time for time in times if time is not None)
     return quantile(known, 0.99) if known and len(known) == len(times) else None
 

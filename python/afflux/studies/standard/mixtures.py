@@ -60,14 +60,14 @@ class Mixtures:
             for seed in self.seeds:
                 yield self._point(design.name, design, seed, record={"record.waits": "switches"} if seed <= WAITS else {})
             for tenant in self.goals.tenants:
-                yield from self._points(_alone(design.name, tenant), design, only=tenant)
+                yield from self._points(alone_name(design.name, tenant), design, only=tenant)
             for change in self.changes:
-                yield from self._points(_changed(design.name, change), design, change)
+                yield from self._points(changed_name(design.name, change), design, change)
             for condition in self._conditions(design.name):
-                yield from self._points(_under(design.name, condition), design, condition=condition)
+                yield from self._points(condition_name(design.name, condition), design, condition=condition)
         for change in self.changes:
             own = self.goals.design(change.tenant.own)
-            yield from self._points(_changed(_alone(own.name, change.tenant), change), own, change, only=change.tenant)
+            yield from self._points(changed_name(alone_name(own.name, change.tenant), change), own, change, only=change.tenant)
 
     def _conditions(self, design: str) -> list[Condition]:
         return [condition for condition in self.goals.conditions if design in condition.designs]
@@ -101,13 +101,13 @@ class Mixtures:
         """Values of a mixture and of the tenants' own fabrics; None if a design of it was not simulated."""
         found: dict[str, dict[str, dict[int, float]]] = {OWN: {}}
         for tenant in self.goals.tenants:
-            alone = _alone(tenant.own, tenant)
-            own = _changed(alone, change) if change and change.tenant == tenant else alone
+            alone = alone_name(tenant.own, tenant)
+            own = changed_name(alone, change) if change and change.tenant == tenant else alone
             if own not in designs:
                 return None
             found[OWN][tenant.name] = _values(designs[own], tenant)
         for design in self.goals.order:
-            name = _changed(design, change) if change else design
+            name = changed_name(design, change) if change else design
             if name not in designs:
                 return None
             found[design] = {tenant.name: _values(designs[name], tenant) for tenant in self.goals.tenants}
@@ -116,12 +116,12 @@ class Mixtures:
     def alone(self, designs: Designs) -> Values:
         """Values of each tenant alone, by design of the shared fabric."""
         return {
-            design: {t.name: _values(designs[name], t) for t in self.goals.tenants if (name := _alone(design, t)) in designs} for design in self.goals.order
+            design: {t.name: _values(designs[name], t) for t in self.goals.tenants if (name := alone_name(design, t)) in designs} for design in self.goals.order
         }
 
     def under(self, designs: Designs, condition: Condition, values: Values) -> Values | None:
         """Values with the designs of a condition, beside `values` of the tenants' own fabrics."""
-        names = {design: _under(design, condition) for design in condition.designs}
+        names = {design: condition_name(design, condition) for design in condition.designs}
         if not all(name in designs for name in names.values()):
             return None
         some = {design: {tenant.name: _values(designs[name], tenant) for tenant in self.goals.tenants} for design, name in names.items()}
@@ -168,15 +168,15 @@ def _keep(scenario: Scenario, tenant: Tenant) -> None:
         scenario["switch.pfc"] = "off"
 
 
-def _alone(design: str, tenant: Tenant) -> str:
+def alone_name(design: str, tenant: Tenant) -> str:
     return f"{design}, {tenant.name} alone"
 
 
-def _changed(design: str, change: Change) -> str:
+def changed_name(design: str, change: Change) -> str:
     return f"{design}, {change.name}"
 
 
-def _under(design: str, condition: Condition) -> str:
+def condition_name(design: str, condition: Condition) -> str:
     return f"{design}, {condition.name}"
 
 

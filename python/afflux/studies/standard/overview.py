@@ -1,10 +1,14 @@
 """The designs side by side, the rows and checks of the study, and the answer in the parts of a page."""
 
+import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...comparison import changes
-from ...metrics import COST
+from ...metrics import COST, Metric
 from ...report import Facts, Table, Told
+from ...results.designs import Design, Designs
+from ...results.result import Result
 from ...results.statistics import interval, mean
 from ...words import Words, join, say
 from .. import Check, Row
@@ -85,6 +89,28 @@ def told(of: Evidence, settings: str | None) -> Told:
     some = {name: [parts[role] for role in roles if role in parts] for name, roles in _ROLES.items()}
     chosen = of.choice.design
     return Told(join(head), lead=some["lead"], rest=some["rest"], facts=Facts(why=some["why"], sure=some["sure"], change=some["change"], chosen=chosen))
+
+
+def measures(of: Evidence) -> Sequence[Metric]:
+    """The tenants' measures, first that in which the rejected design, or the chosen one, is farthest beyond its goal. Designs of `with_values` have them."""
+    worst = of.judged.worst(of.rejected or of.choice.shown).tenant
+    return [_measure(tenant) for tenant in sorted(of.goals.tenants, key=lambda tenant: tenant != worst)]
+
+
+def _measure(tenant: Tenant) -> Metric:
+    return replace(tenant.metric, title=f"{tenant.name}, {sentences.what_of(tenant.metric)}", path=("tenants", tenant.name))
+
+
+def with_values(of: Evidence, designs: Designs) -> Designs:
+    """The designs in the mixture, each with its tenants' values in its summaries."""
+
+    def result(design: str, seed: int, found: Result) -> Result:
+        made = copy.copy(found)
+        made.summary = found.summary | {"tenants": {name: values[seed] for name, values in of.values[design].items()}}
+        return made
+
+    some = [Design(name, {seed: result(name, seed, found) for seed, found in designs[name].results.items()}) for name in of.goals.order]
+    return Designs(some, designs.notes)
 
 
 _ROLES = {
