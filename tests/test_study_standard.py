@@ -148,8 +148,8 @@ def test_shallow_switches_are_chosen():
         "USD 40,000 instead of 180,000 for fabrics of the tenants' own (78 % less). Dearer: deep (USD 100,000). "
         "Power of the switches: 1,200 W instead of 6,000 W. Prices and power are examples."
     )
-    assert said[sentences.SURE] == (
-        "shallow meets every goal (95 %, 9 goals of all designs judged together, 10 paired seeds). "
+    assert said[sentences.SURE] == "shallow meets every goal (95 %, 9 goals of all designs judged together, 10 paired seeds)."
+    assert said[sentences.OTHERS] == (
         "The others: deep clearly misses query (p99 query time) 4.0 times as much (goal: at most 50 % more); ecn meets every goal, too."
     )
     # No plainer design misses anything: there is nothing to look for a cause in.
@@ -193,8 +193,9 @@ def test_where_nothing_meets_the_goals_it_says_by_how_much():
     said = sentences.parts(evidence(NONE))
     assert said[sentences.CHOICE] == "No shared fabric meets all goals."
     assert said[sentences.NEAREST] == "The nearest is one of deep-buffer switches: hadoop (job time) 30 % more (goal: at most 10 % more)."
-    assert said[sentences.SURE] == (
-        "9 goals of all designs were judged together (95 %, 10 paired seeds). The others: "
+    assert said[sentences.SURE] == "9 goals of all designs were judged together (95 %, 10 paired seeds)."
+    assert said[sentences.OTHERS] == (
+        "The others: "
         "shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more); "
         "ecn clearly misses bulk (goodput per flow) 70 % less (goal: at most 40 % less), query (p99 query time) 90 % more (goal: at most 50 % more)."
     )
@@ -213,16 +214,16 @@ def test_an_uncertain_choice_names_what_is_open():
 def test_the_first_sentence_survives_or_flips():
     half, more = Change(COPIES, 0.5), Change(COPIES, 1.5)
     kept = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(SHALLOW_WINS)))))
-    assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5 (2 of 2 mixtures)."
+    assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5, too."
     flips = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))
     assert flips[sentences.CHANGE] == (
-        "the first sentence holds in 1 of 2 mixtures with bulk x 0.5, bulk x 1.5. It flips: with bulk x 1.5 deep would be chosen, "
+        "the first sentence holds in 1 of 2 mixtures (bulk x 0.5, bulk x 1.5). It flips: with bulk x 1.5 deep would be chosen, "
         "as shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more)."
     )
     # Less load: something plainer is enough, and the choice would still do.
     easier = sentences.parts(evidence(DEEP_WINS, ((half, judged(mixture(deep=FINE, shallow=FINE, ecn=FINE))), (more, judged(NONE)), (more, judged(DEEP_WINS)))))
     assert easier[sentences.CHANGE] == (
-        "the first sentence holds in 1 of 3 mixtures with one tenant's load x 0.5 or x 1.5. It flips: with bulk x 0.5 shallow would be chosen, "
+        "the first sentence holds in 1 of 3 mixtures (one tenant's load x 0.5 or x 1.5). It flips: with bulk x 0.5 shallow would be chosen, "
         "though deep still meets every goal; with bulk x 1.5 no design would be chosen, as deep clearly misses hadoop (job time) 30 % more "
         "(goal: at most 10 % more)."
     )

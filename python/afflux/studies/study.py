@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import batch
 from ..batch import Outcome, Point, Watch
+from ..comparison.compare import Comparison
 from ..executors import Executor, opened
 from ..files import durable
 from ..metrics import Metric
@@ -105,6 +106,10 @@ class Study(ABC):
         """The measures of the report, the one of its first figure first; None: it chooses by itself. Designs of `shown` have them."""
         return None
 
+    def against(self, designs: Designs) -> Comparison | None:
+        """The comparison whose verdicts the report shows, for a study without published numbers; None: the designs beside the first one."""
+        return None
+
     def shown(self, designs: Designs) -> Designs:
         """The designs whose series the report shows."""
         return designs
@@ -175,6 +180,7 @@ def carry_out(
             rows=[] if overview else _published(rows),
             table=overview,
             metrics=study.measures(designs),
+            against=study.against(designs),
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
             title=said(f"study.title.{study.name}", study.title),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ... import templates
 from ...batch import Point
+from ...comparison.compare import Comparison
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
 from ...metrics import Metric
@@ -79,6 +80,10 @@ class Standard(Study):
     def told(self, designs: Designs) -> Told | None:
         found = self.evidence(designs)
         return overview.told(found, _place(found, designs)) if found else None
+
+    def against(self, designs: Designs) -> Comparison | None:
+        found = self.evidence(designs)
+        return overview.against(found, self.shown(designs)) if found else None
 
     def shown(self, designs: Designs) -> Designs:
         found = self.evidence(designs)

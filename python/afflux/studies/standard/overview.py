@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...comparison import changes
+from ...comparison.compare import Comparison, compare
+from ...comparison.paired import difference
 from ...metrics import COST, Metric
 from ...report import Facts, Table, Told
 from ...results.designs import Design, Designs
@@ -101,6 +103,14 @@ def _measure(tenant: Tenant) -> Metric:
     return replace(tenant.metric, title=f"{tenant.name}, {sentences.what_of(tenant.metric)}", path=("tenants", tenant.name))
 
 
+def against(of: Evidence, shown: Designs) -> Comparison:
+    """Each design beside the one in which the cause is looked for, in the tenants' measures, too."""
+    found = compare(shown, of.rejected or of.choice.shown)
+    base = shown[found.baseline]
+    own = [d for design in found.designs for metric in measures(of) if (d := difference(metric, base, shown[design], base.seeds))]
+    return replace(found, differences=(*own, *found.differences))
+
+
 def with_values(of: Evidence, designs: Designs) -> Designs:
     """The designs in the mixture, each with its tenants' values in its summaries."""
 
@@ -118,7 +128,7 @@ _ROLES = {
     "why": (sentences.CAUSE,),
     "sure": (sentences.SURE,),
     "change": (sentences.CHANGE,),
-    "rest": (sentences.SIZE, sentences.PAYS, sentences.SETTINGS),
+    "rest": (sentences.SIZE, sentences.OTHERS, sentences.PAYS, sentences.SETTINGS),
 }
 
 

@@ -21,7 +21,8 @@ _FEW = 2
 
 
 #: Roles of the parts of an answer; some have a word of their own in front.
-CHOICE, NEAREST, SIZE, CAUSE, PAYS, COSTS, SURE, CHANGE, SETTINGS = "choice", "nearest", "size", "cause", "pays", "cost", "sure", "change", "settings"
+CHOICE, NEAREST, SIZE, CAUSE, PAYS, COSTS = "choice", "nearest", "size", "cause", "pays", "cost"
+SURE, OTHERS, CHANGE, SETTINGS = "sure", "others", "change", "settings"
 
 
 def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
@@ -34,6 +35,7 @@ def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
         PAYS: _pays(of),
         COSTS: _cost(of),
         SURE: _certainty(of),
+        OTHERS: _rivals(of),
         CHANGE: _change(of),
         SETTINGS: _settings(of, settings),
     }
@@ -182,14 +184,16 @@ def _certainty(of: Evidence) -> Words:
     goals = len(standings) * len(of.goals.tenants)
     seeds = min(one.own.samples for one in standings[chosen].values())
     if of.choice.design and of.choice.certain:
-        first = say("standard.sure", design=chosen, goals=goals, seeds=seeds)
-    elif of.choice.design:
+        return say("standard.sure", design=chosen, goals=goals, seeds=seeds)
+    if of.choice.design:
         open_ = [_open(one) for one in of.judged.states(chosen, OPEN)]
-        first = say("standard.unsure", design=chosen, goals=goals, seeds=seeds, items=_list(open_))
-    else:
-        first = say("standard.sure.none", goals=goals, seeds=seeds)
-    others = [item for name in standings if name != chosen and (item := _rejected(of.judged, name))]
-    return join([first, say("standard.rejected", items=_list(others))] if others else [first])
+        return say("standard.unsure", design=chosen, goals=goals, seeds=seeds, items=_list(open_))
+    return say("standard.sure.none", goals=goals, seeds=seeds)
+
+
+def _rivals(of: Evidence) -> Words:
+    """Why the others are not chosen."""
+    return say("standard.rejected", items=_list([_rejected(of.judged, name) for name in of.goals.order if name != of.choice.shown]))
 
 
 def _open(standing: Standing) -> Words:
@@ -210,20 +214,20 @@ def _change(of: Evidence) -> Words:
     parts = []
     if others:
         flipped = [(change, judged) for change, judged in others if not survives(base, judged.choice)]
-        kept = len(others) - len(flipped)
-        parts.append(say("standard.survives" if flipped else "standard.survives.all", kept=kept, count=len(others), changes=_names(others)))
+        words = {"kept": len(others) - len(flipped), "count": len(others), "changes": _names([change for change, _ in others])}
+        parts.append(say("standard.survives" if flipped else "standard.survives.all" if len(others) > _FEW else "standard.survives.few", **words))
         if flipped:
             parts.append(say("standard.flips", items=_list([_flip(of, change.name, judged) for change, judged in flipped])))
     under = [_condition(condition.name, base.design, judged) for condition, judged in of.conditions if base.design in judged.standings]
     return join([*parts, *under])
 
 
-def _names(changed: Sequence[tuple[Change, Judged]]) -> Words:
-    """`one tenant's load halved or raised by half`, or the changes one by one if they are few."""
+def _names(changed: Sequence[Change]) -> Words:
+    """`one tenant's load x 0.5 or x 1.5`, or the changes one by one if they are few."""
     if len(changed) > _FEW:
-        factors = sorted({change.factor for change, _ in changed})
+        factors = sorted({change.factor for change in changed})
         return say("standard.changed", factors=join([say("standard.times", factor=f"{factor:g}") for factor in factors], (" or ", "または")))
-    return join([Words(change.name, change.name) for change, _ in changed], (", ", "、"))
+    return join([Words(change.name, change.name) for change in changed], (", ", "、"))
 
 
 def _flip(of: Evidence, change: str, judged: Judged) -> Words:
