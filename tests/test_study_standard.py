@@ -214,18 +214,18 @@ def test_an_uncertain_choice_names_what_is_open():
 def test_the_first_sentence_survives_or_flips():
     half, more = Change(COPIES, 0.5), Change(COPIES, 1.5)
     kept = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(SHALLOW_WINS)))))
-    assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5, too."
+    assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5, too (10 paired seeds each)."
     flips = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))
     assert flips[sentences.CHANGE] == (
-        "the first sentence holds in 1 of 2 mixtures (bulk x 0.5, bulk x 1.5). It flips: with bulk x 1.5 deep would be chosen, "
+        "the first sentence holds in 1 of 2 mixtures (bulk x 0.5, bulk x 1.5; 10 paired seeds each). It flips: with bulk x 1.5 deep would be chosen, "
         "as shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more)."
     )
     # Less load: something plainer is enough, and the choice would still do.
     easier = sentences.parts(evidence(DEEP_WINS, ((half, judged(mixture(deep=FINE, shallow=FINE, ecn=FINE))), (more, judged(NONE)), (more, judged(DEEP_WINS)))))
     assert easier[sentences.CHANGE] == (
-        "the first sentence holds in 1 of 3 mixtures (one tenant's load x 0.5 or x 1.5). It flips: with bulk x 0.5 shallow would be chosen, "
-        "though deep still meets every goal; with bulk x 1.5 no design would be chosen, as deep clearly misses hadoop (job time) 30 % more "
-        "(goal: at most 10 % more)."
+        "the first sentence holds in 1 of 3 mixtures (one tenant's load x 0.5 or x 1.5; 10 paired seeds each). "
+        "It flips: with bulk x 0.5 shallow would be chosen, though deep still meets every goal; "
+        "with bulk x 1.5 no design would be chosen, as deep clearly misses hadoop (job time) 30 % more (goal: at most 10 % more)."
     )
     checks = {check.name: check for check in overview.checks(evidence(DEEP_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))}
     assert (checks["the choice is the same with other loads: mixtures"].holds, checks["the choice is the same with other loads: mixtures"].value) == (False, 1)

@@ -17,6 +17,8 @@ from .measures import value
 
 #: Factors on the load of one tenant.
 FACTORS = (0.5, 1.5)
+#: Number of seeds of mixtures with another load, and of conditions.
+FEW = 5
 #: Seeds whose waits are recorded by class: recording takes many times the time of the run.
 WAITS = 1
 
@@ -41,6 +43,8 @@ class Mixtures:
     goals: Goals
     seeds: Sequence[int]
     changes: Sequence[Change]
+    #: Seeds of the other loads and of the conditions: they only check the choice.
+    few: Sequence[int]
 
     @classmethod
     def of(cls, scenario: Path, goals: Goals, seeds: Sequence[int], changed: Sequence[str] | None = None) -> "Mixtures":
@@ -53,27 +57,27 @@ class Mixtures:
             if found.get(tenant.load) is None:
                 raise ValueError(f"{goals.path}: tenant {tenant.name}, key load: {scenario} has no {tenant.load}")
         changes = [Change(t, f) for t in goals.tenants for f in FACTORS if changed is None or (f > 1 and t.name in changed)]
-        return cls(found, goals, seeds, changes)
+        return cls(found, goals, seeds, changes, seeds[:FEW])
 
     def points(self) -> Iterator[Point]:
         for design in self.goals.designs:
             for seed in self.seeds:
                 yield self._point(design.name, design, seed, record={"record.waits": "switches"} if seed <= WAITS else {})
             for tenant in self.goals.tenants:
-                yield from self._points(alone_name(design.name, tenant), design, only=tenant)
+                yield from self._points(self.seeds, alone_name(design.name, tenant), design, only=tenant)
             for change in self.changes:
-                yield from self._points(changed_name(design.name, change), design, change)
+                yield from self._points(self.few, changed_name(design.name, change), design, change)
             for condition in self._conditions(design.name):
-                yield from self._points(condition_name(design.name, condition), design, condition=condition)
+                yield from self._points(self.few, condition_name(design.name, condition), design, condition=condition)
         for change in self.changes:
             own = self.goals.design(change.tenant.own)
-            yield from self._points(changed_name(alone_name(own.name, change.tenant), change), own, change, only=change.tenant)
+            yield from self._points(self.few, changed_name(alone_name(own.name, change.tenant), change), own, change, only=change.tenant)
 
     def _conditions(self, design: str) -> list[Condition]:
         return [condition for condition in self.goals.conditions if design in condition.designs]
 
-    def _points(self, name: str, design: Candidate, *args: Any, **kwargs: Any) -> Iterator[Point]:
-        for seed in self.seeds:
+    def _points(self, seeds: Sequence[int], name: str, design: Candidate, *args: Any, **kwargs: Any) -> Iterator[Point]:
+        for seed in seeds:
             yield self._point(name, design, seed, *args, **kwargs)
 
     def _point(

@@ -214,7 +214,8 @@ def _change(of: Evidence) -> Words:
     parts = []
     if others:
         flipped = [(change, judged) for change, judged in others if not survives(base, judged.choice)]
-        words = {"kept": len(others) - len(flipped), "count": len(others), "changes": _names([change for change, _ in others])}
+        seeds = min(one.own.samples for _, judged in others for some in judged.standings.values() for one in some.values())
+        words = {"seeds": seeds, "kept": len(others) - len(flipped), "count": len(others), "changes": _names([change for change, _ in others])}
         parts.append(say("standard.survives" if flipped else "standard.survives.all" if len(others) > _FEW else "standard.survives.few", **words))
         if flipped:
             parts.append(say("standard.flips", items=_list([_flip(of, change.name, judged) for change, judged in flipped])))
