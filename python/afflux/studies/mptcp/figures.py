@@ -29,7 +29,7 @@ def draw(designs: Designs, dir: Path) -> list[Path]:
     cases = {case: designs[name] for case in _COLOURS if (name := four.name(case, "70 kB")) in designs}
     if cases:
         made.append(figure.write(dir / "figure-5.svg", [[_by_path(cases), _use(cases)]], _COLOURS))
-        made.append(figure.write(dir / "figure-8.svg", [[_spans(cases)]], _COLOURS))
+        made.append(figure.write(dir / "figure-8.svg", [[_spans(designs, size) for size in ("20 kB", "70 kB")]], _COLOURS))
     if four.name(four.LARGE, "2 kB") in designs:
         drawn = {"paths 1 and 2": "#d55e00", "paths 3 and 4": "#0072b2"}
         made.append(figure.write(dir / "figure-6.svg", [[_by_size(designs, case) for case in (four.BESIDE, four.LARGE)]], drawn))
@@ -37,26 +37,16 @@ def draw(designs: Designs, dir: Path) -> list[Path]:
     if spaced:
         drawn = {"median": "#0072b2", "95th percentile": "#d55e00"}
         made.append(figure.write(dir / "figure-7.svg", [[_by_gap(designs[four.name(case, "70 kB")], case) for case in spaced]], drawn))
-    received = [case for case in (path.SPACED, path.DENSE) if case in designs and designs[case].first.dir]
+    received = [designs[case] for case in (path.SPACED, path.DENSE) if case in designs and designs[case].first.dir]
     if received:
-        drawn = {"a flow": "#0072b2", "the interface": "#000000"}
-        made.append(figure.write(dir / "figure-9.svg", [[_received(designs[case], case) for case in received]], drawn))
+        rows = [[_flows(design) for design in received], [_interface(design) for design in received]]
+        made.append(figure.write(dir / "figure-9.svg", rows, _FLOWS | {"the interface": "#000000"}))
     return made
 
 
 def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float, tuple[float, float]]:
     each = [value(result) for result in design.samples.values()]
     return mean(each), interval(each) or (mean(each), mean(each))
-
-
-def _lined(cases: dict[str, Design], values: Callable[[int], Callable[[Result], float]], count: int) -> tuple[_Lines, _Bars]:
-    """Lines and intervals: a value for each place."""
-    lines, bars = {}, {}
-    for case, design in cases.items():
-        found = [_over_seeds(design, values(place)) for place in range(count)]
-        lines[case] = [(float(place), middle) for place, (middle, _) in enumerate(found)]
-        bars[case] = [(float(place), *ends) for place, (_, ends) in enumerate(found)]
-    return lines, bars
 
 
 def _by_path(cases: dict[str, Design]) -> figure.Panel:
@@ -73,18 +63,19 @@ def _by_path(cases: dict[str, Design]) -> figure.Panel:
 
 
 def _use(cases: dict[str, Design]) -> figure.Panel:
-    lines, bars = _lined(cases, lambda place: four.used(_PATHS[place]), len(_PATHS))
-    return figure.Panel("utilisation", "", "%", lines, _TICKS, bars=bars)
+    """Without intervals: in some seeds one path carries most, in others the other."""
+    lines = {case: [(float(place), _over_seeds(design, four.used(core))[0]) for place, core in enumerate(_PATHS)] for case, design in cases.items()}
+    return figure.Panel("utilisation, mean over the seeds", "", "%", lines, _TICKS)
 
 
 def _by_size(designs: Designs, case: str) -> figure.Panel:
     sizes = [size for size in four.BYTES if four.name(case, size) in designs]
     lines, bars = {}, {}
     for name, loaded in (("paths 1 and 2", True), ("paths 3 and 4", False)):
-        found = [_over_seeds(designs[four.name(case, size)], four.slow_on(loaded)) for size in sizes]
+        found = [_over_seeds(designs[four.name(case, size)], four.p95_on(loaded)) for size in sizes]
         lines[name] = [(float(place), middle) for place, (middle, _) in enumerate(found)]
         bars[name] = [(float(place), *ends) for place, (_, ends) in enumerate(found)]
-    return figure.Panel(f"slowest 5 %, {case}", "flow size", "completion time, ms", lines, sizes, bars=bars)
+    return figure.Panel(f"95th percentile, {case}", "flow size", "completion time, ms", lines, sizes, bars=bars)
 
 
 def _by_gap(design: Design, case: str) -> figure.Panel:
@@ -104,30 +95,44 @@ def _by_gap(design: Design, case: str) -> figure.Panel:
     return figure.Panel(f"70 kB {case}", "ms since the flow before, below", "completion time, ms", lines, [str(high) for _, high in known])
 
 
-def _spans(cases: dict[str, Design]) -> figure.Panel:
-    lines, bars = _lined(cases, lambda place: lambda result: four.spans(result)[place], len(four.HOPS))
-    return figure.Panel("70 kB, loaded paths: first to last frame", "hop", "ms", lines, [str(place + 1) for place in range(len(four.HOPS))], bars=bars)
+def _spans(designs: Designs, size: str) -> figure.Panel:
+    lines: _Lines = {}
+    bars: _Bars = {}
+    ports = range(len(four.HOPS))
+    for case in _COLOURS:
+        if (name := four.name(case, size)) in designs:
+            each = [four.spans(result) for result in designs[name].samples.values()]
+            lines[case] = [(float(place), mean([spans[place] for spans in each])) for place in ports]
+            bars[case] = [(float(place), *within) for place in ports if (within := interval([spans[place] for spans in each]))]
+    return figure.Panel(f"{size}, paths 1 and 2", "port, from the host on", "first to last frame, ms", lines, [str(place + 1) for place in ports], bars=bars)
 
 
-def _received(design: Design, case: str) -> figure.Panel:
-    """Bytes that arrive in the first seconds, flow by flow and in all."""
+#: Flows that are drawn, and until when.
+_FLOWS = {f"flow {number}": colour for number, colour in enumerate(figure.COLOURS[1:], 1)}
+_SHOWN = 1.0
+
+
+def _arrivals(design: Design) -> list[tuple[float, int, int]]:
+    """Milliseconds, the sender's port and bytes of the frames that arrive."""
     result = design.first
     assert result.dir
+    found = frames(next(result.dir.glob("edge1-host1*.pcapng")))
+    return [(1e3 * time, port, size) for time, port, size in found if time < _SHOWN]
+
+
+def _flows(design: Design) -> figure.Panel:
     by_port: dict[int, list[tuple[float, float]]] = {}
-    total, every = 0, [(0.0, 0.0)]
-    for time, port, size in frames(next(result.dir.glob("edge1-host1*.pcapng"))):
-        if time < _SHOWN:
-            line = by_port.setdefault(port, [(1e3 * time, 0.0)])
-            line.append((1e3 * time, line[-1][1] + size / 1e3))
-            total += size
-            every.append((1e3 * time, total / 1e3))
-    # One line with a break between flows would need a move: each flow starts at 0 again.
-    flows = [point for line in by_port.values() for point in ((line[0][0], 0.0), *line[1:], (line[-1][0], 0.0))]
-    return figure.Panel(case.removeprefix("path, "), "ms", "received, kB", {"the interface": every, "a flow": flows})
+    for time, port, size in _arrivals(design):
+        line = by_port.setdefault(port, [(time, 0.0)])
+        line.append((time, line[-1][1] + size / 1e3))
+    return figure.Panel(design.name.removeprefix("path, "), "ms", "received, kB", dict(zip(_FLOWS, by_port.values(), strict=False)))
 
 
-#: Seconds of the figure.
-_SHOWN = 1.5
+def _interface(design: Design) -> figure.Panel:
+    line = [(0.0, 0.0)]
+    for time, _, size in _arrivals(design):
+        line.append((time, line[-1][1] + size / 1e3))
+    return figure.Panel("all flows", "ms", "received, kB", {"the interface": line})
 
 
 def frames(file: Path) -> Iterator[tuple[float, int, int]]:
