@@ -134,9 +134,15 @@ class Mptcp(Study):
             for size in four.BYTES:
                 if (name := four.name(case, size)) in designs:
                     theirs = path.published()["later"] if size == "2 kB" else None
-                    rows.append(Row(f"{size} {case}: 95th percentile later on loaded paths, ms", theirs, *_over_seeds(designs[name], four.later, signed=True)))
+                    rows.append(
+                        Row(
+                            f"{size.removesuffix(' kB')} kB {case}: 95th percentile later on loaded paths, ms",
+                            theirs,
+                            *_over_seeds(designs[name], four.later, signed=True),
+                        )
+                    )
                     waits = _over_seeds(designs[name], four.share_behind("background"))
-                    rows.append(Row(f"{size} {case}: share of its waits on loaded paths behind the background", None, *waits))
+                    rows.append(Row(f"{size.removesuffix(' kB')} kB {case}: share of its waits on loaded paths behind the background", None, *waits))
             if (name := four.name(case, "70 kB")) in designs:
                 for switch in ("core0", "core1", "core2", "core3"):
                     rows.append(Row(f"{case}, path over {switch}: used, %", None, _over_seeds(designs[name], four.used(switch))[0]))
@@ -148,11 +154,11 @@ class Mptcp(Study):
         for size in SIZES:
             if (name := four.name(DENSE, size)) in designs:
                 waits = _over_seeds(designs[name], four.share_behind(size))
-                rows.append(Row(f"{size} {DENSE}: share of its waits behind other short flows", None, *waits))
+                rows.append(Row(f"{size} alone, dense: share of its waits behind other short flows", None, *waits))
         for case in (ALONE, BESIDE, LARGE, LIA, AWARE):
             for size in SIZES:
                 if (name := four.name(case, size)) in designs:
-                    rows.append(Row(f"{size} {case}: slowest 5 %, ms", None, *_over_seeds(designs[name], four.slow)))
+                    rows.append(Row(f"{size.removesuffix(' kB')} kB {case}: slowest 5 %, ms", None, *_over_seeds(designs[name], four.slow)))
             if case != ALONE and (name := four.name(case, "70 kB")) in designs:
                 rows.append(Row(f"{case}: background, Mbps", None, *_over_seeds(designs[name], four.background)))
         return rows
@@ -198,15 +204,16 @@ class Mptcp(Study):
         ports = zip(*(large.first.ports.column(name) for name in ("node", "queue", "queue_bytes_max")), strict=True)
         deepest = max((most, node) for node, queue, most in ports if queue == -1)[1]
         first, share, place = four.in_front(small.first, True)[0]
-        checks = [
-            Check("70 kB: a larger spread on the loaded paths, ms", spread[0] > spread[1], round(spread[0], 2), round(spread[1], 2)),
-            Check("2 kB: the 95th percentile is 10 ms later on the loaded paths, ms", later >= bar, round(later, 2), bar),
-            Check("queueing is most of what the slowest 5 % of 70 kB are later by, share", queueing > 0.5, round(queueing, 2), 0.5),
-            Check("2 kB on loaded paths wait behind the background, share of their waits", first == "background" and share > 0.5, round(share, 2), 0.5),
-            Check("they wait for it at an edge switch", place.startswith("edge"), place, "edge"),
-            Check("the deepest queue is at an edge switch", deepest.startswith("edge"), deepest, "edge"),
+        return [
+            Check(f"{case}: 70 kB: a larger spread on the loaded paths, ms", spread[0] > spread[1], round(spread[0], 2), round(spread[1], 2)),
+            Check(f"{case}: 2 kB: the 95th percentile is 10 ms later on the loaded paths, ms", later >= bar, round(later, 2), bar),
+            Check(f"{case}: queueing is most of what the slowest 5 % of 70 kB are later by, share", queueing > 0.5, round(queueing, 2), 0.5),
+            Check(
+                f"{case}: 2 kB on loaded paths wait behind the background, share of their waits", first == "background" and share > 0.5, round(share, 2), 0.5
+            ),
+            Check(f"{case}: they wait for it at an edge switch", place.startswith("edge"), place, "edge"),
+            Check(f"{case}: the deepest queue is at an edge switch", deepest.startswith("edge"), deepest, "edge"),
         ]
-        return [Check(f"{case}: {check.name}", check.holds, check.value, check.bar) for check in checks]
 
     def shown(self, designs: Designs) -> Designs:
         return Designs([design for design in designs.values() if design.name.startswith("slice, 70 kB")])

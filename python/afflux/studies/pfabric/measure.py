@@ -44,11 +44,10 @@ def idle_ns(src: int, dst: int, size: int) -> float:
     return (14_680 if across else 13_264) + (-(-size // _SEGMENT) - 1) * 1_200
 
 
-def measure(result: Result, shorter: float = 0.0) -> Measured:
-    """`shorter`: by how many nanoseconds a round trip of the idle fabric is shorter than the source's."""
+def measure(result: Result) -> Measured:
     columns = (list(result.flows.column(name)) for name in ("src", "dst", "bytes", "fct_ns"))
     rows = list(zip(*columns, strict=True))
-    done = sorted((fct / (idle_ns(src, dst, size) - shorter), size) for src, dst, size, fct in rows if fct is not None)
+    done = sorted((fct / idle_ns(src, dst, size), size) for src, dst, size, fct in rows if fct is not None)
     every = [ratio for ratio, _ in done]
     mice = [ratio for ratio, size in done if size <= _MICE]
     elephants = [ratio for ratio, size in done if size > _ELEPHANTS]

@@ -2,7 +2,7 @@
 
     python -m afflux.studies.pfabric.runs --loads 0.6 --seeds 5                                # web search, every scheme
     python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 5 --schemes PDQ DCTCP
-    python -m afflux.studies.pfabric.runs --loads 0.3 --workload datamining --schemes PDQ DCTCP --host-delay 0
+    python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 1 --schemes "DCTCP, open" "DCTCP, handshake"
     python -m afflux.studies.pfabric.runs --table                                              # what is there, with intervals
 
 A point that has its line is not simulated again, so a sequence that was cut off continues.
@@ -12,7 +12,6 @@ import argparse
 import csv
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,15 +24,12 @@ from . import schemes
 from .measure import FIGURES, measure
 
 FILE = files("pfabric") / "results" / "runs.csv"
-COLUMNS = ("workload", "load", "host_delay_us", "scheme", "seed", *FIGURES, "unfinished")
-#: Microseconds that a host takes for a frame, in the source.
-HOST_DELAY = 2.5
+COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
 
 
 class Run(NamedTuple):
     workload: str
     load: float
-    host_delay: float
     scheme: str
     seed: int
 
@@ -48,7 +44,7 @@ def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
 
 
 def _run(row: dict[str, str]) -> Run:
-    return Run(row["workload"], float(row["load"]), float(row["host_delay_us"]), row["scheme"], int(row["seed"]))
+    return Run(row["workload"], float(row["load"]), row["scheme"], int(row["seed"]))
 
 
 def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:
@@ -56,10 +52,7 @@ def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:
     if run.scheme in schemes.QUEUES:
         schemes.write_flows(place, run.scheme, run.workload, run.load, run.seed)
     point = schemes.point(run.scheme, run.workload, run.load, run.seed, place)
-    if run.host_delay != HOST_DELAY:
-        point = replace(point, set={**point.set, "host.delay": f"{round(1_000 * run.host_delay)}ns"})
-    # A round trip passes a host four times.
-    found = measure(Result.of_run(point.load().run(None)), 4_000 * (HOST_DELAY - run.host_delay))
+    found = measure(Result.of_run(point.load().run(None)))
     return {name: of(found) for name, (_, of) in FIGURES.items()}, found.unfinished
 
 
@@ -81,12 +74,12 @@ def wanted(options: Any) -> Iterator[Run]:
     for seed in range(1, options.seeds + 1):
         for load in options.loads:
             for scheme in chosen:
-                yield Run(options.workload, load, options.host_delay, scheme, seed)
+                yield Run(options.workload, load, scheme, seed)
 
 
 def differences(found: dict[Run, dict[str, float | None]], workload: str, load: float, figure: str, base: str = "pFabric") -> dict[str, Difference]:
     """Every scheme against one of them, over the seeds that both have: Student's t on the logarithms of the paired ratios."""
-    cell = {(run.scheme, run.seed): values[figure] for run, values in found.items() if (run.workload, run.load, run.host_delay) == (workload, load, HOST_DELAY)}
+    cell = {(run.scheme, run.seed): values[figure] for run, values in found.items() if (run.workload, run.load) == (workload, load)}
     against = {}
     for scheme in schemes.SCHEMES:
         pairs = [(old, new) for (name, seed), new in sorted(cell.items()) if name == scheme and (old := cell.get((base, seed))) and new]
@@ -97,16 +90,16 @@ def differences(found: dict[Run, dict[str, float | None]], workload: str, load: 
 
 def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
     """Means with their intervals, a block for each workload and load with several seeds."""
-    for workload, load, delay in sorted({run[:3] for run in found}, reverse=False):
-        here = {scheme: [values for run, values in found.items() if run[:4] == (workload, load, delay, scheme)] for scheme in schemes.SCHEMES}
-        yield f"\n{schemes.WORKLOADS[workload]}, load {load}" + ("" if delay == HOST_DELAY else f", {delay:g} us in hosts") + "\n"
+    for workload, load in sorted({run[:2] for run in found}):
+        here = {scheme: [values for run, values in found.items() if run[:3] == (workload, load, scheme)] for scheme in [*schemes.SCHEMES, *schemes.TESTS]}
+        yield f"\n{schemes.WORKLOADS[workload]}, load {load}\n"
         yield "| scheme | seeds | " + " | ".join(title for title, _ in FIGURES.values()) + " |"
         yield "|" + "---|" * (2 + len(FIGURES))
         for scheme, values in here.items():
             if values:
                 yield f"| {scheme} | {len(values)} | " + " | ".join(_cell([value[name] for value in values]) for name in FIGURES) + " |"
         for figure in FIGURES:
-            against = differences(found, workload, load, figure) if delay == HOST_DELAY else {}
+            against = differences(found, workload, load, figure)
             known = {scheme: d for scheme, d in against.items() if d.ratio and d.ratio_low and d.ratio_high}
             if shown := [f"{scheme} {d.ratio:.2f} ({d.ratio_low:.2f} – {d.ratio_high:.2f})" for scheme, d in known.items()]:
                 yield f"\n{FIGURES[figure][0]}, over pFabric: " + ", ".join(shown)
@@ -122,9 +115,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workload", choices=schemes.WORKLOADS, default="websearch")
     parser.add_argument("--loads", type=float, nargs="+", default=[])
-    parser.add_argument("--schemes", nargs="+", choices=schemes.SCHEMES, help="default: all, with data mining those of the slides and HULL")
+    parser.add_argument("--schemes", nargs="+", choices=[*schemes.SCHEMES, *schemes.TESTS], help="default: all, with data mining those of the slides and HULL")
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
-    parser.add_argument("--host-delay", type=float, default=HOST_DELAY, help=f"microseconds in a host, each way (default {HOST_DELAY}, the source's)")
     parser.add_argument("--table", action="store_true", help="show what is in results/runs.csv")
     options = parser.parse_args()
     there = read()

@@ -54,6 +54,13 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "4 queues": _queues(4),
     "PDQ, 10 us": _PDQ | {"host.transport": {"kind": "pdq", "dampening": "10us"}},
 }
+#: Tests of single causes, for `runs` only: DCTCP on afflux's general TCP, whose connections are open from the start, or opened as PDQ's.
+_OPEN: dict[str, Any] = {"kind": "tcp", "stack": "basic", "congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
+_OPEN |= {"initial_window": 12, "max_window": 149, "min_rto": "200us", "dupack_threshold": "off"}
+TESTS: dict[str, dict[str, Any]] = {
+    "DCTCP, open": _FIFO | _MARKED | {"host.transport": _OPEN},
+    "DCTCP, handshake": _FIFO | _MARKED | {"host.transport": _OPEN | {"handshake": True}},
+}
 #: Schemes whose flows have a priority by their size, and how many there are.
 QUEUES = {"8 queues": 8, "4 queues": 4}
 #: Schemes that the slides do not have, and that are simulated with web search only.
@@ -77,7 +84,7 @@ def point(scheme: str, workload: str, load: float, seed: int, place: Path) -> Po
         traffic: dict[str, Any] = {"traffic": [{"kind": "flows", "file": str(file)}]}
     else:
         traffic = {"traffic[0].sizes": f"pfabric-{workload}", "traffic[0].load": load}
-    return Point(name(scheme, workload, load), files("pfabric") / "fabric.toml", SCHEMES[scheme] | traffic, seed)
+    return Point(name(scheme, workload, load), files("pfabric") / "fabric.toml", (SCHEMES | TESTS)[scheme] | traffic, seed)
 
 
 def bounds(sizes: Sequence[int], classes: int) -> list[int]:
