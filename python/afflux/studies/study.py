@@ -68,6 +68,8 @@ class Study(ABC):
     name: str
     #: Title in the list of studies.
     title: str
+    #: Where `prepare` puts files that points read. `carry_out` sets it to the directory of the results.
+    place: Path | None = None
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Study":
         """The study on files of the user's own. Raises `ValueError` if its scenario cannot be replaced."""
@@ -81,6 +83,10 @@ class Study(ABC):
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
         """The points to simulate; with `quick` a part that takes minutes. A point of both parts is simulated once."""
+
+    def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
+        """Writes files below `place` that these points read, and returns their paths. Files that are there already are kept."""
+        return []
 
     @abstractmethod
     def table(self, designs: Designs) -> Sequence[Row]:
@@ -161,7 +167,10 @@ def carry_out(
 ) -> Verdict:
     """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
     out = out or Path("out") / study.folder
-    points, place = study.points(quick), batch.home(out)
+    place = batch.home(out)
+    study.place = out
+    points = study.points(quick)
+    study.prepare(points)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = batch.run(points, place, fresh=fresh, watch=watch, executor=chosen)
     designs = outcome.designs if outcome.results else Designs([])
