@@ -88,7 +88,7 @@ says! {
     xon_below_xoff: "voq = { xoff = \"10kB\", xon = \"11kB\" }\npfc = {}",
         "12: key switch.voq.xon: \"11kB\" is above xoff = \"10kB\": write no more than that";
     lossless_traffic_has_to_fit: "voq = { xoff = \"600MB\" }\npfc = {}",
-        "12: key switch.voq.xoff: \"600MB\": at leaf0 lossless priorities may hold 7202113536B with their headroom, and on_chip and the dynamic part of dram are \
+        "12: key switch.voq.xoff: \"600MB\": at leaf0 lossless priorities may hold 7200737280B with their headroom, and on_chip and the dynamic part of dram are \
          2216MB; write less, or fewer priorities";
     a_speedup_above_0: "voq = { credit_speedup = 0 }",
         "12: key switch.voq.credit_speedup: found 0: write a number from 0.001 to 1000, or \"unlimited\"";
@@ -131,7 +131,8 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
         let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", &aqm, 1).replacen(ecn, "", 1)).unwrap();
         assert_eq!(scenario.plan.switches[0].aqm.as_ref().unwrap().about().model.name, kind);
     }
-    let scenario = with_switch("sharing = \"voq\"\necn = { k = \"100kB\", at = \"dequeue\" }\n");
+    let marks = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\n", 1).replacen(ecn, "ecn = { k = \"100kB\", at = \"dequeue\" }\n", 1);
+    let scenario = parse(&marks).unwrap();
     assert_eq!(scenario.plan.switches[0].marking.as_ref().unwrap().at, MarkAt::Dequeue);
 }
 

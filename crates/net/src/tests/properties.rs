@@ -80,8 +80,9 @@ fn voq() -> impl Strategy<Value = Voq> {
     let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
     let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
     let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
-    let speedup = || prop::option::weighted(0.25, 0.3..3.0f64);
-    let limits = (speedup(), prop::option::weighted(0.25, 1..20u32), speedup());
+    // Not so slow that time-outs of microseconds fill the queues with copies for ever.
+    let speedup = || prop::option::weighted(0.25, 0.7..3.0f64);
+    let limits = (speedup(), prop::option::weighted(0.25, 4..40u32), speedup());
     (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64), limits).prop_map(
         |(
             (on_chip, evict_bytes, evict_packets, dram, write_buffer),
@@ -93,7 +94,7 @@ fn voq() -> impl Strategy<Value = Voq> {
         )| Voq {
             ingress: VoqIngress::Core,
             ports_per_core,
-            credit: Some(credit),
+            credit: Some(if max_credits.is_some() { credit.max(1_500) } else { credit }),
             grant_latency: Span::from_ns(cap % 3 * 700),
             credit_speedup,
             max_credits,
@@ -650,7 +651,7 @@ fn case() -> impl Strategy<Value = Case> {
                 if let Buffer::Voq(voq) = &mut plan.switches[0].buffer
                     && seed % 3 == 1
                 {
-                    (voq.dram, voq.xoff, voq.xon) = (200_000_000, Some(5_000 + seed % 60_000), Some(5_000));
+                    (voq.dram, voq.xoff, voq.xon) = (200_000_000, Some(9_100 + seed % 60_000), Some(5_000));
                     deep_pauses(&mut plan, seed);
                 }
                 let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::default();

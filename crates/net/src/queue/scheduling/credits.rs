@@ -147,7 +147,10 @@ impl Credits {
             let waits_for = if self.balance[queue] > 0 { 0 } else { credit };
             waits_for.max(from(queue)).max(self.fabric_free[queue % self.cores])
         };
-        (0..self.balance.len()).filter(|&queue| self.backlog[queue] > 0).map(of_queue).min().unwrap_or(u64::MAX)
+        let soonest = (0..self.balance.len()).filter(|&queue| self.backlog[queue] > 0).map(of_queue).min().unwrap_or(u64::MAX);
+        // Credits under way are with queues that hold something: those can go on, and give them back.
+        assert!(soonest < u64::MAX, "a port with frames waits for something");
+        soonest
     }
 }
 
