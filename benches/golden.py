@@ -1,8 +1,8 @@
 """Are results still the same to the byte? `python benches/golden.py` compares hashes with benches/golden.json, `--write` renews it.
 
 Cases: every bench, every example, the quick points of every study (of many points one seed each), cut short so that each has some hundred thousand
-packet-hops; and 200 random scenarios of afflux-fuzz. Hashes: of the resolved scenario, of its results (flows), of its ports and of its counters. Run it before and after a
-change that must not change results. Intended changes belong in the changelog.
+packet-hops; and 200 random scenarios of afflux-fuzz. Hashes: of the resolved scenario, of its results (flows), of its ports and of its counters. Run it
+before and after a change that must not change results. Intended changes belong in the changelog.
 """
 
 import argparse
