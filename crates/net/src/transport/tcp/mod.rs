@@ -31,7 +31,6 @@ pub use rtt::Rtt;
 pub use scoreboard::{Scoreboard, Segment};
 pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
 pub use timer::Expired;
-use timer::Vain;
 
 pub use crate::spec::TcpConfig as Config;
 

@@ -3,7 +3,7 @@
 use super::clock::{Timer, expiry};
 use super::sender::{AckIn, Cause, Sender};
 use crate::congestion::{Controller, State};
-use crate::spec::{Recovery, Retries, TcpConfig};
+use crate::spec::{Recovery, TcpConfig};
 
 /// Two milliseconds: Linux's least time for a probe or a reordering timer.
 const LEAST: u64 = 2_000_000_000;
@@ -21,14 +21,6 @@ pub enum Expired {
     InVain,
     /// The receiver is to be asked for its window.
     AskWindow,
-}
-
-/// Time-outs of the retransmission timer since segment `una` became the oldest that is outstanding, the first one at `since`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Vain {
-    una: u32,
-    count: u32,
-    since: u64,
 }
 
 impl Sender {
@@ -102,17 +94,8 @@ impl Sender {
 
     /// The oldest segment has been sent again as often as it may be; counts the time-out that this is if it has not.
     fn is_in_vain(&mut self, now: u64, config: &TcpConfig) -> bool {
-        let Some(retries) = config.retries else { return false };
-        let Vain { una, count, since } = &mut self.vain;
-        if *una != self.una || *count == 0 {
-            (*una, *count, *since) = (self.una, 0, now);
-        }
-        let over = match retries {
-            Retries::Count(most) => *count >= most,
-            Retries::Time(span) => *count > 0 && now - *since >= span.0,
-        };
-        *count += 1;
-        over
+        let una = self.una;
+        config.retries.is_some_and(|retries| self.vain.count(now, una, retries))
     }
 
     /// After an acknowledgement that brought `news`.
