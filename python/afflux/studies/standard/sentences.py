@@ -217,6 +217,8 @@ def _change(of: Evidence) -> Words:
         seeds = min(one.own.samples for _, judged in others for some in judged.standings.values() for one in some.values())
         words = {"seeds": seeds, "kept": len(others) - len(flipped), "count": len(others), "changes": _names([change for change, _ in others])}
         parts.append(say("standard.survives" if flipped else "standard.survives.all" if len(others) > _FEW else "standard.survives.few", **words))
+        if unsure := [change.name for change, judged in others if survives(base, judged.choice) and base.certain and not judged.choice.certain]:
+            parts.append(say("standard.unsure.changes", names=", ".join(unsure)))
         if flipped:
             parts.append(say("standard.flips", items=_list([_flip(of, change.name, judged) for change, judged in flipped])))
     under = [_condition(condition.name, base.design, judged) for condition, judged in of.conditions if base.design in judged.standings]
