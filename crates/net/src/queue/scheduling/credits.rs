@@ -65,8 +65,9 @@ impl Credits {
         if self.limits.most.is_none() { Some(at) } else { self.free.front().map(|free| at.max(*free)) }
     }
 
+    /// Debts alone are no reason: they are paid off once there is something to send.
     fn asks(&self, queue: usize) -> bool {
-        self.backlog[queue] as i64 > self.balance[queue]
+        self.backlog[queue] as i64 > self.balance[queue].max(0)
     }
 
     /// The scheduler has done what it does up to `now`; `from` is when a queue may send, as far as pauses are concerned.
@@ -246,6 +247,20 @@ mod tests {
             assert_eq!(held + credits.free.len() as u64, 3, "step {step}");
             now += FRAME / 3;
         }
+    }
+
+    /// A queue that owes and is empty gets no credit: it would keep the only one from a queue that has something.
+    #[test]
+    fn debts_do_not_ask() {
+        let mut credits = Credits::new(Limits { most: Some(1), ..limits() }, 1, 2);
+        credits.join(0, 1_500);
+        credits.catch_up(0, FREE);
+        credits.sent(0, 0, 1_500);
+        credits.catch_up(10, FREE);
+        assert_eq!((credits.balance.clone(), credits.free.len()), (vec![-500, 0], 1));
+        credits.join(1, 1_000);
+        credits.catch_up(20, FREE);
+        assert!(credits.has(1, 20) && !credits.has(0, 20));
     }
 
     /// A paused queue gets no credit until its pause ends, and then as if it had asked at that moment.
