@@ -18,6 +18,7 @@ buffer = "1MB"
 pfc = { priorities = [3] }
 [run]
 stall = "5ms"
+until = "1s"
 [host.transport]
 kind = "rdma"
 congestion = "none"
@@ -27,7 +28,7 @@ storm = { priority = 3, from = "50us", period = "4us", pause_time = "10us" }
 [[traffic]]
 kind = "pairs"
 pairs = [[1, 0], [2, 3]]
-bytes = "3MB"
+sizes = "3MB"
 priority = 3
 """
 
@@ -53,6 +54,6 @@ def test_a_run_without_progress(tmp_path: Path) -> None:
 
 def test_patience_off(tmp_path: Path) -> None:
     file = tmp_path / "storm.toml"
-    file.write_text(STORM.replace('stall = "5ms"', 'stall = "off"\nuntil = "20ms"'))
+    file.write_text(STORM.replace('stall = "5ms"\nuntil = "1s"', 'stall = "off"\nuntil = "20ms"'))
     summary = Scenario.load(file).run(out=tmp_path / "result").summary
     assert (summary["ended_by"], summary["stalled"]) == ("until", None)

@@ -138,7 +138,7 @@ fn mtus() {
     let scenario = |transport: &str, link: &str| {
         let text = format!(
             "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n[[topology.override]]\nlink = \"{link}\"\nmtu = \"1500B\"\n\
-             [host]\nmtu = \"9000B\"\n[host.transport]\n{transport}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 2], [2, 1], [1, 3]]\nbytes = \"1MB\"\n"
+             [host]\nmtu = \"9000B\"\n[host.transport]\n{transport}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 2], [2, 1], [1, 3]]\nsizes = \"1MB\"\n"
         );
         parse(&text).unwrap_or_else(|error| panic!("{error}"))
     };
