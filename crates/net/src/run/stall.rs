@@ -36,7 +36,8 @@ impl Stall {
         }
         self.absorbed = absorbed;
         self.empty = sent == absorbed;
-        if !self.empty && next >= self.deadline && !self.ended {
+        // One that is to end before has not stalled, whatever would come later.
+        if !self.empty && next >= self.deadline && self.deadline <= world.until() && !self.ended {
             self.ended = true;
             world.stop_by(self.deadline - 1);
         }
