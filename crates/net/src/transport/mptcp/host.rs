@@ -465,7 +465,12 @@ impl<'a> Shard<'a> {
         let connection = &self.transports.mptcp.connections[slot];
         let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, connection.account.clone()) };
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
-        self.transports.mptcp.connections.remove(slot);
+        if connection.account.is_some() {
+            // All of it may yet arrive: the account is kept until then.
+            self.transports.mptcp.abandoned.insert(record.flow, slot);
+        } else {
+            self.transports.mptcp.connections.remove(slot);
+        }
         self.sending_over(record);
     }
 
@@ -486,7 +491,12 @@ impl<'a> Shard<'a> {
 
     /// Where the time of a flow went that is complete at its receiver but not here, its sender.
     pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
-        self.transports.mptcp.connections[self.sending[flow as usize] & !MPTCP].account_until(decisive)
+        let mptcp = &self.transports.mptcp;
+        let connection = match self.sending[flow as usize] {
+            OVER => &mptcp.connections[*mptcp.abandoned.get(&flow)?],
+            slot => &mptcp.connections[slot & !MPTCP],
+        };
+        connection.account_until(decisive)
     }
 
     /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.
