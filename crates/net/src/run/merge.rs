@@ -141,6 +141,8 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     };
     let by_last_ack = world.ends_with_ack(shape);
     let finish = if by_last_ack { sent.finish } else { received.and_then(|r| r.finish) };
+    // What arrives after its sender has ended does not finish a flow.
+    let finish = finish.filter(|finish| sent.given_up.is_none_or(|given_up| *finish <= given_up));
     let mut split = Split::default();
     let mut ideal = sent.ideal;
     if let Some(finish) = finish {
