@@ -610,7 +610,7 @@ fn case() -> impl Strategy<Value = Case> {
                     }
                 }
                 // Some senders end early.
-                for flow in flows.iter_mut().filter(|f| f.bytes % 7 == 3 && f.connection.is_none()) {
+                for flow in flows.iter_mut().filter(|f| f.bytes % 7 == 3 && f.connection.is_none() && f.group.is_none()) {
                     if let Start::At(start) = flow.start {
                         flow.stop = start + Span::from_ns(1 + flow.bytes % 40_000);
                     }
