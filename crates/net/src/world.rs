@@ -56,6 +56,8 @@ pub struct World<'a> {
     pub ports: Ports,
     /// Routes and the time from which they hold; the first holds from 0.
     epochs: Vec<(u64, Routes)>,
+    /// By number of the epoch: routes without what only the ends of a link know, where they know something.
+    agreed: FxHashMap<usize, Routes>,
     /// Paths by those routes, if any switch pins frames.
     paths: Vec<Paths>,
     /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
@@ -89,7 +91,7 @@ impl<'a> World<'a> {
     pub fn new(plan: &'a Plan, workers: usize) -> Result<Self, RunError> {
         let topology = &plan.topology;
         let ports = Ports::new(topology);
-        let epochs = epochs(topology, &ports);
+        let (epochs, agreed) = epochs(topology, &ports);
         let pins = plan.switches.iter().any(|switch| switch.balance.about().pins);
         let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
@@ -118,6 +120,7 @@ impl<'a> World<'a> {
             plan,
             ports,
             epochs,
+            agreed,
             paths,
             flow_ports: flow_ports(plan),
             rates: if plan.has_telemetry() { distinct_rates(topology) } else { Vec::new() },
@@ -226,13 +229,19 @@ impl<'a> World<'a> {
 
     /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
     pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
-        let routes = self.routes(now);
+        // A link that only its ends know to be down still counts for others.
+        let epoch = self.epoch(now);
+        let routes = self.agreed.get(&epoch).unwrap_or(&self.epochs[epoch].1);
+        self.capacity_by(routes, node, port, host)
+    }
+
+    fn capacity_by(&self, routes: &Routes, node: NodeId, port: u16, host: u32) -> u64 {
         let info = &self.ports.of(node)[port as usize];
         let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
             u64::MAX
         } else {
             let hops = routes.next_hops(info.peer, host);
-            hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
+            hops.as_slice().iter().map(|&port| self.capacity_by(routes, info.peer, port, host)).sum()
         };
         self.rate(info).0.min(beyond)
     }
@@ -484,7 +493,7 @@ pub fn cut_off(time: u64, tick: u64) -> u64 {
 }
 
 /// Routes for every set of links that is in use at some time.
-fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
+fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<usize, Routes>) {
     let mut changes: Vec<u64> = vec![0];
     for down in topology.links.iter().flat_map(|l| &l.down) {
         changes.extend([down.noticed(), down.known().0]);
@@ -494,14 +503,18 @@ fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
     changes.dedup();
     let known = |link: &Link, now: u64| link.down.iter().any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to));
     let noticed = |link: &Link, now: u64| link.down.iter().any(|down| down.noticed() <= now && now < down.known().0);
-    let routes = |from: u64| {
+    let mut agreed = FxHashMap::default();
+    let routes = |(number, from): (usize, u64)| {
         let mut routes = Routes::build_with(topology, ports, |link| !known(&topology.links[link as usize], from));
+        if topology.links.iter().any(|link| noticed(link, from)) {
+            agreed.insert(number, routes.clone());
+        }
         for (id, link) in (0..).zip(&topology.links).filter(|(_, link)| noticed(link, from)) {
             [link.a, link.b].into_iter().for_each(|node| routes.leave_out(topology, ports, node, id));
         }
         (from, routes)
     };
-    changes.into_iter().map(routes).collect()
+    (changes.into_iter().enumerate().map(routes).collect(), agreed)
 }
 
 /// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.
