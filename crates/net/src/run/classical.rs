@@ -2,7 +2,6 @@
 
 use super::heap::Heap;
 use super::limit::Limit;
-use super::stall::Stall;
 use super::viewer::Viewer;
 use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank};
@@ -115,9 +114,8 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let windows = super::window::windows(shard.world);
     let mut limit = Limit::new(shard.world, true);
     let mut viewer = Viewer::default();
-    let mut stall = Stall::new(shard.world, windows);
-    // The end of the window under way, if anything is looked at then.
-    let mut end = if limit.is_some() || stall.is_some() { windows.length() } else { u64::MAX };
+    // The end of the window under way, if there is a limit.
+    let mut end = if limit.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
     while let Some(at) = later.next() {
@@ -125,14 +123,11 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
         }
-        if at >= end {
-            if let Some(limit) = &mut limit {
-                let kept = limit.report(shard, shard.kept, done.events);
-                limit.check(kept, end);
-            }
-            if let Some(stall) = &mut stall {
-                stall.check(shard.world, end, windows.start(windows.of(at)), (shard.counters.sent_packets, shard.counters.absorbed()));
-            }
+        if at >= end
+            && let Some(limit) = &mut limit
+        {
+            let kept = limit.report(shard, shard.kept, done.events);
+            limit.check(kept, end);
             end = windows.start(windows.of(at) + 1);
         }
         if at > shard.world.until() {
@@ -152,7 +147,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
     }
     viewer.close(shard, shard.last, progress);
-    done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
+    done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     done.in_flight = later.in_flight();
     done.cpu_s = crate::clock::thread_cpu_s() - cpu;

@@ -6,7 +6,6 @@ mod limit;
 mod merge;
 pub mod outside;
 mod sorter;
-mod stall;
 mod viewer;
 mod window;
 

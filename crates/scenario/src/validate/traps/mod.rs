@@ -4,7 +4,6 @@
 
 mod buffer;
 mod ecn;
-mod mtu;
 mod paths;
 mod pause;
 mod time;
@@ -49,7 +48,6 @@ pub fn find(ground: &Ground) -> Vec<Wrong> {
         pause::find(ground, &mut found);
         buffer::find(ground, &mut found);
         paths::find(ground, &mut found);
-        mtu::find(ground, &mut found);
     }
     found
 }
