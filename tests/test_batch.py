@@ -1,5 +1,6 @@
 """Batches of simulations, and studies upon them: each point once, whatever happens in between."""
 
+import csv
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ import afflux
 from afflux import batch, studies
 from afflux.batch import Point
 from afflux.studies import pfabric
+from afflux.studies.pfabric import schemes
+from afflux.studies.pfabric.measure import idle_ns
 
 #: Seconds until something that must happen is taken not to.
 PATIENCE = 120
@@ -226,14 +229,31 @@ def test_files_of_studies_are_found():
         studies.files("nothing")
 
 
-def test_the_pfabric_study_covers_the_figures():
+def test_the_pfabric_study_covers_the_figures(tmp_path):
     study = studies.find("pfabric")
     every, quick = study.points(quick=False), study.points(quick=True)
-    assert len(every) == 2 * 8 * len(pfabric.SCHEMES)
+    slides = len(pfabric.SCHEMES) - len(pfabric.WEB_ONLY)
+    assert len(every) == len(pfabric.SEEDS) * 8 * (len(pfabric.SCHEMES) + slides)
     assert {point.name for point in quick} < {point.name for point in every}
     assert all(point in every for point in quick)
     for scheme in pfabric.SCHEMES:
-        point = next(point for point in every if point.name == f"{scheme}-datamining-0.8")
-        assert point.load().flows >= 20_000
+        workload = "websearch" if scheme in pfabric.WEB_ONLY else "datamining"
+        if scheme in pfabric.QUEUES:
+            schemes.write_flows(tmp_path, scheme, workload, 0.8, 1)
+        assert schemes.point(scheme, workload, 0.8, 1, tmp_path).load().flows >= 20_000
     # Same rack, and across with a second segment.
-    assert (pfabric.idle_ns(0, 15, 1), pfabric.idle_ns(0, 16, 1_461)) == (13_264, 15_880)
+    assert (idle_ns(0, 15, 1), idle_ns(0, 16, 1_461)) == (13_264, 15_880)
+
+
+def test_priorities_follow_sizes(tmp_path):
+    file = schemes.write_flows(tmp_path, "4 queues", "websearch", 0.3, 2)
+    with file.open() as lines:
+        rows = [(int(row["bytes"]), int(row["priority"])) for row in csv.DictReader(lines)]
+    drawn, _ = schemes.point("pFabric", "websearch", 0.3, 2, tmp_path).load().flow_list()
+    assert sorted(size for size, _ in rows) == sorted(drawn.column("bytes"))
+    largest = [max(size for size, priority in rows if priority == number) for number in range(4)]
+    least = [min(size for size, priority in rows if priority == number) for number in range(4)]
+    assert all(largest[number + 1] < least[number] for number in range(3)), "shorter flows have higher priorities"
+    counts = [sum(priority == number for _, priority in rows) for number in range(4)]
+    # Sizes are whole segments, so many are alike.
+    assert max(counts) - min(counts) < len(rows) / 20

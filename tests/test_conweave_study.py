@@ -8,7 +8,7 @@ import pytest
 from afflux import batch
 from afflux.results.designs import Design, Designs
 from afflux.studies import figure
-from afflux.studies.conweave import STUDY, claims
+from afflux.studies.conweave import STUDY, claims, page
 from afflux.studies.conweave.cases import LONG, SCHEMES, Case, long_name
 from afflux.studies.conweave.series import Reordering, imbalance
 
@@ -69,12 +69,20 @@ def test_imbalance_is_of_windows_in_which_flows_start(designs):
 
 def test_pages_and_figures(designs, tmp_path):
     made = {path.name: path.read_text() for path in STUDY.plots(designs, tmp_path)}
-    assert made.keys() == {"cases.md", "slowdown-by-size.svg", "imbalance.svg", "reordering.svg"}
+    assert made.keys() == {"claims.md", "cases.md", "slowdown-by-size.svg", "imbalance.svg", "reordering.svg"}
     assert "## leaf-spine, alistorage, 80 %, lossless" in made["cases.md"]
     assert all(
         f"| {name}" in made["cases.md"] for name in ("slowdown, all, p99", "uplink imbalance, mean", "reroutes", "reorder memory of a switch, p99.9, kB")
     )
     assert made["imbalance.svg"].count("<polyline") == len(SCHEMES)
+
+
+def test_the_figure_of_the_fat_tree(designs, tmp_path):
+    case = next(claim.case for claim in claims.claims() if claim.case.fabric == "fat-tree")
+    renamed = Designs([Design(case.name(scheme), designs[LONG.name(scheme)].results) for scheme in SCHEMES])
+    (made,) = page.figures(renamed, [case], tmp_path)
+    assert made.name == "fat-tree.svg"
+    assert made.read_text().count("<polyline") == 2 * len(SCHEMES)
 
 
 def test_quantiles_of_samples():

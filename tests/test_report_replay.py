@@ -59,7 +59,7 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
             shown = queue[frame] if frame < len(queue) else 0
             assert shown == pytest.approx(longest, rel=0.01)
             used = (ord(series["u"][frame]) - replay.ZERO) / 1_000 if frame < len(series["u"]) else 0
-            sent = 8e9 * sum(row[2] for row in inside) / fabric["rate"][int(direction) // 2] / ports["frame_ns"]
+            sent = 8e9 * sum(row[2] for row in inside) / fabric["rate"][int(direction)] / ports["frame_ns"]
             assert used == pytest.approx(sent, abs=0.001)
             checked += longest > 0
         assert totals["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)

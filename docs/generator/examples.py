@@ -80,6 +80,7 @@ OWN = {
     "topology.link.a": "leaf0",
     "topology.link.b": "spine0",
     "cost.override.port": 300,
+    "host.transport.rdma.payload": "1000B",
     "traffic.flows.file": "flows.csv",
     "traffic.flows.sha256": HASH,
     "traffic.hadoop_trace.file": "jobs.tsv",

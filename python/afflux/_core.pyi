@@ -174,8 +174,8 @@ class Scenario:
         """From the top down: height, name, count, hosts of each rack, links to the tier below and within, oversubscription, named hosts of each rack."""
     def flow_list(self) -> tuple[Table, int]:
         """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
-    def link_faults(self) -> list[tuple[float, int]]:
-        """Of every link the share of frames that it loses, and how often it is down."""
+    def link_faults(self) -> list[tuple[float, int, bool]]:
+        """Of every link the share of frames that it loses, how often it is down, and whether its directions differ."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,

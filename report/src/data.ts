@@ -106,6 +106,7 @@ export interface Fabric {
   // Links, by the places of their ends; direction 2 * l is that from a to b of link l, 2 * l + 1 the other way.
   a: number[];
   b: number[];
+  // By direction, bits per second.
   rate: number[];
 }
 

@@ -19,10 +19,10 @@ export function hopsBox(): Hops {
     title.textContent = say(sending ? "hops.title" : "hops.idle", { time: clock });
     const waits = hops.map((direction) => {
       const queue = moments.queue(direction, frame);
-      return queue === null ? null : (queue * 8e9) / fabric.rate[direction >> 1];
+      return queue === null ? null : (queue * 8e9) / fabric.rate[direction];
     });
     // One scale for the whole run.
-    const longest = Math.max(...hops.map((direction) => (moments.longest * 8e9) / fabric.rate[direction >> 1]), 1);
+    const longest = Math.max(...hops.map((direction) => (moments.longest * 8e9) / fabric.rate[direction]), 1);
     rows.replaceChildren(
       ...hops.flatMap((direction, place) => {
         const link = direction >> 1;

@@ -290,9 +290,8 @@ export function replay(report: Report): HTMLElement[] {
 
   function portPanel(direction: number): HTMLElement[] {
     const port = ports[direction];
-    const link = direction >> 1;
     const head = html("h3", {}, port.name);
-    const facts = [say("replay.port", { rate: rate(fabric.rate[link]), mean: percent(moments.mean(direction)) })];
+    const facts = [say("replay.port", { rate: rate(fabric.rate[direction]), mean: percent(moments.mean(direction)) })];
     const other = html("button", { type: "button", click: () => choose({ kind: "port", direction: direction ^ 1 }) }, say("replay.other", { port: ports[direction ^ 1].name }));
     if (!moments.recorded(direction)) {
       const why = report.replay.runs[state.design].ports ? say("replay.portMissing") : say("replay.portsMissing");

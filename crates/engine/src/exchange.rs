@@ -12,7 +12,7 @@ pub struct Turn {
     /// Sums over all workers of what each reported.
     pub live: i64,
     pub pending: i64,
-    pub kept: u64,
+    pub counts: [u64; 3],
 }
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ struct Report {
     next: AtomicU64,
     live: AtomicI64,
     pending: AtomicI64,
-    kept: AtomicU64,
+    counts: [AtomicU64; 3],
 }
 
 /// Some hundred microseconds: a neighbour that is a little late is met without the kernel's help, and waiting for one that is much later
@@ -85,19 +85,19 @@ impl<M: Default> Exchange<M> {
     }
 
     /// Reports and waits for everybody's report of this round.
-    pub fn meet(&self, round: usize, worker: usize, next: Option<u64>, (live, pending, kept): (i64, i64, u64)) -> Turn {
+    pub fn meet(&self, round: usize, worker: usize, next: Option<u64>, (live, pending, counts): (i64, i64, [u64; 3])) -> Turn {
         let reports = &self.reports[round % 2];
         reports[worker].next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
         reports[worker].live.store(live, Ordering::Relaxed);
         reports[worker].pending.store(pending, Ordering::Relaxed);
-        reports[worker].kept.store(kept, Ordering::Relaxed);
+        reports[worker].counts.iter().zip(counts).for_each(|(sum, count)| sum.store(count, Ordering::Relaxed));
         self.barrier();
         let next = reports.iter().map(|r| r.next.load(Ordering::Relaxed)).min().expect("at least one worker");
         Turn {
             next: (next != u64::MAX).then_some(next),
             live: reports.iter().map(|r| r.live.load(Ordering::Relaxed)).sum(),
             pending: reports.iter().map(|r| r.pending.load(Ordering::Relaxed)).sum(),
-            kept: reports.iter().map(|r| r.kept.load(Ordering::Relaxed)).sum(),
+            counts: std::array::from_fn(|which| reports.iter().map(|r| r.counts[which].load(Ordering::Relaxed)).sum()),
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
                             exchange.post(round, me, to, &mut mail);
                             assert!(mail.is_empty());
                         }
-                        let turn = exchange.meet(round, me, (me > 0).then_some((round + me) as u64), (me as i64, 1, me as u64));
-                        assert_eq!(turn, Turn { next: Some(round as u64 + 1), live: 3, pending: 3, kept: 3 });
+                        let turn = exchange.meet(round, me, (me > 0).then_some((round + me) as u64), (me as i64, 1, [me as u64, 0, 1]));
+                        assert_eq!(turn, Turn { next: Some(round as u64 + 1), live: 3, pending: 3, counts: [3, 0, 3] });
                         for from in 0..3 {
                             exchange.open(round, from, me, |mail| assert_eq!(std::mem::take(mail), vec![(round, from)]));
                         }

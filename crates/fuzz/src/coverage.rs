@@ -1,6 +1,6 @@
 //! What a scenario has and what happened in it, in words that can be counted.
 
-use afflux_net::record::{Output, Status};
+use afflux_net::record::{Ended, Output, Status};
 use afflux_scenario::Scenario;
 use toml::{Table, Value};
 
@@ -78,6 +78,9 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
         if let Some(kind) = block.get("kind").and_then(Value::as_str) {
             say("traffic", kind);
         }
+        if block.get("stop").is_some() {
+            say("with", "senders that stop");
+        }
         if block.get("persistent").and_then(Value::as_bool) == Some(true) {
             say("with", "persistent connections");
         }
@@ -88,6 +91,12 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
         }
         if !link.down.is_empty() {
             say("fault", "down");
+        }
+        if link.down.iter().any(|down| down.converge.0 > 0) {
+            say("fault", "convergence");
+        }
+        if link.rates().count() > 1 || link.loss_of(true) != link.loss {
+            say("fault", "one direction");
         }
     }
     let record = &plan.record;
@@ -115,6 +124,8 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
         ("losses on links", c.drops_loss > 0),
         ("losses on links that are down", c.drops_down > 0),
         ("discards at ingress", c.in_discards > 0),
+        ("frames too long for a link", c.drops_mtu > 0),
+        ("runs without progress", output.ended == Ended::Stalled),
         ("drops by watchdogs", c.drops_watchdog > 0),
         ("marks", c.ecn_marks > 0),
         ("pauses", c.pause_frames > 0),

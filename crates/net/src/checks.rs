@@ -42,7 +42,7 @@ fn conservation(c: &Counters) -> Vec<String> {
             failed.push(format!("{sent} {what} were sent, but {delivered} were delivered, {dropped} dropped, and {in_flight} are in flight"));
         }
     }
-    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_watchdog + c.in_discards;
+    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_mtu + c.drops_watchdog + c.in_discards;
     if by_reason != c.dropped_packets {
         failed.push(format!("{} packets were dropped, {by_reason} by reason", c.dropped_packets));
     }

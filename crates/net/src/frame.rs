@@ -218,7 +218,7 @@ impl Control {
 pub enum Event {
     /// Ports with waiting frames must be looked at in this window. Changes nothing by itself.
     Wake = 0,
-    /// A flow starts.
+    /// A flow starts, or stops: [`Event::STOPS`].
     Start = 1,
     /// A sender's timers.
     Sender = 2,
@@ -248,6 +248,10 @@ pub enum Event {
 }
 
 impl Event {
+    /// In `Frame::aux` of [`Event::Start`]: the flow starts by the list of times, not by another flow's end; its sender ends.
+    pub const BY_TIME: u32 = 1;
+    pub const STOPS: u32 = 2;
+
     pub fn of(frame: &Frame) -> Event {
         match frame.seq {
             0 => Event::Wake,

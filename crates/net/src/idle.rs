@@ -65,7 +65,7 @@ fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u
         let (first_full, first_last) = (first(full, full_time), first(last, last_time));
         let spec = &world.plan.topology.nodes[node as usize];
         let through = spec.kind == NodeKind::Switch && matches!(world.plan.switches[spec.config as usize].forwarding, Forwarding::CutThrough { .. });
-        let rate = world.link(&info).rate.0;
+        let rate = world.rate(&info).0;
         let (cuts, rest_full, rest_last) = match input {
             Some((in_rate, rest_full, rest_last)) if through => (rate <= in_rate, rest_full, rest_last),
             _ => (false, 0, 0),

@@ -190,7 +190,7 @@ pub fn fabric(plan: &Plan) -> u64 {
     let ports = Ports::new(topology);
     let named = nodes * NAMED + links * (2 * size_of::<spec::Link>() + 2 * size_of::<LinkRecord>() * 2) as u64;
     let of_ports: u64 = (0..nodes as spec::NodeId).map(|node| ports.of(node).len() as u64 * port(plan, node, ports.of(node).len())).sum();
-    let epochs = 1 + topology.links.iter().map(|link| 2 * link.down.len() as u64).sum::<u64>();
+    let epochs = 1 + topology.links.iter().flat_map(|link| &link.down).map(|down| 2 + u64::from(down.converge.0 > 0)).sum::<u64>();
     let tables = epochs * (table(topology, &ports) + pinned(plan, &ports));
     named + nodes * (size_of::<Node>() as u64 + 64) + of_ports + tables
 }

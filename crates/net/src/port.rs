@@ -92,6 +92,8 @@ pub struct Automaton {
     pub watch: Option<Box<Watch>>,
     /// Bytes sent in the current uplink window, if recorded.
     pub uplink: Option<u64>,
+    /// Classical engine, where frames can wait at an idle port: the event at which one may go, 0 for none.
+    pub wake_at: u64,
 }
 
 /// What stands between a port's queues and its transmitter.
@@ -363,6 +365,9 @@ impl Port {
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
         a.queues[queue].free_at = start + time;
+        if let Some(turns) = &mut a.turns {
+            turns.sent(start, queue, size);
+        }
         a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
         Departure {
             start,
@@ -585,6 +590,7 @@ impl Automaton {
             capture,
             watch: None,
             uplink: uplink.then_some(0),
+            wake_at: 0,
         }
     }
 
@@ -625,7 +631,7 @@ impl Automaton {
         if self.waiting == 0 {
             return None;
         }
-        if self.queues.len() == 1 {
+        if self.queues.len() == 1 && self.turns.is_none() {
             return self.may_send(0, at).then_some(0);
         }
         if self.turns.is_some() {
@@ -636,19 +642,70 @@ impl Automaton {
 
     #[inline(never)]
     pub fn next_in_turn(&mut self, at: u64) -> Option<usize> {
+        self.catch_up(at);
         let (queues, pause) = (&self.queues, self.pause.as_deref());
         match self.turns.as_deref_mut().expect("queues that take turns") {
-            Turns::Cores(cores) => Some(cores.next(queues)),
+            Turns::Cores(cores) => cores.next(queues, at, |q| q.may_send(pause, at)),
             Turns::Weighted(weighted) => weighted.next(queues, |q| q.may_send(pause, at)),
         }
     }
 
-    /// No queue may send: when the first pause expires.
+    /// No queue may send: when the first pause expires, or the next credit comes.
     #[cold]
     pub fn held_until(&self) -> u64 {
+        if let Some(credits) = self.turns.as_ref().and_then(|turns| turns.credits()) {
+            return credits.until(&|queue| self.free_from(queue));
+        }
         let pause = self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
+        if let Some(d) = self.discipline.as_ref().filter(|d| !d.aqm.is_empty()) {
+            let of_queues = self.queues.iter().zip(&d.aqm).map(|(q, aqm)| aqm.earliest(&q.frames, &|class| pause.until(class)));
+            return of_queues.min().expect("a port has queues");
+        }
         let heads = self.queues.iter().filter_map(|q| q.frames.front());
         heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")
+    }
+
+    /// A frame joins `queue`, where queues take turns. Returns whether it has to have its turn even at an idle port.
+    #[inline(never)]
+    pub fn awaits_turn(&mut self, now: u64, queue: usize, size: u16) -> bool {
+        self.catch_up(now);
+        self.turns.as_deref_mut().is_some_and(|turns| {
+            turns.joined(queue, size);
+            turns.decide_at_start()
+        })
+    }
+
+    /// From when on `queue` may send, as far as pauses are concerned.
+    fn free_from(&self, queue: usize) -> u64 {
+        let Some(pause) = &self.pause else { return 0 };
+        let frames = &self.queues[queue].frames;
+        match self.discipline.as_ref().and_then(|d| d.aqm.get(queue)) {
+            Some(aqm) => aqm.earliest(frames, &|class| pause.free_from(class)),
+            None => frames.front().map_or(0, |head| pause.free_from(head.frame.priority())),
+        }
+    }
+
+    /// Frames can wait although the transmitter is idle.
+    pub fn may_hold(&self) -> bool {
+        self.pause.is_some() || self.turns.as_ref().is_some_and(|turns| turns.credits().is_some())
+    }
+
+    /// Credits that can run out are what they are at `now`, before anything changes then.
+    #[inline(always)]
+    pub fn catch_up(&mut self, now: u64) {
+        if self.turns.is_some() {
+            self.catch_up_credits(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn catch_up_credits(&mut self, now: u64) {
+        let mut turns = self.turns.take();
+        if let Some(credits) = turns.as_mut().and_then(|turns| turns.credits_mut()) {
+            credits.catch_up(now, &|queue| self.free_from(queue));
+        }
+        self.turns = turns;
     }
 
     /// Something waits for the transmitter.
@@ -671,7 +728,9 @@ impl Automaton {
     /// The head of `queue`, taken to be sent, has been dropped.
     pub fn unsent(&mut self, queue: usize, bytes: u64) {
         if let Some(turns) = &mut self.turns {
-            turns.give_back(queue, bytes, self.queues[queue].frames.is_empty());
+            // It still counts itself.
+            turns.give_back(queue, bytes, self.queues[queue].count == 1);
+            turns.dropped(queue, bytes);
         }
     }
 
@@ -695,6 +754,22 @@ impl Automaton {
     #[inline(always)]
     pub fn queue_of(&self, frame: &Frame) -> usize {
         self.queue_of_priority(frame.priority())
+    }
+
+    /// The queue of a frame that came in by the switch's port `input`, where ingress cores may have queues of their own.
+    pub fn queue_from(&self, frame: &Frame, input: u32) -> usize {
+        match self.turns.as_deref() {
+            Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
+            _ => self.queue_of(frame),
+        }
+    }
+
+    /// Does a class have this queue?
+    pub fn is_of_class(&self, queue: usize, class: u8) -> bool {
+        match self.turns.as_deref() {
+            Some(Turns::Cores(cores)) => cores.is_of_class(queue, class),
+            _ => self.queue_of_priority(class) == queue,
+        }
     }
 
     /// Changes the interval rows of the whole port and of one queue.

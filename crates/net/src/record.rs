@@ -41,6 +41,8 @@ pub struct Output {
     pub storms: Vec<StormRecord>,
     /// Each cycle once, in order of time.
     pub deadlocks: Vec<Deadlock>,
+    /// Of a run that ended without progress: the paused ports with waiting frames, by link and priority.
+    pub stuck: Vec<Stuck>,
     /// Nodes whose memory in use was not what their queues held at the end; by node. Always empty, unless the engine has a defect.
     pub memory_faults: Vec<MemoryFault>,
     pub counters: Counters,
@@ -61,6 +63,14 @@ impl Output {
     }
 }
 
+impl Counters {
+    /// Frames that have left the network.
+    #[inline]
+    pub fn absorbed(&self) -> u64 {
+        self.delivered_packets + self.dropped_packets
+    }
+}
+
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ended {
@@ -72,6 +82,8 @@ pub enum Ended {
     /// At [`crate::spec::MaxMemory`]: by what its records take, which is a matter of the plan alone, or by what the process takes.
     Records,
     Process,
+    /// Nothing moved any more: [`Output::stuck`].
+    Stalled,
 }
 
 /// A node whose memory in use, in bytes, was not what its queues held at the end.
@@ -189,6 +201,17 @@ pub struct Deadlock {
     pub priority: u8,
     /// `2 * link` is a→b, `2 * link + 1` is b→a; each ends where the next one begins.
     pub links: Vec<u32>,
+}
+
+/// Frames that wait for ever, because the far end of their link has paused it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stuck {
+    /// `2 * link` is a→b, `2 * link + 1` is b→a.
+    pub link: u32,
+    pub priority: u8,
+    pub frames: u64,
+    /// Links, likewise, out of its far end: frames that came over this one wait for them. None where the far end pauses for a reason of its own.
+    pub waits_for: Vec<u32>,
 }
 
 /// Gaps between the data frames of a flow (or subflow) where they leave a port, start to start.
@@ -356,6 +379,8 @@ counters! {
         drops_loss,
         /// The link was down, or no path was left.
         drops_down,
+        /// Longer than the port at the end of a link accepts.
+        drops_mtu,
         /// A watchdog had found the queue in a storm.
         drops_watchdog,
         /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).

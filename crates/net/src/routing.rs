@@ -54,7 +54,7 @@ impl Ports {
 }
 
 /// A table entry: one port, a set of ports, the host's own port at its ToR, or nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Entry(u32);
 
 impl Entry {
@@ -62,6 +62,20 @@ impl Entry {
     const LOCAL: Entry = Entry(0x7fff_ffff);
     const NONE: Entry = Entry(0x7fff_fffe);
     const OFFSET_BITS: u32 = 21;
+
+    /// For these ports, of which several are added to `sets`.
+    fn of(ports: &[u16], sets: &mut Vec<u16>) -> Entry {
+        match ports {
+            [] => Entry::NONE,
+            [one] => Entry(u32::from(*one)),
+            many => {
+                assert!(many.len() < 1 << (31 - Entry::OFFSET_BITS) && sets.len() < 1 << Entry::OFFSET_BITS, "too many next hops");
+                let entry = Entry(Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | sets.len() as u32);
+                sets.extend_from_slice(many);
+                entry
+            }
+        }
+    }
 
     #[inline(always)]
     fn next_hops<'a>(self, host: u32, host_port: &[u16], sets: &'a [u16]) -> NextHops<'a> {
@@ -229,14 +243,11 @@ impl Tables {
     /// The entries of `node` for the racks of these bits, counted from `first`.
     fn fill(&mut self, node: NodeId, first: usize, mut racks: u64, found: Vec<u16>) {
         let entry = match found.as_slice() {
-            [] => Entry::NONE,
-            [one] => Entry(*one as u32),
+            [] | [_] => Entry::of(&found, &mut self.sets),
             many => match self.known.get(many) {
                 Some(entry) => *entry,
                 None => {
-                    assert!(many.len() < 1 << (31 - Entry::OFFSET_BITS) && self.sets.len() < 1 << Entry::OFFSET_BITS, "too many next hops");
-                    let entry = Entry(Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | self.sets.len() as u32);
-                    self.sets.extend_from_slice(many);
+                    let entry = Entry::of(many, &mut self.sets);
                     self.known.insert(found, entry);
                     entry
                 }
@@ -335,6 +346,38 @@ impl Routes {
             }
         }
         routes
+    }
+
+    /// `node` uses its other next hops in place of this link of its own, and none where it is the only one: what others send to `node` to go that way
+    /// is lost there.
+    pub fn leave_out(&mut self, topology: &Topology, ports: &Ports, node: NodeId, link: LinkId) {
+        let number = ports.of(node).iter().position(|port| port.link == link).expect("one of its links") as u16;
+        for host in 0..topology.hosts as NodeId {
+            let anchored = self.anchors[self.rack_of_host[host as usize] as usize] == node;
+            let own = ports.of(host).len() == 1 && (host == node || anchored && ports.of(host)[0].link == link);
+            if own && ports.of(host)[0].link == link {
+                self.host_port[host as usize] = u16::MAX;
+            }
+        }
+        if node < self.rowless {
+            return;
+        }
+        let mut known: FxHashMap<Entry, Entry> = FxHashMap::default();
+        for at in (node - self.rowless) as usize * self.racks..((node - self.rowless) as usize + 1) * self.racks {
+            let entry = self.table[at];
+            let NextHops::Many(set) = entry.next_hops(0, &self.host_port, &self.sets) else {
+                if entry == Entry(number.into()) {
+                    self.table[at] = Entry::NONE;
+                }
+                continue;
+            };
+            if !set.contains(&number) || entry == Entry::LOCAL {
+                continue;
+            }
+            let rest: Vec<u16> = set.iter().copied().filter(|port| *port != number).collect();
+            let sets = &mut self.sets;
+            self.table[at] = *known.entry(entry).or_insert_with(|| Entry::of(&rest, sets));
+        }
     }
 
     /// Where all hosts have one link, to a switch: the most switches that a path has.

@@ -12,7 +12,7 @@ pub fn node(name: String, kind: NodeKind, tier: u8, group: Option<u32>) -> Node 
 }
 
 pub fn link(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
-    Link { a, b, rate, delay, loss: Probability::ZERO, down: Vec::new() }
+    Link::new(a, b, rate, delay)
 }
 
 /// One switch, 100G, 1 us.
@@ -79,7 +79,7 @@ pub fn bcube(ports: u32, levels: u32) -> Topology {
 
 /// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
 pub fn wire() -> Wire {
-    Wire { name: "test".into(), data_header: 40, ack: 40, syn: 52, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
+    Wire { name: "test".into(), data_header: 40, ack: 40, cnp: 40, syn: 52, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
 }
 
 pub fn host() -> HostConfig {
@@ -293,7 +293,21 @@ pub fn ns2_tcp(congestion: CongestionControl) -> Pfabric {
 }
 
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
-    Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
+    Flow {
+        id,
+        src,
+        dst,
+        bytes,
+        start: Start::At(start),
+        stop: Flow::ENDLESS,
+        deadline: None,
+        class: 0,
+        job: Flow::NO_JOB,
+        transport: 0,
+        group: None,
+        connection: None,
+        priority: 0,
+    }
 }
 
 pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
@@ -313,6 +327,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
             engine: EngineKind::WindowLog,
             threads: 1,
             compat: None,
+            stall: None,
             max_memory: None,
         },
         record: Record { explain: true, ..Record::default() },
@@ -328,7 +343,7 @@ pub fn pdq() -> Pdq {
 
 pub fn d3() -> D3 {
     let Pdq { payload, header, min_rto, interval, early_termination: quench, .. } = pdq();
-    D3 { payload, header, min_rto, interval, quench, base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
+    D3 { payload, header, min_rto, interval, quench, base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0, forget: Some(Span::from_ms(2)) }
 }
 
 pub fn nack() -> Nack {

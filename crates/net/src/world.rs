@@ -9,6 +9,7 @@ use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::frames::Frames;
 use afflux_engine::random::mix;
+use afflux_units::Rate;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,6 +56,8 @@ pub struct World<'a> {
     pub ports: Ports,
     /// Routes and the time from which they hold; the first holds from 0.
     epochs: Vec<(u64, Routes)>,
+    /// By number of the epoch: routes without what only the ends of a link know, where they know something.
+    agreed: FxHashMap<usize, Routes>,
     /// Paths by those routes, if any switch pins frames.
     paths: Vec<Paths>,
     /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
@@ -88,7 +91,7 @@ impl<'a> World<'a> {
     pub fn new(plan: &'a Plan, workers: usize) -> Result<Self, RunError> {
         let topology = &plan.topology;
         let ports = Ports::new(topology);
-        let epochs = epochs(topology, &ports);
+        let (epochs, agreed) = epochs(topology, &ports);
         let pins = plan.switches.iter().any(|switch| switch.balance.about().pins);
         let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
@@ -117,6 +120,7 @@ impl<'a> World<'a> {
             plan,
             ports,
             epochs,
+            agreed,
             paths,
             flow_ports: flow_ports(plan),
             rates: if plan.has_telemetry() { distinct_rates(topology) } else { Vec::new() },
@@ -140,7 +144,7 @@ impl<'a> World<'a> {
                 let info = world.ports.of(node)[port as usize];
                 let delay = world.delay(node, &info);
                 world.lookahead = world.lookahead.min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
-                world.settling = world.settling.max(2 * world.link(&info).rate.serialize(largest).0 + delay);
+                world.settling = world.settling.max(2 * world.rate(&info).serialize(largest).0 + delay);
             }
         }
         for link in &plan.topology.links {
@@ -225,15 +229,21 @@ impl<'a> World<'a> {
 
     /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
     pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
-        let routes = self.routes(now);
+        // A link that only its ends know to be down still counts for others.
+        let epoch = self.epoch(now);
+        let routes = self.agreed.get(&epoch).unwrap_or(&self.epochs[epoch].1);
+        self.capacity_by(routes, node, port, host)
+    }
+
+    fn capacity_by(&self, routes: &Routes, node: NodeId, port: u16, host: u32) -> u64 {
         let info = &self.ports.of(node)[port as usize];
         let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
             u64::MAX
         } else {
             let hops = routes.next_hops(info.peer, host);
-            hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
+            hops.as_slice().iter().map(|&port| self.capacity_by(routes, info.peer, port, host)).sum()
         };
-        self.link(info).rate.0.min(beyond)
+        self.rate(info).0.min(beyond)
     }
 
     /// Port of the flow's source and of its destination.
@@ -259,6 +269,11 @@ impl<'a> World<'a> {
         &self.plan.topology.links[port.link as usize]
     }
 
+    /// At which the port sends.
+    pub fn rate(&self, port: &PortInfo) -> Rate {
+        self.link(port).rate_of(port.reverse)
+    }
+
     /// From the last bit leaving `node`'s port to the frame being dealt with at the peer: the cable, and what the
     /// hosts at either end and the peer's pipeline add.
     pub fn delay(&self, node: NodeId, port: &PortInfo) -> u64 {
@@ -275,7 +290,7 @@ impl<'a> World<'a> {
 
     /// Time of a frame on the link, gap included.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
-        cut_off(self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
+        cut_off(self.rate(port).serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
     }
 
     /// Times on links are cut off to multiples of this.
@@ -464,7 +479,7 @@ impl<'a> World<'a> {
 }
 
 fn distinct_rates(topology: &Topology) -> Vec<u64> {
-    let mut rates: Vec<u64> = topology.links.iter().map(|link| link.rate.0).collect();
+    let mut rates: Vec<u64> = topology.links.iter().flat_map(Link::rates).map(|rate| rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
     assert!(rates.len() <= 16, "validated: telemetry tells at most sixteen rates apart");
@@ -478,16 +493,28 @@ pub fn cut_off(time: u64, tick: u64) -> u64 {
 }
 
 /// Routes for every set of links that is in use at some time.
-fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
+fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<usize, Routes>) {
     let mut changes: Vec<u64> = vec![0];
     for down in topology.links.iter().flat_map(|l| &l.down) {
-        changes.push((down.from + down.detect).0);
-        changes.extend(down.to.map(|to| (to + down.detect).0));
+        changes.extend([down.noticed(), down.known().0]);
+        changes.extend(down.known().1);
     }
     changes.sort_unstable();
     changes.dedup();
-    let known_down = |link: &Link, now: u64| link.down.iter().any(|d| (d.from + d.detect).0 <= now && d.to.is_none_or(|to| now < (to + d.detect).0));
-    changes.into_iter().map(|from| (from, Routes::build_with(topology, ports, |l| !known_down(&topology.links[l as usize], from)))).collect()
+    let known = |link: &Link, now: u64| link.down.iter().any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to));
+    let noticed = |link: &Link, now: u64| link.down.iter().any(|down| down.noticed() <= now && now < down.known().0);
+    let mut agreed = FxHashMap::default();
+    let routes = |(number, from): (usize, u64)| {
+        let mut routes = Routes::build_with(topology, ports, |link| !known(&topology.links[link as usize], from));
+        if topology.links.iter().any(|link| noticed(link, from)) {
+            agreed.insert(number, routes.clone());
+        }
+        for (id, link) in (0..).zip(&topology.links).filter(|(_, link)| noticed(link, from)) {
+            [link.a, link.b].into_iter().for_each(|node| routes.leave_out(topology, ports, node, id));
+        }
+        (from, routes)
+    };
+    (changes.into_iter().enumerate().map(routes).collect(), agreed)
 }
 
 /// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.

@@ -8,7 +8,7 @@ use crate::result;
 use crate::table::Table;
 use afflux_net::Doubt;
 use afflux_net::memory::Memory;
-use afflux_net::spec::{NodeKind, Plan};
+use afflux_net::spec::{Link, NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart};
 use afflux_scenario::{Links, Overrides, Tier};
 use pyo3::exceptions::PyValueError;
@@ -304,9 +304,10 @@ impl Scenario {
         self.inner.plan.switches.iter().any(|switch| switch.pfc.is_some())
     }
 
-    /// Of every link the share of frames that it loses, and how often it is down.
-    fn link_faults(&self) -> Vec<(f64, usize)> {
-        self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len())).collect()
+    /// Of every link the share of frames that it loses, how often it is down, and whether its directions differ.
+    fn link_faults(&self) -> Vec<(f64, usize, bool)> {
+        let differs = |link: &Link| link.rate_of(true) != link.rate || link.loss_of(true) != link.loss;
+        self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len(), differs(link))).collect()
     }
 
     /// The flows that are known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end. Applications'

@@ -34,7 +34,7 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     let mut out = Canonical::new("afflux flows 1");
     out.count(output.flows.len());
     for (flow, record) in output.all_flows(plan) {
-        let Flow { id, src, dst, bytes, start: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
+        let Flow { id, src, dst, bytes, start: _, stop: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
         out.u64(*id as u64);
         out.string(&scenario.classes[*class as usize]);
         out.option((*job != Flow::NO_JOB).then(|| &scenario.jobs[*job as usize].name), |out, name| out.string(name));
@@ -111,7 +111,9 @@ fn ports(output: &Output) -> String {
 fn counters(output: &Output) -> String {
     let mut out = Canonical::new("afflux counters 1");
     let Counters { balance, .. } = output.counters;
-    out.u64s(output.counters.list().map(|(_, count)| count));
+    // What has been added since counts only where there is some.
+    let counted = |(name, count): &(&str, u64)| *name != "drops_mtu" || *count > 0;
+    output.counters.list().into_iter().filter(counted).for_each(|(_, count)| out.u64(count));
     if balance != BalanceCounters::default() {
         out.u64s(balance.list().map(|(_, count)| count));
         out.u64s(balance.conweave.list().map(|(_, count)| count));

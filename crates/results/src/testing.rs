@@ -3,7 +3,7 @@
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
 use afflux_scenario::{Job, Packets, Scenario, Warning};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
 pub fn flow(src: u32, dst: u32, bytes: u64, start: u64) -> Flow {
@@ -13,6 +13,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: u64) -> Flow {
         dst,
         bytes,
         start: Start::At(Time(start)),
+        stop: Flow::ENDLESS,
         deadline: None,
         class: 0,
         job: Flow::NO_JOB,
@@ -50,7 +51,7 @@ pub fn topology() -> Topology {
     nodes.extend((0..2).map(|leaf| node(&format!("leaf{leaf}"), NodeKind::Switch, Some(leaf), 1)));
     nodes.extend((0..2).map(|spine| node(&format!("spine{spine}"), NodeKind::Switch, None, 2)));
     let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
-    let link = |(a, b)| Link { a, b, rate: Rate::from_gbps(10), delay: Span::from_us(1), loss: Probability::ZERO, down: Vec::new() };
+    let link = |(a, b)| Link::new(a, b, Rate::from_gbps(10), Span::from_us(1));
     Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, ..Default::default() }
 }
 
@@ -69,7 +70,7 @@ pub fn run() -> (Scenario, Output) {
         hosts: Vec::new(),
         switches: Vec::new(),
         transports: Vec::new(),
-        wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
+        wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, cnp: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
         applications: None,
         run: RunConfig {
@@ -80,6 +81,7 @@ pub fn run() -> (Scenario, Output) {
             engine: EngineKind::WindowLog,
             threads: 2,
             compat: None,
+            stall: None,
             max_memory: None,
         },
         record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },
@@ -150,6 +152,7 @@ pub fn run() -> (Scenario, Output) {
         reordering: Vec::new(),
         uplinks: Vec::new(),
         storms: Vec::new(),
+        stuck: Vec::new(),
         deadlocks: Vec::new(),
         memory_faults: Vec::new(),
         gaps: Vec::new(),

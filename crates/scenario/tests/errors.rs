@@ -22,7 +22,7 @@ says! {
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
-        "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, dscp, start, deadline, seed, persistent, transport, \
+        "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, dscp, start, stop, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
     wrong_unit: "\"9MB\"" => "\"9Mb\"",
         "fabric.toml:12: key switch.buffer: \"9Mb\" has the wrong unit for a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \
@@ -65,7 +65,7 @@ says! {
     unknown_transport: "transport = \"bulk\"" => "transport = \"bluk\"",
         "fabric.toml:42: key traffic[1].transport: there is no transport \"bluk\" (did you mean \"bulk\"?): write \"default\" or \"bulk\"";
     unknown_wire_profile: "\"ethernet\"" => "\"ethrnet\"",
-        "fabric.toml:21: key host.wire: \"ethrnet\" is not a known profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
+        "fabric.toml:21: key host.wire: \"ethrnet\" is not a known profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"rocev2\", \"pfabric\" or \
          \"htsim\", or a table with your own sizes";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
         "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\", \"bbr3\" or \"ledbatpp\"";
@@ -147,7 +147,7 @@ says! {
         "fabric.toml:48: key record.ports.nodes: there is no node \"laef0\" (did you mean \"leaf0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1; \
          or write \"switches\", \"hosts\" or \"all\"";
     flow_control_without_ingress: "alpha = 1.0" => "pfc = {}",
-        "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\" or \"hpcc\"";
+        "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
     a_memory_without_management: "alpha = 1.0" => "mmu = { cell = \"256B\" }",
         "fabric.toml:13: key switch.mmu: has no effect with sharing = \"dynamic\": remove it";
     a_cell_too_small: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { cell = \"64B\" }",
@@ -164,8 +164,6 @@ says! {
     a_memory_full_of_headroom: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"1MB\" }",
         "fabric.toml:12: key switch.buffer: \"9MB\": at leaf0 12MB of headroom and 55296B of reserves are set aside, which leaves nothing to share; write a \
          larger buffer, fewer lossless priorities, or less headroom";
-    a_discipline_on_managed_memory: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "sharing = \"sonic\"\naqm = { kind = \"codel\" }",
-        "fabric.toml:16: key switch.aqm: has no effect with a memory management unit: remove it";
     an_endless_storm: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\" }",
         "fabric.toml:44: key run: the storm of priority 3 never ends, because host.storm has no until: write until here, as in until = \"10ms\", or in storm";
     a_storm_that_ends_before_it_begins: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"2ms\", until = \"1ms\" }",
@@ -176,6 +174,16 @@ says! {
         "fabric.toml:12: key topology.fault[0].link: there is no node \"spine7\" (did you mean \"spine0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
     overlapping_faults: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine1\"\ndown = [{ from = \"1ms\" }, { from = \"2ms\", to = \"3ms\" }]\n[switch]",
         "fabric.toml:13: key topology.fault[0].down: the times at which \"leaf0-spine1\" is down overlap";
+    one_direction_down: "[switch]" => "[[topology.fault]]\nlink = \"leaf0>spine1\"\ndown = [{ from = \"1ms\" }]\n[switch]",
+        "fabric.toml:13: key topology.fault[0].down: a link is down in both directions: write it with - instead of >";
+    one_direction_delayed: "[switch]" => "[[topology.override]]\nlink = \"leaf0>spine1\"\ndelay = \"1ms\"\n[switch]",
+        "fabric.toml:13: key topology.override[0].delay: is one for both directions: write the link with - instead of >";
+    an_mtu_without_payload: "[switch]" => "[[topology.override]]\nlink = \"leaf0-spine1\"\nmtu = \"30B\"\n[switch]",
+        "fabric.toml:13: key topology.override[0].mtu: \"30B\": write a packet size from 41B to 65517B";
+    a_stop_before_the_start: "[[traffic]]" => "[[traffic]]\nstart = \"2ms\"\nstop = \"1ms\"",
+        "key traffic[0].stop: \"1ms\": write a time after start = \"2ms\", up to 2400h";
+    a_stall_of_nothing: "[switch]" => "[run]\nstall = \"0s\"\n[switch]",
+        "fabric.toml:12: key run.stall: write a time from 1ms to 2400h, or \"off\"";
     a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
     dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",

@@ -91,7 +91,9 @@ fn modes() {
     let RdmaRecovery::Irn(irn) = config(&without("mode = \"irn\"")).recovery else { panic!("IRN") };
     assert_eq!((irn.bdp, irn.few, irn.rto_low, irn.rto_high, irn.timeouts, irn.ns3), (None, 3, Span::from_us(100), Span::from_us(320), true, false));
     let RdmaRecovery::Irn(irn) = config(&with("mode = \"irn_pfc\"\nbdp = \"104kB\"")).recovery else { panic!("IRN") };
-    assert_eq!((irn.bdp, irn.timeouts), (Some(104_000), false));
+    assert_eq!((irn.bdp, irn.timeouts, irn.rto_low, irn.rto_high), (Some(104_000), true, Span::from_ms(4), Span::from_ms(4)));
+    let RdmaRecovery::Irn(irn) = config(&with("mode = \"irn_pfc\"\nrto = \"off\"")).recovery else { panic!("IRN") };
+    assert!(!irn.timeouts);
     config(&without("mode = \"semi_lossless\"").replace("mmu =", "honours_pause = true\nmmu ="));
     assert_eq!(config(&with("window = \"scaled\"\nwindow_size = \"104kB\"")).window, RdmaWindow::Scaled(Some(104_000)));
     // And what they need.
@@ -100,7 +102,8 @@ fn modes() {
         (with("mode = \"irn\""), "host.transport.mode: flow 0 has priority 3, for which PFC is on"),
         (without("mode = \"semi_lossless\""), "switch.honours_pause = true"),
         (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, for which PFC is off"),
-        (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no effect with IRN"),
+        (with("mode = \"irn_pfc\"\nrto_low = \"1ms\""), "host.transport.rto_low: mode = \"irn_pfc\" has one time-out: write rto"),
+        (with("rto = \"off\""), "host.transport.rto: \"off\": go-back-N needs a time-out"),
         (with("bdp = \"104kB\""), "host.transport.bdp: has an effect only with IRN"),
         (with("window_size = \"104kB\""), "host.transport.window_size: needs window"),
         (with("cnp = \"ack\"\ncnp_interval = \"4us\""), "host.transport.cnp_interval: has no effect"),
@@ -149,4 +152,19 @@ fn entropies() {
     ] {
         assert_eq!(error(&text), message);
     }
+}
+
+/// RoCEv2 on a cable (spec of the InfiniBand Trade Association, annex A17): 1024 B in 1086 B, and packets of its own kinds.
+#[test]
+fn frames_of_rocev2() {
+    let of = |wire: &str| parse(&LOSSLESS.replace("wire = \"ns3rdma\"", wire)).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = of("wire = \"rocev2\"");
+    let wire = &plan.wire;
+    assert_eq!((plan.transports[0].parameters().frames().payload, plan.largest_frame()), (1_024, 1_086));
+    assert_eq!((wire.ack, wire.cnp, wire.min_frame, wire.gap), (66, 78, 64, 20));
+    assert_eq!(of("wire = \"rocev2\"\nmtu = \"4140B\"").transports[0].parameters().frames().payload, 4_096);
+    // Where an acknowledgement has a size of its own, a notification has that as well, unless it is written.
+    assert_eq!(of("wire = { base = \"rocev2\", ack = \"70B\" }").wire.cnp, 70);
+    assert_eq!(of("wire = { base = \"rocev2\", ack = \"70B\", cnp = \"90B\" }").wire.cnp, 90);
+    assert_eq!(of("wire = \"ns3rdma\"").wire.cnp, 60);
 }

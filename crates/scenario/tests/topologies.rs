@@ -120,6 +120,49 @@ fn overrides_and_faults() {
     assert_eq!(fabric.links[0].down.iter().map(|down| down.from.round_ns()).collect::<Vec<_>>(), [1_000_000, 2_000_000]);
 }
 
+/// `>` names one direction, `-` both; later overrides win.
+#[test]
+fn directions() {
+    let fabric = topology(
+        "kind = \"star\"\nhosts = 3\n[[topology.override]]\nlink = \"host*>switch0\"\nrate = \"10Gbps\"\n[[topology.override]]\nlink = \"switch0>host1\"\n\
+         rate = \"1Gbps\"\n[[topology.override]]\nlink = \"host2-switch0\"\nrate = \"40Gbps\"\n[[topology.fault]]\nlink = \"switch0>host0\"\nloss = 0.1\n\
+         [[topology.fault]]\nlink = \"host0>switch0\"\nloss = 0.2\ndown = []",
+    );
+    let both = |link: usize| [false, true].map(|back| (fabric.links[link].rate_of(back).as_gbps(), fabric.links[link].loss_of(back).get()));
+    assert_eq!([0, 1, 2].map(both), [[(10.0, 0.2), (100.0, 0.1)], [(10.0, 0.0), (1.0, 0.0)], [(40.0, 0.0), (40.0, 0.0)]]);
+}
+
+/// Packets fit the links of both hosts, whatever the transport; a smaller link between switches is told of.
+#[test]
+fn mtus() {
+    let scenario = |transport: &str, link: &str| {
+        let text = format!(
+            "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n[[topology.override]]\nlink = \"{link}\"\nmtu = \"1500B\"\n\
+             [host]\nmtu = \"9000B\"\n[host.transport]\n{transport}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 2], [2, 1], [1, 3]]\nsizes = \"1MB\"\n"
+        );
+        parse(&text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (transport, overhead) in [
+        ("kind = \"tcp\"", 0),
+        ("kind = \"tcp\"\nmptcp = {}", 0),
+        ("kind = \"pfabric\"", 0),
+        ("kind = \"ndp\"", 0),
+        ("kind = \"pdq\"", 16),
+        ("kind = \"d3\"", 16),
+    ] {
+        let plan = scenario(transport, "host2-*").plan;
+        let payloads: Vec<u16> = plan.flows.iter().map(|flow| plan.transports[flow.transport as usize].parameters().frames().payload).collect();
+        assert_eq!(payloads, [1_460 - overhead, 1_460 - overhead, 8_960 - overhead], "{transport}");
+        // 1,500 B with Ethernet's 18.
+        assert_eq!(plan.topology.links.iter().filter_map(|link| link.longest).collect::<Vec<_>>(), [1_518]);
+    }
+    assert_eq!(scenario("kind = \"tcp\"", "host2-*").warnings.len(), 0);
+    let warnings = scenario("kind = \"tcp\"", "leaf0-spine0").warnings;
+    let text = "\"leaf0-spine0\" discards frames above 1518 B, and flows send up to 9018 B: no full frame passes it, and TCP does not learn of that; write a larger mtu \
+                for the link, or a smaller host.mtu";
+    assert!(warnings.iter().any(|warning| warning.to_string().contains(text)), "{:?}", warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
+}
+
 /// A load of a half under each definition, on 2 leaves × 2 spines × 4 hosts at 100G with uplinks of 100G: 2:1.
 #[test]
 fn loads() {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::spec::{Buffer, Voq};
+use afflux_net::spec::{Buffer, MarkAt, Voq};
 use afflux_scenario::Scenario;
 use afflux_units::{Rate, Span};
 use common::{VALID, error, parse};
@@ -70,28 +70,70 @@ says! {
     not_without_it: "sharing = \"dynamic\"\nvoq = { dram = \"4GB\" }",
         "13: key switch.voq: has no effect with sharing = \"dynamic\": remove it";
     unknown_key: "voq = { dramm = \"4GB\" }",
-        "12: key switch.voq.dramm: unknown key (did you mean \"dram\"?); the keys here are ingress, ports_per_core, credit, grant_latency, max_bytes, max_time, on_chip, \
-         evict_bytes, evict_packets, dram, dram_bandwidth, write_buffer, reserved, dynamic";
+        "12: key switch.voq.dramm: unknown key (did you mean \"dram\"?); the keys here are ingress, ports_per_core, credit, grant_latency, credit_speedup, \
+         max_credits, fabric_speedup, max_bytes, max_time, on_chip, evict_bytes, evict_packets, dram, dram_bandwidth, write_buffer, reserved, dynamic, xoff, xon";
     no_cut_through: "sharing = \"voq\"\nforwarding = \"cut_through\"",
         "13: key switch.forwarding: sharing = \"voq\" stores frames: write \"store_and_forward\"";
     no_credit_with_one_queue: "voq = { credit = \"1kB\" }",
-        "12: key switch.voq.credit: has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core";
+        "12: key switch.voq.credit: has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core, \
+         credit_speedup, max_credits or fabric_speedup";
     ports_of_cores_only: "voq = { ingress = \"port\", ports_per_core = 2 }",
         "12: key switch.voq.ports_per_core: has no effect with ingress = \"port\": remove it";
     shares_of_one: "voq = { reserved = 0.5, dynamic = 0.6 }",
         "12: key switch.voq.dynamic: found 0.6: together with reserved = 0.5 it exceeds the DRAM, so write at most the rest of 1";
     a_time_above_0: "voq = { max_time = \"0ms\" }",
         "12: key switch.voq.max_time: \"0ps\": write a time above 0, or \"off\"";
+    xoff_without_pauses: "voq = { xoff = \"1MB\" }",
+        "12: key switch.voq.xoff: has no effect without PFC: write [switch.pfc], or remove it";
+    xon_below_xoff: "voq = { xoff = \"10kB\", xon = \"11kB\" }\npfc = {}",
+        "12: key switch.voq.xon: \"11kB\" is above xoff = \"10kB\": write no more than that";
+    lossless_traffic_has_to_fit: "voq = { xoff = \"600MB\" }\npfc = {}",
+        "12: key switch.voq.xoff: \"600MB\": at leaf0 lossless priorities may hold 7200737280B with their headroom, and on_chip and the dynamic part of dram are \
+         2216MB; write less, or fewer priorities";
+    a_speedup_above_0: "voq = { credit_speedup = 0 }",
+        "12: key switch.voq.credit_speedup: found 0: write a number from 0.001 to 1000, or \"unlimited\"";
+    a_fabric_above_0: "voq = { fabric_speedup = -1.5 }",
+        "12: key switch.voq.fabric_speedup: found -1.5: write a number from 0.001 to 1000, or \"unlimited\"";
+    a_credit_at_least: "voq = { max_credits = 0 }",
+        "12: key switch.voq.max_credits: write a number of credits from 1 to 1000000, or \"unlimited\"";
+    credits_in_no_time: "voq = { max_credits = 4, grant_latency = \"0ns\" }",
+        "12: key switch.voq.max_credits: has no effect with grant_latency = \"0ps\": remove it";
+    no_processor_beside_pauses: "sharing = \"voq\"\npfc = {}\nprocessor = { packet_time = \"1us\" }",
+        "14: key switch.processor: has no effect with PFC, which counts frames at ingress: remove it";
     a_size_above_0: "voq = { max_bytes = \"0B\" }",
         "12: key switch.voq.max_bytes: \"0B\": write a size above 0";
 }
 
 #[test]
-fn no_discipline_beside_it() {
+fn pauses_credits_and_their_overrides() {
+    let scenario = with_switch(
+        "voq = { max_credits = 64, fabric_speedup = 1.5, xoff = \"200kB\" }\npfc = { priorities = [3] }\noverride = [{ match = \"leaf1\", pfc = \"off\", voq = { \
+         max_credits = \"unlimited\", fabric_speedup = \"unlimited\" } }, { match = \"spine0\", voq = { xoff = \"50kB\" } }]\n",
+    );
+    let (leaf0, leaf1, spine0) = (voq(&scenario, "leaf0"), voq(&scenario, "leaf1"), voq(&scenario, "spine0"));
+    assert_eq!(
+        (leaf0.max_credits, leaf0.fabric_speedup, leaf0.credit, leaf0.xoff, leaf0.xon),
+        (Some(64), Some(1.5), Some(2_000), Some(200_000), Some(100_000))
+    );
+    assert_eq!((leaf1.max_credits, leaf1.fabric_speedup, leaf1.credit, leaf1.xoff, leaf1.xon), (None, None, None, None, None));
+    assert_eq!((spine0.xoff, spine0.xon), (Some(50_000), Some(25_000)));
+    let config = |name: &str| &scenario.plan.switches[scenario.plan.topology.nodes.iter().find(|node| node.name == name).unwrap().config as usize];
+    assert!(config("leaf0").honours_pause && config("leaf0").pfc.is_some() && config("leaf1").pfc.is_none());
+    let obeys = with_switch("sharing = \"voq\"\nhonours_pause = true\n");
+    assert!(obeys.plan.switches[0].honours_pause && obeys.plan.switches[0].pfc.is_none());
+}
+
+#[test]
+fn disciplines_and_marks_at_dequeue_beside_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
-    let text = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\naqm = { kind = \"pie\" }\n", 1).replacen(ecn, "", 1);
-    let message = parse(&text).err().map(|error| error.to_string()).unwrap_or_default();
-    assert_eq!(message, "fabric.toml:13: key switch.aqm: sharing = \"voq\" supports WRED only: write ecn");
+    for kind in ["codel", "fq_codel", "pie", "pi2", "phantom"] {
+        let aqm = format!("sharing = \"voq\"\naqm = {{ kind = \"{kind}\" }}\n");
+        let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", &aqm, 1).replacen(ecn, "", 1)).unwrap();
+        assert_eq!(scenario.plan.switches[0].aqm.as_ref().unwrap().about().model.name, kind);
+    }
+    let marks = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\n", 1).replacen(ecn, "ecn = { k = \"100kB\", at = \"dequeue\" }\n", 1);
+    let scenario = parse(&marks).unwrap();
+    assert_eq!(scenario.plan.switches[0].marking.as_ref().unwrap().at, MarkAt::Dequeue);
 }
 
 #[test]

@@ -52,6 +52,7 @@ impl Template {
             dst,
             bytes,
             start,
+            stop: Flow::ENDLESS,
             deadline: self.deadline,
             class: self.class,
             job: Flow::NO_JOB,

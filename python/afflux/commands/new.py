@@ -8,7 +8,7 @@ import typer
 from ..terminal.console import deliver, failures, print_json, show
 from .options import OUTPUT, ForceFile
 
-EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml")
+EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml", "afflux new standard -o mixture.toml")
 
 
 def _names(incomplete: str) -> list[str]:
@@ -28,8 +28,9 @@ def new(
     force: ForceFile = False,
     as_json: Annotated[bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Write a commented scenario to start from, or list the templates."""
+    """Write a commented scenario to start from, or list the templates. With the template standard, a file of goals and designs is written, too."""
     from .. import templates
+    from ..files import delivery
     from ..terminal.drawing import table
 
     with failures():
@@ -45,5 +46,10 @@ def new(
             return
         chosen = templates.find(template)
         place = out or Path(f"{template}.toml")
+        if chosen.goals:
+            goals = place.with_name(f"{place.stem}-goals.toml")
+            delivery.deliver({place: delivery.text_writer(chosen.text), goals: delivery.text_writer(chosen.goals)}, force)
+            print(f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}")
+            return
         deliver(chosen.text, place, force, [])
         print(f"written to {place}; next: afflux check {place}, afflux run {place}")

@@ -13,6 +13,7 @@ EXAMPLES = (
     "afflux study",
     "afflux study hadoop --quick",
     "afflux study hadoop --quick --baseline deep",
+    "afflux study standard --scenario mixture.toml --goals mixture-goals.toml",
     "afflux study conweave --executor dask --address tcp://head:8786",
 )
 
@@ -48,6 +49,18 @@ def study(
             rich_help_panel=SELECTION,
         ),
     ] = None,
+    scenario: Annotated[
+        Path | None,
+        typer.Option(
+            "--scenario", metavar="FILE", help="A mixture of your own; for the study standard.", show_default="that of the study", rich_help_panel=SELECTION
+        ),
+    ] = None,
+    goals: Annotated[
+        Path | None,
+        typer.Option(
+            "--goals", metavar="FILE", help="Its tenants, their goals, and the designs.", show_default="those of the study", rich_help_panel=SELECTION
+        ),
+    ] = None,
     executor: With = "local",
     address: Address = None,
     storage: Storage = None,
@@ -68,12 +81,15 @@ def study(
 
     with failures():
         if name is None:
-            if baseline is not None:
-                raise ValueError("--baseline needs the name of a study")
+            for option, value in (("--baseline", baseline), ("--scenario", scenario), ("--goals", goals)):
+                if value is not None:
+                    raise ValueError(f"{option} needs the name of a study")
             listed = [{"study": s.name, "title": s.title, "points": len(s.points(False)), "points_quick": len(s.points(True))} for s in studies.built_in()]
             print_json(listed) if as_json else show(points.studies(listed))
             return
         chosen = studies.find(name)
+        if scenario is not None or goals is not None:
+            chosen = chosen.of_files(scenario, goals)
         known(baseline, [point.name for point in chosen.points(quick)])
         title = f"study {chosen.name}{' --quick' if quick else ''}"
         with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:

@@ -58,7 +58,7 @@ class Fabric:
         """What a validated scenario is built on."""
         names = [name for name, *_ in scenario.nodes]
         wires = zip(scenario.edges, scenario.link_faults(), strict=True)
-        made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, _) in wires]
+        made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, *_) in wires]
         addresses: dict[str, list[str]] = defaultdict(list)
         for address, host in scenario.addresses:
             addresses[names[host]].append(address)

@@ -108,8 +108,10 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
         # There the first end of a host's link is the host.
         a, b = sorted((number[link.a], number[link.b]))
         out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
-    if down := sum(outages > 0 for _, outages in scenario.link_faults()):
+    if down := sum(outages > 0 for _, outages, _ in scenario.link_faults()):
         account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
+    if differ := sum(one_way for *_, one_way in scenario.link_faults()):
+        account.notes.append(f"{plural(differ, 'link')} with two rates or losses: the file has those from the first end to the second")
     account.notes.append(
         "switches' numbers: " + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4]) + (" …" if len(fabric.switches) > 4 else "")
     )

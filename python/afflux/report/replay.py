@@ -43,9 +43,9 @@ def of(designs: Sequence[Design]) -> dict[str, Any]:
 
 
 def _fabric(result: Result) -> dict[str, Any]:
-    """Nodes, and links by the places of their ends; the direction 2 * l is that from `a` to `b` of link l."""
+    """Nodes, and links by the places of their ends; the direction 2 * l is that from `a` to `b` of link l. Rates are by direction."""
     links = result.links
-    first, second, rate = (links.column(name)[::2] for name in ("from", "to", "rate_bps"))
+    first, second = (links.column(name)[::2] for name in ("from", "to"))
     nodes = list(dict.fromkeys([*first, *second]))
     number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {name: int(name[4:]) for name in nodes if result.is_host(name)}
     # Hosts in their order, then switches in the order of the links.
@@ -56,7 +56,7 @@ def _fabric(result: Result) -> dict[str, Any]:
         "nodes": nodes,
         "a": [place[name] for name in first],
         "b": [place[name] for name in second],
-        "rate": rate,
+        "rate": list(links.column("rate_bps")),
     }
 
 
@@ -92,7 +92,7 @@ def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], 
     # A frame is a whole number of samples.
     frame = -(-recording.times[-1] // (frames * recording.interval)) * recording.interval
     spans = edges(recording.times, frame)
-    rates = [rate for rate in fabric["rate"] for _ in "ab"]
+    rates = fabric["rate"]
     found: dict[int, dict[str, str]] = {at: {} for at in chosen}
 
     def column(metric: str) -> tuple[dict[int, list[int]], int]:

@@ -12,6 +12,7 @@ FORMAT = 2
 _SINCE_2: dict[str, Any] = {
     "ended_by": None,
     "early_end": None,
+    "stalled": None,
     "delivered_bytes": None,
     "busy_ns": None,
     "goodput_flow_mean_bps": None,

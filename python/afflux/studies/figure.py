@@ -25,6 +25,8 @@ class Panel:
     #: Names instead of numbers, at 0, 1, 2, …
     ticks: Sequence[str] = field(default_factory=tuple)
     log_y: bool = False
+    #: By the name in the legend: intervals, as x, low and high.
+    bars: Mapping[str, Sequence[tuple[float, float, float]]] = field(default_factory=dict)
 
 
 def write(path: Path, rows: Sequence[Sequence[Panel]], colours: Mapping[str, str]) -> Path:
@@ -48,7 +50,8 @@ def _legend(colours: Mapping[str, str]) -> str:
 
 
 def _panel(panel: Panel, colours: Mapping[str, str]) -> str:
-    points = [point for line in panel.lines.values() for point in line if not panel.log_y or point[1] > 0]
+    ends = [(x, y) for bars in panel.bars.values() for x, *interval in bars for y in interval]
+    points = [point for line in (*panel.lines.values(), ends) for point in line if not panel.log_y or point[1] > 0]
     if not points:
         return ""
     left, right = (0.0, len(panel.ticks) - 1.0) if panel.ticks else _bounds([x for x, _ in points])
@@ -66,6 +69,11 @@ def _panel(panel: Panel, colours: Mapping[str, str]) -> str:
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - BOTTOM + 30}" text-anchor="middle">{html.escape(panel.x)}</text>')
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(f'<text transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">{html.escape(panel.y)}</text>')
+    for name, bars in panel.bars.items():
+        for x, low_end, high_end in bars:
+            if not panel.log_y or low_end > 0:
+                place, stroke = f'x1="{across(x):.1f}" x2="{across(x):.1f}"', f'stroke="{colours[name]}" stroke-width="1"'
+                parts.append(f'<line {place} y1="{up(low_end):.1f}" y2="{up(high_end):.1f}" {stroke}/>')
     for name, line in panel.lines.items():
         drawn = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line if not panel.log_y or y > 0)
         parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colours[name]}" stroke-width="1.6" stroke-linejoin="round"/>')

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import batch
 from ..batch import Outcome, Point, Watch
+from ..comparison.compare import Comparison
 from ..executors import Executor, opened
 from ..files import durable
+from ..metrics import Metric
 from ..results.designs import Designs
 from ..words import known, said
 
 if TYPE_CHECKING:
-    from ..report import Lines
+    from ..report import Lines, Published, Table, Told
 
 
 #: A parameter was fitted to the number; the source has it, and ours is judged by it; a formula has it. Each is a column of the tables.
@@ -66,10 +68,25 @@ class Study(ABC):
     name: str
     #: Title in the list of studies.
     title: str
+    #: Where `prepare` puts files that points read. `carry_out` sets it to the directory of the results.
+    place: Path | None = None
+
+    def of_files(self, scenario: Path | None, goals: Path | None) -> "Study":
+        """The study on files of the user's own. Raises `ValueError` if its scenario cannot be replaced."""
+        raise ValueError(f"the study {self.name} has no scenario of your own: leave out --scenario and --goals (afflux study standard takes them)")
+
+    @property
+    def folder(self) -> str:
+        """Name of its directory in `out`."""
+        return f"study-{self.name}"
 
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
         """The points to simulate; with `quick` a part that takes minutes. A point of both parts is simulated once."""
+
+    def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
+        """Writes files below `place` that these points read, and returns their paths. Files that are there already are kept."""
+        return []
 
     @abstractmethod
     def table(self, designs: Designs) -> Sequence[Row]:
@@ -81,6 +98,22 @@ class Study(ABC):
 
     def answer(self, designs: Designs) -> str | None:
         """The result in a sentence or two; None: no report is written."""
+        return None
+
+    def told(self, designs: Designs) -> "Told | None":
+        """The answer in the parts of the report's first screen; None: that of `answer`."""
+        return None
+
+    def overview(self, designs: Designs) -> "Table | None":
+        """The designs side by side, for a study without published numbers: it stands in the place of the rows, which are then in `study.json` only."""
+        return None
+
+    def measures(self, designs: Designs) -> Sequence[Metric] | None:
+        """The measures of the report, the one of its first figure first; None: it chooses by itself. Designs of `shown` have them."""
+        return None
+
+    def against(self, designs: Designs) -> Comparison | None:
+        """The comparison whose verdicts the report shows, for a study without published numbers; None: the designs beside the first one."""
         return None
 
     def shown(self, designs: Designs) -> Designs:
@@ -107,6 +140,7 @@ class Verdict:
     outcome: Outcome
     #: Files written next to `study.json`.
     written: tuple[Path, ...]
+    overview: "Table | None" = None
 
     def to_dict(self) -> dict[str, Any]:
         """The output of `--json`. The null model and lower bounds are in the tables only."""
@@ -132,13 +166,17 @@ def carry_out(
     watch: Watch | None = None,
 ) -> Verdict:
     """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
-    out = out or Path("out") / f"study-{study.name}"
-    points, place = study.points(quick), batch.home(out)
+    out = out or Path("out") / study.folder
+    place = batch.home(out)
+    study.place = out
+    points = study.points(quick)
+    study.prepare(points)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = batch.run(points, place, fresh=fresh, watch=watch, executor=chosen)
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None
+    overview = study.overview(designs) if designs else None
     written = list(study.plots(designs, out)) if designs else []
     if answer is not None:
         from .. import report
@@ -146,28 +184,37 @@ def carry_out(
         page = report.write(
             study.shown(designs),
             out / "report.html",
-            answer=answer,
+            answer=study.told(designs) or answer,
             question=known(f"study.question.{study.name}"),
-            rows=[report.Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows],
+            rows=[] if overview else _published(rows),
+            table=overview,
+            metrics=study.measures(designs),
+            against=study.against(designs),
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
             title=said(f"study.title.{study.name}", study.title),
         )
         written.append(page)
     if rows:
-        written.append(_page(study, rows, checks, out / "results.md"))
-    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
+        written.append(_page(study, rows, checks, overview, out / "results.md"))
+    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview)
     durable.write_text(out / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
     return verdict
 
 
-def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) -> Path:
+def _published(rows: Sequence[Row]) -> list["Published"]:
+    from ..report import Published
+
+    return [Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows]
+
+
+def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
     """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
 
-    numbers = table(("", *HEAD[1:]), [cells(row) for row in rows])
+    numbers = table(overview.head, overview.rows) if overview else table(("", *HEAD[1:]), [cells(row) for row in rows])
     held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
     return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n")
 

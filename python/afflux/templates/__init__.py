@@ -14,6 +14,8 @@ class Template:
     #: A line for the list of templates: the first of the file.
     title: str
     text: str
+    #: For a template with several designs: tenants with their goals, and the designs, in a file of their own.
+    goals: str | None = None
 
 
 def every() -> list[Template]:
@@ -31,4 +33,5 @@ def find(name: str) -> Template:
 
 def _read(path: Path) -> Template:
     text = path.read_text(encoding="utf-8")
-    return Template(path.stem, text.partition("\n")[0].removeprefix("# "), text)
+    goals = FILES / "goals" / path.name
+    return Template(path.stem, text.partition("\n")[0].removeprefix("# "), text, goals.read_text(encoding="utf-8") if goals.is_file() else None)

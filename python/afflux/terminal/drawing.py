@@ -192,11 +192,16 @@ def legend(labels: Sequence[str]) -> Text:
     return line
 
 
+#: An answer of more characters than fit on a screen.
+_PARAGRAPH = 1_600
+
+
 def answer(words: str) -> Text:
-    """The marked parts of an answer are bold; an answer without parts is bold as a whole."""
+    """The marked parts of an answer are bold; an answer without parts is bold as a whole. The parts of a long answer stand on lines of their own."""
     if not isinstance(words, Marked):
         return Text(words, style="bold")
-    return Text(" ").join(Text(part, style="bold" if bold else "") for part, bold in words.parts)
+    between = "\n" if len(words) > _PARAGRAPH and len(words.parts) > 1 else " "
+    return Text(between).join(Text(part, style="bold" if bold else "") for part, bold in words.parts)
 
 
 def plural(number: int, noun: str, ending: str = "s") -> str:

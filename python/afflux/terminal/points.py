@@ -84,9 +84,14 @@ def verdict(found: Verdict) -> Iterator[RenderableType]:
     """Output of `afflux study NAME`."""
     if found.answer:
         yield answer(found.answer)
-    made = table("Ours beside the source's numbers", *HEAD)
-    for row in found.rows:
-        made.add_row(*cells(row), style="" if row.predicted else "dim")
+    if found.overview:
+        made = table(found.overview.caption, *found.overview.head, labels=[-1])
+        for line in found.overview.rows:
+            made.add_row(*line)
+    else:
+        made = table("Ours beside the source's numbers", *HEAD)
+        for row in found.rows:
+            made.add_row(*cells(row), style="" if row.predicted else "dim")
     yield made
     if found.checks:
         made = table("Checks", "", "value", "bar", "", labels=[-1])

@@ -10,6 +10,7 @@ use toml::Value;
 pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pauses: bool) -> (Keys, bool) {
     let mut keys = Keys::default();
     let profile = match family {
+        Family::Rdma if c.1 && c.chance(25) => "rocev2",
         Family::Rdma => c.weighted(&[(3, "ns3rdma"), (3, "ethernet"), (1, "linux")]),
         Family::Pfabric => c.weighted(&[(2, "pfabric"), (2, "ethernet")]),
         _ => c.weighted(&[(6, "ethernet"), (1, "ethernet_timestamps"), (1, "linux"), (1, "ns3p2p"), (1, "pfabric"), (1, "htsim")]),

@@ -62,6 +62,20 @@ fn written(table: &Table) -> String {
     toml::to_string(table).expect("tables, texts and numbers")
 }
 
+/// Some changes of links are of one direction; no rates where switches pause.
+fn one_way(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
+    for (list, both, one) in [("override", ["delay", "mtu"].as_slice(), "rate"), ("fault", &["down"], "loss")] {
+        let Some(Value::Array(changes)) = fabric.0.get_mut(list) else { continue };
+        for change in changes.iter_mut().filter_map(Value::as_table_mut) {
+            let fits = change.contains_key(one) && both.iter().all(|name| !change.contains_key(*name)) && !(pauses && one == "rate");
+            if fits && c.chance(40) {
+                let link = change["link"].as_str().expect("a text").replacen('-', ">", 1);
+                change.insert("link".into(), link.into());
+            }
+        }
+    }
+}
+
 fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     let mut keys = Keys::default();
     keys.put("format", int(1));
@@ -120,6 +134,10 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     });
     let around = traffic::Around { fabric: &fabric, data, family, transports: &transports, paused: &switch_facts.paused, ends: until_ns.is_some() };
     let blocks = traffic::traffic(c, &around, packets);
+    let mut fabric_keys = fabric_keys;
+    if c.1 {
+        one_way(c, &mut fabric_keys, !switch_facts.paused.is_empty());
+    }
     keys.put("topology", fabric_keys);
     keys.put("switch", switch);
     keys.put("host", host);
@@ -136,6 +154,9 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     run.may(c, 5, "compat", |_| "conweave-ns3");
     run.may(c, 5, "size_bounds", |_| Value::Array(vec!["10kB".into(), "1MB".into()]));
     run.may(c, 3, "max_memory", |_| "20GB");
+    if c.1 && !switch_facts.paused.is_empty() {
+        run.may(c, 50, "stall", |c| c.time(1_000_000, 20_000_000));
+    }
     keys.put("run", run);
     let record = record::record(c, &fabric, until_ns, switch_facts.conweave);
     if !record.0.is_empty() {

@@ -71,16 +71,17 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
             keys.may(c, 60, "alpha", |c| c.of(&[0.0625, 0.125, 0.5, 1.0, 2.0, 8.0]));
             keys.may(c, 20, "reserved", |c| c.size(1, 16_000));
         }
-        "voq" => deep(c, &mut keys),
+        "voq" => deep(c, &mut keys, &mut facts),
         "unlimited" => {}
         _ => memory(c, &mut keys, &mut facts, sharing, fabric, pauses == Pauses::Needed),
     }
     let pauses_here = managed || obeys || !facts.paused.is_empty();
-    // What cannot be paused, or counts by itself.
-    let disciplined = !urgent && !voq && !pauses_here && (family == Family::Hull || c.chance(25));
+    // Scenarios of older seeds stay what they are.
+    let anywhere = c.1 && (voq || pauses_here);
+    let disciplined = !urgent && (anywhere || !voq && !pauses_here) && (family == Family::Hull || c.chance(25));
     let aqm = if disciplined { discipline(c, &mut keys, family, entropies) } else { "off" };
     if aqm == "off" && !urgent && c.chance(60) {
-        let ecn = marking(c, voq);
+        let ecn = marking(c, voq && !c.1);
         keys.put("ecn", ecn);
     }
     let queues = if urgent {
@@ -108,7 +109,7 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
         };
         keys.put("queue_length", c.of(lengths));
     }
-    if !cuts && !managed && c.chance(4) {
+    if !cuts && !managed && facts.paused.is_empty() && c.chance(4) {
         keys.put("processor", processor(c));
     }
     balance(c, &mut keys, &mut facts, fabric, family, entropies, !(cuts || voq));
@@ -117,7 +118,7 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
 }
 
 /// Virtual output queues and their DRAM.
-fn deep(c: &mut Choices, keys: &mut Keys) {
+fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
     let mut voq = Keys::default();
     let ingress = c.of(&["core", "port"]);
     voq.may(c, 50, "ingress", |_| ingress);
@@ -126,6 +127,12 @@ fn deep(c: &mut Choices, keys: &mut Keys) {
     if ports && c.chance(40) {
         voq.put("ports_per_core", int(c.range(1, 4)));
         turns = true;
+    }
+    if c.1 && c.chance(40) {
+        voq.may(c, 50, "credit_speedup", |c| c.real(0.3, 2.0));
+        voq.may(c, 50, "max_credits", |c| int(c.scale(1, 40)));
+        voq.may(c, 50, "fabric_speedup", |c| c.real(0.3, 2.0));
+        turns |= ["credit_speedup", "max_credits", "fabric_speedup"].iter().any(|name| voq.0.contains_key(*name));
     }
     if turns {
         voq.may(c, 50, "credit", |c| c.size(64, 8_000));
@@ -141,6 +148,22 @@ fn deep(c: &mut Choices, keys: &mut Keys) {
     voq.may(c, 30, "grant_latency", |c| c.time(1, 3_000));
     voq.may(c, 20, "reserved", |c| c.of(&[0.0, 0.1, 0.4]));
     voq.may(c, 20, "dynamic", |c| c.of(&[0.1, 0.5, 0.6]));
+    if c.1 && c.chance(40) {
+        let count = c.weighted(&[(4, 1), (3, 2), (1, 8)]);
+        let paused = c.some_below(count, 8);
+        // What may be held in all has to fit.
+        ["reserved", "dynamic"].iter().for_each(|name| drop(voq.0.remove(*name)));
+        voq.put("dram", "500MB");
+        let xoff = c.scale(2_000, 100_000);
+        voq.put("xoff", format!("{xoff}B"));
+        voq.may(c, 60, "xon", |c| format!("{}B", c.range(1, xoff)));
+        let headroom = format!("{}B", c.scale(500, 150_000));
+        pauses_of(c, keys, &paused, |_, pfc| pfc.put("headroom", headroom));
+        keys.may(c, 20, "honours_pause", |_| false);
+        facts.paused = paused;
+    } else if c.1 {
+        keys.may(c, 10, "honours_pause", |_| true);
+    }
     keys.put("voq", voq);
 }
 
@@ -194,14 +217,22 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
     if !with {
         return;
     }
+    pauses_of(c, keys, &paused, |c, pfc| {
+        if formula {
+            pfc.may(c, 80, "headroom", |c| c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub", "worst_case"]));
+            pfc.may(c, 40, "cable", |c| format!("{}m", c.scale(1, 500)));
+        } else {
+            pfc.put("headroom", format!("{headroom}B"));
+        }
+    });
+    facts.paused = paused;
+}
+
+/// Flow control of these priorities, with what `headroom` adds.
+fn pauses_of(c: &mut Choices, keys: &mut Keys, paused: &[u64], headroom: impl FnOnce(&mut Choices, &mut Keys)) {
     let mut pfc = Keys::default();
-    pfc.put("priorities", ints(&paused));
-    if formula {
-        pfc.may(c, 80, "headroom", |c| c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub", "worst_case"]));
-        pfc.may(c, 40, "cable", |c| format!("{}m", c.scale(1, 500)));
-    } else {
-        pfc.put("headroom", format!("{headroom}B"));
-    }
+    pfc.put("priorities", ints(paused));
+    headroom(c, &mut pfc);
     if c.chance(30) {
         pfc.put("quanta", int(c.scale(1, 65_535)));
     } else {
@@ -219,7 +250,6 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
         watchdog
     });
     keys.put("pfc", pfc);
-    facts.paused = paused;
 }
 
 pub fn marking(c: &mut Choices, deep: bool) -> Keys {

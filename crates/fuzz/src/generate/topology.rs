@@ -230,6 +230,9 @@ fn changes(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric) {
         if c.chance(60) || !change.0.contains_key("rate") {
             change.put("delay", delay(c.weighted(DELAYS_NS)));
         }
+        if c.1 && c.chance(25) {
+            change.put("mtu", c.of(&["600B", "1500B", "4000B"]));
+        }
         keys.put("override", Value::Array(vec![change.into()]));
     }
     if c.chance(30) {
@@ -253,6 +256,9 @@ fn changes(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric) {
                     from = to + c.scale(1, 100_000);
                 }
                 down.may(c, 50, "detect", |c| c.time(1, 200_000));
+                if c.1 {
+                    down.may(c, 50, "converge", |c| c.time(1, 500_000));
+                }
                 outages.push(Value::from(down));
                 if c.chance(70) {
                     break;

@@ -205,6 +205,10 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str, family:
     keys.may(c, 20, "name", |_| format!("block {number}"));
     keys.may(c, 10, "seed", |c| int(c.range(0, 1_000)));
     keys.may(c, 30, "start", |c| c.time(1, 500_000));
+    if c.1 && !kind.starts_with("hadoop") && kind != "background" && c.chance(15) {
+        // Starts are at most at 500 us.
+        keys.put("stop", c.time(500_001, 3_000_000));
+    }
     let paused = if kind == "datagram" { None } else { facts.paused };
     match paused {
         Some(true) => keys.put("priority", int(c.of(around.paused))),
@@ -227,7 +231,7 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str, family:
             keys.put("deadline", deadline);
         }
     }
-    if facts.persistent && kind != "datagram" && !kind.starts_with("hadoop") && kind != "background" {
+    if facts.persistent && kind != "datagram" && !kind.starts_with("hadoop") && kind != "background" && !keys.0.contains_key("stop") {
         keys.may(c, 20, "persistent", |_| true);
     }
 }

@@ -68,7 +68,11 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
             keys.may(c, 30, "alpha", |c| c.real(0.0, 2.0));
             keys.may(c, 30, "beta", |c| c.real(0.0, 4.0));
             keys.may(c, 30, "quench", |c| c.chance(50));
-            facts.endless = true;
+            if c.1 {
+                keys.may(c, 40, "forget", |c| c.time(20_000, 5_000_000));
+            }
+            // Scenarios of old seeds keep their end.
+            facts.endless = !c.1;
         }
         Family::Nack => {
             keys.put("kind", "nack");
@@ -143,6 +147,12 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
     keys.may(c, 85, "min_rto", |c| c.of(&["200us", "1ms", "1ms", "5ms", "900ns"]));
     keys.may(c, 30, "initial_rto", |c| c.of(&["300us", "1ms", "10ms"]));
     keys.may(c, 15, "max_rto", |c| c.of(&["1s", "10s"]));
+    if c.1 && family == Family::Tcp && !keys.0.contains_key("reader") && c.chance(25) {
+        keys.put("retries", int(c.range(1, 5)));
+        if keys.0.get("handshake").and_then(Value::as_bool).unwrap_or(stack != "basic") {
+            keys.may(c, 50, "syn_retries", |c| int(c.range(0, 3)));
+        }
+    }
     keys.may(c, 10, "min_rto_on_variance", |c| c.chance(50));
     keys.may(c, 10, "granularity", |c| c.time(1, 1_000_000));
     keys.may(c, 8, "mss", |c| c.size(100, 480));
@@ -316,6 +326,12 @@ fn rdma(c: &mut Choices, keys: &mut Keys, plan: RdmaPlan) {
         keys.put("rto_high", format!("{}ns", (low * c.range(1, 4)).max(100_000)));
         keys.may(c, 30, "rto_low_frames", |c| int(c.range(0, 5)));
         keys.may(c, 40, "bdp", |c| c.size(9_000, 100_000));
+        if plan.mode == "irn_pfc" {
+            // It has one time-out.
+            ["rto_low", "rto_low_frames"].iter().for_each(|name| drop(keys.0.remove(*name)));
+            let rto = keys.0.remove("rto_high").expect("just put");
+            keys.0.insert("rto".into(), rto);
+        }
     } else {
         keys.may(c, 80, "rto", |c| c.time(100_000, 4_000_000));
         if !matches!(congestion.as_str(), "swift" | "hpcc") && c.chance(40) {

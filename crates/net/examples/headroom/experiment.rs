@@ -7,7 +7,7 @@
 
 use afflux_net::spec::*;
 use afflux_net::{PortFacts, Progress, by_formula, response_time, run};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// Signal speed in a cable, m/s, as in SONiC's formula.
 pub const SPEED_IN_CABLE: f64 = 1.98e8;
@@ -57,7 +57,11 @@ impl Case {
     pub fn formula(&self, formula: Formula) -> u64 {
         // The published formulas know the lossless frames alone, of at least 1,024 B; the worst case is that of all frames of the port.
         let mtu = u64::from(if formula == Formula::WorstCase { self.frame.max(self.blocking) } else { self.frame.max(1_024) });
-        by_formula(formula, self.metres, PortFacts { rate: self.rate, delay: self.delay().0, mtu, least: 64, gap: GAP, cell: self.cell, response: None })
+        by_formula(
+            formula,
+            self.metres,
+            PortFacts { rate: self.rate, delay: self.delay().0, mtu, least: 64, gap: GAP, uncounted: Span::ZERO, cell: self.cell, response: None },
+        )
     }
 
     /// Frames lost with this headroom; `phase` is how long after the cause of XOFF a frame of the blocker's starts.
@@ -92,7 +96,7 @@ impl Case {
     fn plan(&self, headroom: u64, phase: u64) -> Plan {
         let (blocker, sender, switch) = (0, 1, 2);
         let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
-        let link = |host| Link { a: host, b: switch, rate: self.rate, delay: self.delay(), loss: Probability::ZERO, down: Vec::new() };
+        let link = |host| Link::new(host, switch, self.rate, self.delay());
         // The blocker's link comes first: of two frames that arrive together, its own is dealt with first.
         let topology = Topology {
             nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
@@ -158,6 +162,7 @@ impl Case {
             dst,
             bytes: frames * (frame - HEADERS) as u64,
             start: Start::At(start),
+            stop: Flow::ENDLESS,
             deadline: None,
             class: 0,
             job: Flow::NO_JOB,
@@ -187,7 +192,7 @@ impl Case {
             hosts: vec![host.clone(), HostConfig { storm: Some(storm), ..host }],
             switches: vec![settings],
             transports: vec![datagram(self.frame), datagram(self.blocking)],
-            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
+            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, cnp: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
             applications: None,
             run: RunConfig {
@@ -198,6 +203,7 @@ impl Case {
                 engine: EngineKind::WindowLog,
                 threads: 1,
                 compat: None,
+                stall: None,
                 max_memory: None,
             },
             record: Record::default(),

@@ -61,7 +61,21 @@ impl Flows {
         let index = self.count.load(Ordering::Relaxed);
         let NewFlow { src, dst, bytes, transport, class, priority, job } = new;
         let id = self.first_id + index as i64;
-        let flow = Flow { id, src, dst, bytes, start: Start::At(at), deadline: None, class, job, transport, group: None, connection: None, priority };
+        let flow = Flow {
+            id,
+            src,
+            dst,
+            bytes,
+            start: Start::At(at),
+            stop: Flow::ENDLESS,
+            deadline: None,
+            class,
+            job,
+            transport,
+            group: None,
+            connection: None,
+            priority,
+        };
         let (chunk, place) = place(index);
         let chunk = self.chunks[chunk].get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
         assert!(chunk[place].set(Started { flow, application }).is_ok(), "one thread appends");

@@ -44,9 +44,10 @@ enum What {
     /// All of a flow has arrived; its application hears of that.
     Received,
     Heard,
-    /// A flow starts; its connection is open.
+    /// A flow starts; its connection is open; its sender ends.
     Start,
     Ready,
+    Stop,
 }
 
 /// A flow under way.
@@ -134,15 +135,16 @@ impl<'w, 'p> Fluid<'w, 'p> {
     pub fn new(world: &'w World<'p>, follows: bool) -> Self {
         let plan = world.plan;
         let directed = 2 * plan.topology.links.len();
-        let mut capacity: Vec<f64> = plan.topology.links.iter().flat_map(|link| [link.rate.0 as f64 / 8.0; 2]).collect();
+        let mut capacity: Vec<f64> = plan.topology.links.iter().flat_map(|link| [false, true].map(|back| link.rate_of(back).0 as f64 / 8.0)).collect();
         // Bundles, two for each node: all links up from it, and all links down to it.
         let tier = |node: NodeId| plan.topology.nodes[node as usize].tier;
         capacity.resize(directed + 2 * plan.topology.nodes.len(), 0.0);
         for link in &plan.topology.links {
             let (low, high) = if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
             if tier(low) != tier(high) {
+                // Up from `low` is the direction from `a` where that is `low`.
                 for bundle in [0, 1] {
-                    capacity[directed + 2 * low as usize + bundle] += link.rate.0 as f64 / 8.0;
+                    capacity[directed + 2 * low as usize + bundle] += link.rate_of((bundle == 1) == (link.a == low)).0 as f64 / 8.0;
                 }
             }
         }
@@ -244,6 +246,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             match what {
                 What::Start => self.start(at, flow),
                 What::Ready => self.open(at, flow),
+                What::Stop => self.stop(flow),
                 What::Received => self.received(at, flow),
                 What::Heard => self.heard(at, flow),
             }
@@ -288,6 +291,12 @@ impl<'w, 'p> Fluid<'w, 'p> {
         if flow.src == flow.dst {
             return self.received(at, id);
         }
+        if flow.stop != Flow::ENDLESS {
+            if flow.stop.0 <= at {
+                return;
+            }
+            self.waiting.push(Reverse((flow.stop.0, What::Stop, id)));
+        }
         let habits = &self.habits[flow.transport as usize];
         self.found.started += 1;
         self.halves += habits.halves as u64;
@@ -321,7 +330,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let habits = self.habits[flow.transport as usize].clone();
         let (idle, path) = self.idle(id, Route::of(self.world, flow));
         let (count, hops) = (self.world.shape(flow).count, path.len() as u64);
-        let slowest = path.iter().map(|&(node, port)| self.world.link(&self.world.ports.of(node)[port as usize]).rate.0).min().unwrap_or(1);
+        let slowest = path.iter().map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0).min().unwrap_or(1);
         let rest = (count - 1) as f64 * habits.payload * habits.forth * 8.0 / slowest as f64;
         let ways = if habits.opens { 3.0 } else { 1.0 };
         self.found.packet_hops += (count + habits.acknowledgements(count as f64) as u64) * hops;
@@ -333,9 +342,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.waiting.push(Reverse((at + ((ways * idle + rest) / PS) as u64, What::Received, id)));
     }
 
+    /// The sender of a flow ends.
+    fn stop(&mut self, id: FlowId) {
+        while let Some(place) = self.streams.iter().position(|stream| self.flows[stream.flow as usize].id == id) {
+            self.end_stream(place, false);
+        }
+    }
+
     /// Its frames go by these links.
     fn open(&mut self, at: u64, id: FlowId) {
         let (world, flow) = (self.world, self.world.flow(id));
+        if flow.stop.0 <= at {
+            return;
+        }
         let habits = self.habits[flow.transport as usize].clone();
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0 };
@@ -344,7 +363,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         for route in routes {
             let (one_way, path) = self.idle(id, route);
             let Some(&(_, nic)) = path.first() else { continue };
-            let nic = world.link(&world.ports.of(flow.src)[nic as usize]).rate.0 as f64 / 8.0;
+            let nic = world.rate(&world.ports.of(flow.src)[nic as usize]).0 as f64 / 8.0;
             let first = self.paths.len() as u32;
             self.links_of(flow, &path);
             if habits.ordered && self.overtakes {

@@ -10,6 +10,7 @@ pub struct Fault {
     loss: Probability,
     stream: Stream,
     down: Vec<Down>,
+    longest: u16,
     /// From the start of transmission to the frame being dealt with, less the time of its bits; and the part of it that is the wire.
     pub delay: u64,
     pub wire: u64,
@@ -20,15 +21,16 @@ pub enum Fate {
     Delivered,
     Lost,
     Down,
+    TooLong,
 }
 
 impl Fault {
-    pub fn new(loss: Probability, stream: Stream, down: Vec<Down>, delay: u64, wire: u64) -> Self {
-        Fault { loss, stream, down, delay, wire }
+    pub fn new(loss: Probability, stream: Stream, down: Vec<Down>, longest: Option<u16>, (delay, wire): (u64, u64)) -> Self {
+        Fault { loss, stream, down, longest: longest.unwrap_or(u16::MAX), delay, wire }
     }
 
-    /// The fate of a frame whose transmission took `time` and which is dealt with at `now`, `first_bits` (and the delay) after its start.
-    pub fn fate(&mut self, now: u64, first_bits: u64, time: u64) -> Fate {
+    /// The fate of a frame of `size` bytes whose transmission took `time` and which is dealt with at `now`, `first_bits` (and the delay) after its start.
+    pub fn fate(&mut self, now: u64, size: u16, first_bits: u64, time: u64) -> Fate {
         let start = now - self.delay - first_bits;
         let end = start + time + self.wire;
         // On the wire at any moment of the interval: both intervals half open.
@@ -36,10 +38,16 @@ impl Fault {
             return Fate::Down;
         }
         match self.loss.threshold() {
-            Some(0) => Fate::Delivered,
-            Some(threshold) if self.stream.next_u64() >= threshold => Fate::Delivered,
+            Some(0) => self.accepts(size),
+            Some(threshold) if self.stream.next_u64() >= threshold => self.accepts(size),
             _ => Fate::Lost,
         }
+    }
+}
+
+impl Fault {
+    fn accepts(&self, size: u16) -> Fate {
+        if size > self.longest { Fate::TooLong } else { Fate::Delivered }
     }
 }
 
@@ -48,15 +56,24 @@ pub const MODELS: &[Model] = &[
         kind: "fault",
         name: "loss",
         source: "independent loss per frame and direction",
-        faithful: "drawn from the link's own stream; the frame still occupies the transmitter",
+        faithful: "for both directions or one; drawn from the direction's own stream; the frame still occupies the transmitter",
         simplified: "not per bit: long and short frames are lost alike; no bursts",
+    },
+    Model {
+        kind: "fault",
+        name: "mtu",
+        source: "IEEE 802.3: frames longer than a port accepts are discarded where they arrive (giants)",
+        faithful: "`mtu` of a link: a longer frame takes its time on the link and is discarded at its end, with a counter; TCP, RDMA and the other \
+                   transports use what the links of their two hosts carry",
+        simplified: "no path MTU discovery and no fragmentation: a smaller link between two switches loses every full frame, which `check` says",
     },
     Model {
         kind: "fault",
         name: "down",
         source: "–",
-        faithful: "frames that are on the wire during the interval are lost; after `detect` no switch of the fabric chooses the link for further frames",
-        simplified: "routes change at one instant in the whole fabric, without a convergence transient; frames that are already queued are sent into the \
-                     dead link",
+        faithful: "frames that are on the wire during the interval are lost; after `detect` the nodes at the link's ends choose their other next hops, and \
+                   lose frames for which they have none; after `converge` more the routes of the whole fabric are shortest paths without the link; it is \
+                   chosen again when both times have passed since its return",
+        simplified: "all other nodes change their routes at one instant; frames that are already queued are sent into the dead link",
     },
 ];

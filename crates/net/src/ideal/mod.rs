@@ -44,9 +44,9 @@ fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
         let &(node, port) = hop.expect("checked: every destination can be reached");
         world.ports.of(node)[port as usize]
     });
-    let slower = ends.iter().min_by_key(|info| world.link(info).rate.0).expect("two ends");
+    let slower = ends.iter().min_by_key(|info| world.rate(info).0).expect("two ends");
     let time = (shape.count - 1) * world.serialize(slower, shape.full) + world.serialize(slower, shape.last);
-    Demand { time, rate: world.link(slower).rate.0, ideal: idle.total, propagation: idle.propagation }
+    Demand { time, rate: world.rate(slower).0, ideal: idle.total, propagation: idle.propagation }
 }
 
 /// Carries out `plan`, whose flows all start by the clock.

@@ -24,6 +24,8 @@ pub enum Reason {
     Loss,
     /// The link, or every path, is down.
     Down,
+    /// Longer than the port at the end of its link accepts.
+    TooLong,
     /// A watchdog drops the frames of a storm.
     Watchdog,
     /// No free memory at ingress: in the memory management unit, or before the processor.

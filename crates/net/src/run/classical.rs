@@ -2,6 +2,7 @@
 
 use super::heap::Heap;
 use super::limit::Limit;
+use super::stall::Stall;
 use super::viewer::Viewer;
 use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank};
@@ -114,8 +115,9 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let windows = super::window::windows(shard.world);
     let mut limit = Limit::new(shard.world, true);
     let mut viewer = Viewer::default();
-    // The end of the window under way, if there is a limit.
-    let mut end = if limit.is_some() { windows.length() } else { u64::MAX };
+    let mut stall = Stall::new(shard.world, windows);
+    // The end of the window under way, if anything is looked at then.
+    let mut end = if limit.is_some() || stall.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
     while let Some(at) = later.next() {
@@ -123,11 +125,14 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
         }
-        if at >= end
-            && let Some(limit) = &mut limit
-        {
-            let kept = limit.report(shard, shard.kept, done.events);
-            limit.check(kept, end);
+        if at >= end {
+            if let Some(limit) = &mut limit {
+                let kept = limit.report(shard, shard.kept, done.events);
+                limit.check(kept, end);
+            }
+            if let Some(stall) = &mut stall {
+                stall.check(shard.world, end, windows.start(windows.of(at)), (shard.counters.sent_packets, shard.counters.absorbed()));
+            }
             end = windows.start(windows.of(at) + 1);
         }
         if at > shard.world.until() {
@@ -147,7 +152,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
     }
     viewer.close(shard, shard.last, progress);
-    done.limited = limit.and_then(|limit| limit.ended());
+    done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     done.in_flight = later.in_flight();
     done.cpu_s = crate::clock::thread_cpu_s() - cpu;

@@ -21,7 +21,7 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
-    let (mut paths, mut waits) = (Vec::new(), Vec::new());
+    let (mut paths, mut waits, mut held) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ports, mut uplinks, mut reordering, mut senders) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut decisive = Vec::new();
     for (shard, done) in shards.iter_mut().zip(done) {
@@ -45,6 +45,8 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         senders.push(harvest.senders);
         output.storms.extend(harvest.storms);
         waits.extend(harvest.waits);
+        output.stuck.extend(harvest.stuck);
+        held.extend(harvest.held);
         for (capture, record) in harvest.captures.into_pieces().flatten() {
             output.captures[capture as usize].push(record);
         }
@@ -84,6 +86,16 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
     waits.retain(|wait: &Wait| wait.time <= end);
     output.deadlocks = deadlocks(waits);
+    if done.iter().any(|done| done.limited == Some(Ended::Stalled)) {
+        held.sort_unstable();
+        output.stuck.sort_unstable();
+        for stuck in &mut output.stuck {
+            stuck.waits_for = held.iter().filter(|(link, priority, _)| (*link, *priority) == (stuck.link, stuck.priority)).map(|(.., to)| *to).collect();
+            stuck.waits_for.dedup();
+        }
+    } else {
+        output.stuck.clear();
+    }
     for capture in &mut output.captures {
         capture.retain(|r| r.time.0 <= end);
         if !capture.is_sorted_by_key(|r| r.time) {
@@ -129,6 +141,8 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     };
     let by_last_ack = world.ends_with_ack(shape);
     let finish = if by_last_ack { sent.finish } else { received.and_then(|r| r.finish) };
+    // What arrives after its sender has ended does not finish a flow.
+    let finish = finish.filter(|finish| sent.given_up.is_none_or(|given_up| *finish <= given_up));
     let mut split = Split::default();
     let mut ideal = sent.ideal;
     if let Some(finish) = finish {

@@ -6,6 +6,7 @@ mod limit;
 mod merge;
 pub mod outside;
 mod sorter;
+mod stall;
 mod viewer;
 mod window;
 

@@ -2,6 +2,7 @@
 
 use super::limit::Limit;
 use super::sorter::Sorter;
+use super::stall::Stall;
 use super::viewer::Viewer;
 use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank};
@@ -143,7 +144,7 @@ pub struct Done {
     pub cpu_s: f64,
     pub in_flight: (u64, u64),
     pub reached_until: bool,
-    /// Why it ended before that was planned, if it did so for want of memory.
+    /// Why it ended before that was planned, if it did so for want of memory or of progress.
     pub limited: Option<Ended>,
     pub cancelled: bool,
 }
@@ -176,6 +177,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let mut sorter = Sorter::new(shard, windows);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
     let mut limit = Limit::new(world, me == 0);
+    let mut stall = Stall::new(world, windows);
     let mut viewer = Viewer::default();
     // All records when the workers met last; the end of the latest window.
     let (mut kept, mut end) = (0, 0);
@@ -194,8 +196,8 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         // A cancelled worker makes the sum of what is pending so small that all see it.
         let pending = if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
         let own = limit.as_mut().map_or(0, |limit| limit.report(shard, kept, done.events));
-        let turn = exchange.meet(round, me, next, (shard.live, pending, own));
-        kept = turn.kept;
+        let turn = exchange.meet(round, me, next, (shard.live, pending, [own, shard.counters.sent_packets, shard.counters.absorbed()]));
+        kept = turn.counts[0];
         for from in (0..workers).filter(|&from| from != me) {
             exchange.open(round, from, me, |mail| {
                 for (at, mut frame) in mail.frames.drain(..) {
@@ -214,6 +216,10 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         let to_come = turn.live != 0 && turn.pending != 0;
         if let Some(limit) = limit.as_mut().filter(|_| to_come) {
             limit.check(kept, end);
+        }
+        if let Some(stall) = stall.as_mut().filter(|_| to_come) {
+            let next = turn.next.map_or(u64::MAX, |window| windows.start(window));
+            stall.check(world, end, next, (turn.counts[1], turn.counts[2]));
         }
         later.until = world.until();
         let Some(window) = turn.next.filter(|_| to_come) else {
@@ -249,7 +255,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         }
     }
     viewer.close(shard, end.saturating_sub(1), progress);
-    done.limited = limit.and_then(|limit| limit.ended());
+    done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {
         if frame.is_traffic() {

@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::frame::Event;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::probe::hops::{Gaps, Waits, Watch};
-use crate::queue::aqm::policy;
+use crate::queue::aqm::{Site, policy};
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::Mmu;
 use crate::queue::flowcontrol::Party;
@@ -53,6 +53,7 @@ impl<'a> Shard<'a> {
             receiving: vec![NOT_YET; plan.flows.len()],
             flow_slots: Default::default(),
             starts: vec![Vec::new(); world.shards[index as usize].len()],
+            stops: Vec::new(),
             groups: FxHashMap::default(),
             applications: None,
             cleared: Vec::new(),
@@ -101,6 +102,7 @@ impl<'a> Shard<'a> {
         }
         // Taken from the end: flows are sorted by time.
         shard.starts.iter_mut().for_each(|list| list.reverse());
+        shard.list_stops();
         shard
     }
 
@@ -125,7 +127,7 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
+                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.rate(info)).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
                 (buffer, marking, &switch.scheduling, until_start, header)
             }
@@ -171,6 +173,8 @@ impl<'a> Shard<'a> {
             && matches!(buffer, Buffer::Unlimited)
             && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
+        let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
+        let largest = if aqm.is_some() { plan.largest_frame() } else { 0 };
         let first_ring = self.rings.len() as u32;
         if let Some(limit) = ring_limit.filter(|_| urgent) {
             self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
@@ -180,7 +184,7 @@ impl<'a> Shard<'a> {
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
-            let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            let fifo = queues == 1 && turns.is_none() && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let gaps = plan.record.gaps.contains(&id).then(Gaps::default);
             let waits = plan.record.waits.contains(&id).then(Waits::default);
             let watch = (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
@@ -193,34 +197,36 @@ impl<'a> Shard<'a> {
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            let common = !plain && fifo_classes && world.rates.is_empty() && counted && marks && header.is_none();
+            // Frames for virtual output queues are asked for twice where these pause: that is for `shard::voq`.
+            let common = !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
-            assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
+            assert!(pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && room == 0, "validated: they cannot be paused");
             let automaton = (!plain && !urgent).then(|| {
+                let site = Site { line: world.rate(info).0, frame: largest };
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
-                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, link.rate.0, &mut stream)).collect::<Vec<_>>()).collect(),
+                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, site, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
-                automaton.turns = turns.clone().map(Box::new);
+                automaton.turns = limited(&turns, switch, link.rate);
                 automaton.watch = watch;
                 automaton
             });
-            let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
+            let loss = link.loss_of(!info.reverse);
+            let faulty = loss.get() > 0.0 || !link.down.is_empty() || link.longest.is_some();
             if faulty {
                 // Kept where the frames arrive: the direction towards this port.
                 let peer_info = world.ports.of(info.peer)[info.peer_port as usize];
                 let stream = Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
                 let delay = world.delay(info.peer, &peer_info);
-                self.faults.insert(first_port + number as u32, Fault::new(link.loss, stream, link.down.clone(), delay, link.delay.0));
+                self.faults.insert(first_port + number as u32, Fault::new(loss, stream, link.down.clone(), link.longest, (delay, link.delay.0)));
             }
             self.ports.push(Port::new(PortSetup {
                 node: local,
-                rate: link.rate.0,
+                rate: world.rate(info).0,
                 delay: world.delay(id, info),
                 gap: plan.wire.gap,
                 header: world.header(info),
@@ -295,6 +301,7 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.arm_stops(out);
         self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
@@ -381,26 +388,39 @@ impl<'a> Shard<'a> {
 fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     let plan = world.plan;
     let switch = &plan.switches[plan.topology.nodes[id as usize].config as usize];
-    let crate::spec::Buffer::Mmu(config) = &switch.buffer else {
-        assert!(switch.pfc.is_none(), "validated: flow control needs ingress accounting");
-        return None;
+    let (ports, pfc) = (world.ports.of(id), switch.pfc.as_ref());
+    let rates: Vec<u64> = ports.iter().map(|info| world.rate(info).0).collect();
+    let headroom = || ports.iter().map(|info| pfc.map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), switch, pfc)))).collect();
+    let mmu = match (&switch.buffer, pfc) {
+        (crate::spec::Buffer::Mmu(config), _) => Mmu::new(config, pfc.map_or(0, |pfc| pfc.priorities), headroom(), &rates),
+        (crate::spec::Buffer::Voq(voq), Some(pfc)) => {
+            Mmu::with_thresholds(voq.xoff.expect("with flow control"), voq.xon.expect("with flow control"), pfc.priorities, headroom())
+        }
+        _ => {
+            assert!(pfc.is_none(), "validated: flow control needs ingress accounting");
+            return None;
+        }
     };
-    assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
-    let ports = world.ports.of(id);
-    let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
-    let headroom =
-        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config, pfc)))).collect();
-    let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
+    assert!(switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }
 
-/// Queues of a port, and whose turn it is if several ingress cores have one each.
+/// Queues of a port, and whose turn it is if several ingress cores have one each, or if they may have to wait for credits.
 fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
     let priorities = switch.scheduling.queues();
     let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
     assert!(!matches!(switch.scheduling, Scheduling::Classes(_)), "validated: virtual output queues are by strict priority");
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
-    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.per_core().expect("several cores"), voq.credit.expect("several cores")));
-    (queues, (cores > 1).then(turns))
+    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.per_core().unwrap_or(u32::MAX), voq.credit.expect("several cores, or limits")));
+    (queues, (cores > 1 || voq.is_limited()).then(turns))
+}
+
+/// The same at a port with a link of this rate, where credits can run out.
+fn limited(turns: &Option<Turns>, switch: Option<&SwitchConfig>, rate: Rate) -> Option<Box<Turns>> {
+    let turns = turns.clone()?;
+    Some(Box::new(match (turns, switch.map(|switch| &switch.buffer)) {
+        (Turns::Cores(cores), Some(crate::spec::Buffer::Voq(voq))) => Turns::Cores(cores.limited(voq.limits(rate))),
+        (turns, _) => turns,
+    }))
 }

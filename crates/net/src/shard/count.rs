@@ -37,8 +37,9 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn drop_at(&mut self, port: u32, queue: usize, frame: Frame, reason: Reason) {
         if reason == Reason::Ingress {
+            let input = frame.port - self.nodes[self.ports[port as usize].node as usize].first_port;
             let a = self.ports[frame.port as usize].automaton.as_mut().expect("ports of switches with a memory management unit are automata");
-            let queue = a.queue_of(&frame);
+            let queue = a.queue_from(&frame, input);
             a.note(queue, |i| i.in_discards += 1);
         } else {
             self.ports[port as usize].note(queue, |i| i.drops += 1);
@@ -59,6 +60,7 @@ impl<'a> Shard<'a> {
             Reason::Red => c.drops_red += 1,
             Reason::Loss => c.drops_loss += 1,
             Reason::Down => c.drops_down += 1,
+            Reason::TooLong => c.drops_mtu += 1,
             Reason::Watchdog => c.drops_watchdog += 1,
             Reason::Ingress => c.in_discards += 1,
         }

@@ -55,6 +55,9 @@ impl<'a> Shard<'a> {
                 }
             }
         }
+        if self.world.plan.run.stall.is_some() {
+            (0..self.nodes.len() as u32).for_each(|node| self.note_stuck(end, node));
+        }
         self.harvest.memory_faults = (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(node)).collect();
         for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
             let (packets, bytes) = balanced.held();

@@ -7,6 +7,7 @@ use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::queue::buffer::Place;
 use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::{QueueView, Reason, Verdict};
 use crate::spec::MarkAt;
@@ -70,10 +71,14 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
+            match fault.fate(now, frame.size, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Reason::Loss);
+                    return false;
+                }
+                Fate::TooLong => {
+                    self.drop_frame(frame, Reason::TooLong);
                     return false;
                 }
                 Fate::Down => {
@@ -235,7 +240,7 @@ impl<'a> Shard<'a> {
         };
         let verdict = match if HELD { Some(Verdict::Admit) } else { state.admit(queue, length, size, O::CLASSICAL) } {
             Some(verdict) => verdict,
-            None if state.buffer.is_voq() => return self.queue_voq(out, now, node, port, frame),
+            None if state.buffer.is_voq() => return self.queue_voq(out, now, node, port, frame, ready),
             None => self.admit_exactly(out, now, node, port, queue, size),
         };
         if !self.passes(port, queue, &mut frame, verdict) {
@@ -258,14 +263,33 @@ impl<'a> Shard<'a> {
         if !self.passes(port, queue, &mut frame, verdict) {
             return;
         }
+        self.enter::<O, HELD>(out, now, node, port, queue, Waiting { frame, ready, clock: 0 }, (managed.then_some((charge, taken)), None));
+    }
+
+    /// A frame that has been let in joins its queue: the memory management unit is to be charged so, and virtual output queues have this place for it.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn enter<O: Outlet, const HELD: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        mut waiting: Waiting,
+        account: (Option<(Charge, Take)>, Option<Place>),
+    ) {
+        let (size, class) = (waiting.frame.size as u64, waiting.frame.priority());
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
+        // Then nothing waits either, unless it is paused.
+        let idle = a.sending.is_none();
         if a.discipline.is_some() {
-            if HELD {
-                state.used -= size;
-            }
-            let rank = rank(&self.extras, &frame);
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: rank });
+            return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
+        }
+        let (charge, place) = account;
+        if let Some(place) = place {
+            state.join_voq(now, port, queue, size as u16, place);
         }
         if !HELD {
             state.used += size;
@@ -275,15 +299,15 @@ impl<'a> Shard<'a> {
         q.bytes += size;
         q.count += 1;
         // Where queues take turns, a frame has to have its turn.
-        let (mut clock, mut held) = (0, a.turns.is_some());
+        let mut held = a.turns.is_some() && a.awaits_turn(now, queue, size as u16);
         if let Some(pause) = &a.pause {
-            clock = pause.clock(frame.priority(), now);
-            held |= idle && !pause.is_free(frame.priority(), now) || a.waiting > 0;
+            waiting.clock = pause.clock(class, now);
+            held |= idle && !pause.is_free(class, now) || a.waiting > 0;
         }
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
         }
-        if managed {
+        if let Some((charge, taken)) = charge {
             self.mmu(node).charge(&charge, taken.headroom);
             if taken.pause {
                 self.pause_group(out, now, node, charge.input, charge.class());
@@ -291,11 +315,13 @@ impl<'a> Shard<'a> {
                 held |= charge.input == port - self.nodes[node as usize].first_port;
             }
         }
-        let waiting = Waiting { frame, ready, clock };
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if idle && !held {
+            if let Some(turns) = &mut a.turns {
+                turns.send_at_once(queue, size as u16);
+            }
             self.transmit(out, now, node, port, queue, waiting);
         } else {
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             a.push(queue, waiting);
             if idle {
                 self.start_next(out, now, node, port);
@@ -386,9 +412,6 @@ impl<'a> Shard<'a> {
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         loop {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            if a.discipline.is_some() {
-                return self.start_disciplined(out, at, node, port);
-            }
             if let Some(pause) = &a.pause {
                 // A PAUSE frame overtakes all that waits; it may have been caused by the end of the transmission before.
                 if a.sending.is_some() {
@@ -398,6 +421,9 @@ impl<'a> Shard<'a> {
                     self.send_pause(out, at, port);
                     return self.file_due(node, port);
                 }
+            }
+            if a.discipline.is_some() {
+                return self.start_disciplined(out, at, node, port);
             }
             let Some(queue) = a.next_queue(at) else {
                 if a.waiting > 0 {
@@ -552,7 +578,7 @@ impl<'a> Shard<'a> {
 /// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
 #[cold]
 #[inline(never)]
-fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
+pub(super) fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
     if frame.kind() == Frame::RDMA_DATA
         && let Some(telemetry) = &mut extra.telemetry
     {

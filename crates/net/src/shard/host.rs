@@ -1,12 +1,12 @@
 //! What hosts do for transports: frames leave and arrive, flows start and end.
 
-use super::{OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::Tag;
 use crate::frame::{Event, Frame};
 use crate::idle::{Idle, idle};
 use crate::memory::Kept;
 use crate::queue::Reason;
-use crate::spec::FlowId;
+use crate::spec::{Flow, FlowId};
 use crate::transport::door::Opening;
 
 /// What came with a frame.
@@ -44,6 +44,9 @@ impl Shard<'_> {
         let flow = self.world.flow(id);
         if flow.src == flow.dst {
             return self.finish_local(out, now, id);
+        }
+        if flow.stop.0 <= now {
+            return self.refuse(now, id, Idle::default());
         }
         let shape = self.world.shape(flow);
         let with_return = self.world.ends_with_ack(shape);
@@ -147,9 +150,50 @@ impl Shard<'_> {
         if let Some(flow) = self.starts[node as usize].pop() {
             let crate::spec::Start::At(at) = self.world.plan.flows[flow as usize].start else { unreachable!("only timed starts are listed") };
             let mut event = self.event(node, flow, Event::Start);
-            event.aux = 1;
+            event.aux = Event::BY_TIME;
             out.event(at.0, event);
         }
+    }
+
+    /// Flows that stop, by host: the earliest last.
+    pub(super) fn list_stops(&mut self) {
+        let flows = &self.world.plan.flows;
+        for (id, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.stop != Flow::ENDLESS) {
+            let source = self.world.place[flow.src as usize];
+            if source.shard == self.index {
+                self.stops.resize_with(self.nodes.len(), Vec::new);
+                self.stops[source.local as usize].push(id as FlowId);
+            }
+        }
+        self.stops.iter_mut().for_each(|list| list.sort_by_key(|&id| std::cmp::Reverse((flows[id as usize].stop, id))));
+    }
+
+    pub(super) fn arm_stops<O: Outlet>(&mut self, out: &mut O) {
+        (0..self.stops.len() as u32).for_each(|node| self.arm_next_stop(out, node));
+    }
+
+    fn arm_next_stop<O: Outlet>(&mut self, out: &mut O, node: u32) {
+        if let Some(flow) = self.stops[node as usize].pop() {
+            let event = Frame { aux: Event::STOPS, ..self.event(node, flow, Event::Start) };
+            out.event(self.world.plan.flows[flow as usize].stop.0, event);
+        }
+    }
+
+    /// The sender of a flow ends, if it is still at work. What it has put on the network goes on.
+    pub(super) fn on_stop<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, flow: FlowId) {
+        let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
+        if slot != NOT_YET && slot != OVER {
+            self.last = self.last.max(now);
+            self.give_up(out, now, flow, slot);
+        }
+        self.arm_next_stop(out, node);
+    }
+
+    /// A flow ends without having sent anything: its stop has passed, or its connection has been given up.
+    #[cold]
+    pub fn refuse(&mut self, now: u64, id: FlowId, idle: Idle) {
+        set_slot(&mut self.sending, id, OVER);
+        self.sending_over(SentRecord { given_up: Some(now), ..SentRecord::new(id, now, idle) });
     }
 
     /// A flow from a host to itself.

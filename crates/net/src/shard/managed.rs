@@ -3,7 +3,7 @@
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::Reason;
-use crate::queue::buffer::mmu::{Answer, Charge, Mmu, is_safe};
+use crate::queue::buffer::mmu::{Answer, CLASSES, Charge, Mmu, is_safe};
 
 impl<'a> Shard<'a> {
     /// What a frame that came by `input` for a queue of `port` costs.
@@ -11,7 +11,8 @@ impl<'a> Shard<'a> {
     pub(super) fn charge_of(&self, node: u32, port: u32, queue: u8, (input, class, bytes): (u32, u8, u16)) -> Charge {
         let state = &self.nodes[node as usize];
         let mmu = &state.managed.as_ref().expect("managed").mmu;
-        Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue)
+        // Virtual output queues can be more than the unit counts; its rules for them do not look at queues.
+        Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue % CLASSES as u8)
     }
 
     /// May the frame, which costs `charge`, come in and wait at `port`? Asked under upper bounds first; if that does not settle it, with exact counters.

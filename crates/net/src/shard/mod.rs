@@ -105,6 +105,8 @@ pub struct Shard<'a> {
     flow_slots: [Vec<u32>; 2],
     /// Per local node: flows that start at a given time, next last.
     starts: Vec<Vec<FlowId>>,
+    /// Per local node: flows that stop at a given time, next last; none where no flow does.
+    stops: Vec<Vec<FlowId>>,
     /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
     groups: FxHashMap<u32, Group>,
     /// At their home.
@@ -165,10 +167,12 @@ impl<'a> Shard<'a> {
         match Event::of(&event) {
             Event::Wake => self.nodes[node as usize].wake_at = 0,
             Event::Start => {
+                if event.aux == Event::STOPS {
+                    return self.on_stop(out, now, node, event.flow);
+                }
                 self.last = self.last.max(now);
                 self.start_flow(out, now, node, event.flow);
-                // `aux` tells starts by the list of times from those by another flow's end.
-                if event.aux == 1 {
+                if event.aux == Event::BY_TIME {
                     self.arm_next_start(out, node);
                 }
             }
@@ -198,7 +202,7 @@ impl<'a> Shard<'a> {
             return self.fifo_sent(out, now, node, port);
         }
         let late = self.nodes[node as usize].arrivals_first as u64;
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
             return self.paused_port_due(out, now, node, port);
         }
         self.complete(out, now - late, node, port);

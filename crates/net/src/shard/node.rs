@@ -2,7 +2,7 @@
 
 use super::policy::Policy;
 use super::switch::{Balanced, Managed};
-use crate::queue::buffer::Buffer;
+use crate::queue::buffer::{Buffer, Place};
 use crate::queue::marking::Red;
 use crate::queue::{Calm, QueueView, Verdict};
 use crate::spec::NodeId;
@@ -80,6 +80,12 @@ impl Node {
     #[inline(never)]
     fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
         own[queue].admit(view, size, self.used, exact)
+    }
+
+    /// A frame takes its place in the memory of virtual output queues.
+    pub(super) fn join_voq(&mut self, now: u64, port: u32, queue: usize, size: u16, place: Place) {
+        let Buffer::Voq(voq) = &mut self.buffer else { unreachable!("only such memories have places") };
+        voq.join(now, port - self.first_port, queue, size, place);
     }
 
     #[inline(always)]

@@ -38,15 +38,14 @@ impl<'a> Shard<'a> {
         self.ports[port as usize].automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control")
     }
 
-    /// Classical engine: a port with flow control ends a transmission, or a pause may have expired.
+    /// Classical engine: a port at which frames can be held back ends a transmission, or what holds them back may be over.
     #[cold]
     #[inline(never)]
     pub(super) fn paused_port_due<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &mut self.ports[port as usize];
         let (free_at, a) = (p.free_at, p.automaton.as_mut().expect("not plain"));
-        let pause = a.pause.as_mut().expect("asked for by one");
-        if pause.wake_at == now {
-            pause.wake_at = 0;
+        if a.wake_at == now {
+            a.wake_at = 0;
         }
         // Otherwise the event was for a pause that has been replaced, or for one that ended while something was in transmission.
         if a.sending.is_none() || free_at == now {
@@ -61,9 +60,9 @@ impl<'a> Shard<'a> {
             return;
         }
         let at = self.ports[port as usize].next_action();
-        let pause = self.pause_of(port);
-        if at < u64::MAX && pause.wake_at != at {
-            pause.wake_at = at;
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        if at < u64::MAX && a.wake_at != at {
+            a.wake_at = at;
             out.sent(at, port);
         }
     }
@@ -120,6 +119,7 @@ impl<'a> Shard<'a> {
         }
         let (classes, xoff, quanta) = frame.pause_parts();
         self.ports[port as usize].eventful = true;
+        self.ports[port as usize].automaton.as_mut().expect("a port with flow control").catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);

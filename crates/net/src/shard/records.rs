@@ -5,7 +5,7 @@ use crate::probe::explain::Attribution;
 use crate::probe::pieces::Pieces;
 use crate::queue::flowcontrol::deadlock::Wait;
 use crate::record::{
-    CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, SenderRecord, StormRecord, TaskRecord, UplinkRecord, WaitRecord,
+    CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, SenderRecord, StormRecord, Stuck, TaskRecord, UplinkRecord, WaitRecord,
 };
 use crate::spec::FlowId;
 
@@ -59,6 +59,9 @@ pub struct Harvest {
     pub senders: Pieces<SenderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
+    /// Frames that are paused at the end; and links that are paused (by link and priority) for a link out of their far end.
+    pub stuck: Vec<Stuck>,
+    pub held: Vec<(u32, u8, u32)>,
     /// By flow, subflow and the path's number: frames and bytes.
     pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<TaskRecord>,

@@ -27,7 +27,7 @@ impl<'a> Shard<'a> {
                 paused = pause.take_totals(now);
             }
             // A queue with several classes was paused for as long as the one that was paused most.
-            let of_queue = |queue| (0..CLASSES).filter(|class| a.queue_of_priority(*class as u8) == queue).map(|class| paused[class]).max().unwrap_or(0);
+            let of_queue = |queue| (0..CLASSES).filter(|class| a.is_of_class(queue, *class as u8)).map(|class| paused[class]).max().unwrap_or(0);
             let paused_queues: Vec<u64> = (0..queues).map(of_queue).collect();
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);

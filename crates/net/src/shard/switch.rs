@@ -109,7 +109,7 @@ impl Balanced {
         // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
         // is a rack of its own, of whose links neighbours are told.
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
-        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
+        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.rate(info).0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let mut balancer = Balancer::of(&switch.balance, &rates);
         // Some of its hosts may have other links, and are racks of their own.

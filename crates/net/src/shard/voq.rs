@@ -4,17 +4,20 @@ use super::count::mark_at_arrival;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::Waiting;
-use crate::queue::Verdict;
 use crate::queue::buffer::{Buffer, Place};
-use crate::queue::scheduling::Turns;
+use crate::queue::{QueueView, Reason, Verdict};
 
 impl<'a> Shard<'a> {
     /// Plain port, already released to `now`: one core and one priority are one FIFO, so the departure is known now.
     #[inline(never)]
     pub(super) fn offer_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
-        let Some(place) = self.find_place(out, now, node, port, 0, &mut frame) else { return };
+        let length = self.ports[port as usize].length(0);
+        let place = self.find_place(out, now, node, port, 0, &frame);
+        let Some(place) = self.marked(now, node, port, 0, &mut frame, length, place) else { return };
         let size = frame.size;
-        self.take_place(now, node, port, 0, size, place);
+        let state = &mut self.nodes[node as usize];
+        state.used += size as u64;
+        state.join_voq(now, port, 0, size, place);
         let p = &mut self.ports[port as usize];
         let (start, _) = p.append(now, size);
         let arrives = start + p.first_bits(size) + p.delay;
@@ -24,66 +27,50 @@ impl<'a> Shard<'a> {
 
     /// Automaton, already advanced to `now`.
     #[inline(never)]
-    pub(super) fn queue_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    pub(super) fn queue_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64) {
         let input = frame.port - self.nodes[node as usize].first_port;
-        let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-        let queue = match a.turns.as_deref() {
-            Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
-            _ => a.queue_of(&frame),
-        };
-        let Some(place) = self.find_place(out, now, node, port, queue, &mut frame) else { return };
-        self.take_place(now, node, port, queue, frame.size, place);
-        let size = frame.size as u64;
-        let p = &mut self.ports[port as usize];
-        p.queued += size;
-        let a = p.automaton.as_mut().expect("not plain");
-        a.queues[queue].bytes += size;
-        a.queues[queue].count += 1;
-        let (idle, sampled) = (a.sending.is_none(), a.series.is_some());
-        let waiting = Waiting { frame, ready: now, clock: 0 };
-        if idle {
-            if let Some(Turns::Cores(cores)) = a.turns.as_deref_mut() {
-                cores.send_at_once(queue, frame.size);
+        let queue = self.ports[port as usize].automaton.as_ref().expect("not plain").queue_from(&frame, input);
+        let length = self.ports[port as usize].length(queue);
+        let mut place = self.find_place(out, now, node, port, queue, &frame);
+        let mut charge = None;
+        if place.is_ok() && self.nodes[node as usize].managed.is_some() {
+            let asked = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, port, &frame, &asked) {
+                Ok(take) => charge = Some((asked, take)),
+                Err(reason) => place = Err(reason),
             }
-        } else {
-            a.push(queue, waiting);
         }
-        if sampled {
-            p.note_length(false, queue);
-        }
-        if idle {
-            self.transmit(out, now, node, port, queue, waiting);
-        } else if !O::CLASSICAL {
-            self.list(node, port);
-        }
+        let Some(place) = self.marked(now, node, port, queue, &mut frame, length, place) else { return };
+        self.enter::<O, false>(out, now, node, port, queue, Waiting { frame, ready, clock: 0 }, (charge, Some(place)));
     }
 
-    /// Where the frame may stand, marked if need be; `None` if it had to be dropped.
-    fn find_place<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &mut Frame) -> Option<Place> {
-        let number = port - self.nodes[node as usize].first_port;
+    /// Where the frame may stand, or why it has to be dropped.
+    fn find_place<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &Frame) -> Result<Place, Reason> {
+        let state = &self.nodes[node as usize];
+        let number = port - state.first_port;
+        // What flow control protects is limited where it comes in.
+        let capped = state.managed.as_ref().is_none_or(|managed| !managed.mmu.is_lossless(frame.priority()));
         let length = self.ports[port as usize].length(queue);
         let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
         voq.told(number, queue, length.bytes);
-        let mut answer = voq.admit(now, number, queue, length, frame.size, false);
+        let mut answer = voq.admit(now, number, queue, length, frame.size, capped, false);
         if answer.is_none() {
             self.tell_all(out, now, node);
             let Buffer::Voq(voq) = &self.nodes[node as usize].buffer else { unreachable!("just seen") };
-            answer = voq.admit(now, number, queue, length, frame.size, true);
+            answer = voq.admit(now, number, queue, length, frame.size, capped, true);
         }
-        let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
-        let (place, verdict) = match answer.expect("exact sums settle it") {
-            Ok(place) => (Some(place), mark_at_arrival(state.marking.as_ref(), now, length, p, queue, frame)),
-            Err(reason) => (None, Verdict::Drop(reason)),
-        };
-        if self.passes(port, queue, frame, verdict) { place } else { None }
+        answer.expect("exact sums settle it")
     }
 
-    fn take_place(&mut self, now: u64, node: u32, port: u32, queue: usize, size: u16, place: Place) {
-        let state = &mut self.nodes[node as usize];
-        state.used += size as u64;
-        if let Buffer::Voq(voq) = &mut state.buffer {
-            voq.join(now, port - state.first_port, queue, size, place);
-        }
+    /// The place of a frame that finds `length` in its queue, marked if need be; `None` if it had to be dropped.
+    #[allow(clippy::too_many_arguments)]
+    fn marked(&mut self, now: u64, node: u32, port: u32, queue: usize, frame: &mut Frame, length: QueueView, place: Result<Place, Reason>) -> Option<Place> {
+        let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
+        let verdict = match place {
+            Ok(_) => mark_at_arrival(state.marking(queue), now, length, p, queue, frame),
+            Err(reason) => Verdict::Drop(reason),
+        };
+        if self.passes(port, queue, frame, verdict) { place.ok() } else { None }
     }
 
     /// Brings the sums of the switch's memory up to date: releases all ports to `now`.

@@ -1,13 +1,14 @@
 //! What looks at a switch's flow control now and then: its watchdog, and who waits for whom.
 
 use super::{Outlet, Shard};
-use crate::frame::Event;
+use crate::frame::{Event, Frame};
 use crate::memory::Kept;
-use crate::port::Waiting;
+use crate::port::Automaton;
 use crate::queue::Reason;
+use crate::queue::aqm::take_class;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::flowcontrol::deadlock::Wait;
-use crate::record::StormRecord;
+use crate::record::{StormRecord, Stuck};
 use crate::spec::StormAction;
 use afflux_units::Time;
 
@@ -27,8 +28,9 @@ impl<'a> Shard<'a> {
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         for (number, class) in self.lossless_of(out, now, node) {
             let (port, bit) = (first + number, 1 << class);
-            let a = self.ports[port as usize].automaton.as_ref().expect("ports with flow control are automata");
-            let waits = a.queues.iter().any(|q| q.frames.iter().any(|w| w.frame.priority() == class));
+            let a = self.ports[port as usize].automaton.as_mut().expect("ports with flow control are automata");
+            a.catch_up(now);
+            let waits = a.frames().any(|frame| frame.priority() == class);
             let pause = self.pause_of(port);
             if pause.storms & bit != 0 {
                 if pause.heard(class) + watchdog.restoration.0 <= now {
@@ -63,21 +65,21 @@ impl<'a> Shard<'a> {
     fn drop_queued<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
         self.last = self.last.max(now);
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        let mut dropped: Vec<(usize, Waiting)> = Vec::new();
-        for (queue, q) in a.queues.iter_mut().enumerate() {
-            q.frames.retain(|w| {
-                let goes = w.frame.priority() == class;
-                if goes {
-                    dropped.push((queue, *w));
-                }
-                !goes
-            });
+        let Automaton { queues, discipline, .. } = &mut **a;
+        let mut dropped: Vec<(usize, Frame)> = Vec::new();
+        for (queue, q) in queues.iter_mut().enumerate() {
+            let taken = match discipline.as_mut().and_then(|d| d.aqm.get_mut(queue)) {
+                None => take_class(&mut q.frames, class),
+                Some(aqm) => aqm.purge(&mut q.frames, now, class),
+            };
+            dropped.extend(taken.into_iter().map(|frame| (queue, frame)));
+        }
+        for (queue, frame) in &dropped {
+            a.turns.iter_mut().for_each(|turns| turns.dropped(*queue, frame.size.into()));
         }
         a.waiting -= dropped.len() as u32;
-        for (queue, Waiting { frame, .. }) in dropped {
-            self.leave(node, port, queue, frame.size as u64);
-            let charge = self.charge_of(node, port, queue as u8, (frame.port, class, frame.size));
-            self.release(out, now, node, &charge);
+        for (queue, frame) in dropped {
+            self.forget(out, now, node, port, queue, &frame);
             self.drop_at(port, queue, frame, Reason::Watchdog);
         }
         // What stood behind them may go.
@@ -87,6 +89,35 @@ impl<'a> Shard<'a> {
     fn start_if_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);
+        }
+    }
+
+    /// At the end of the run: paused ports with waiting frames, and for which links out of here frames wait that came over links which are paused.
+    pub(super) fn note_stuck(&mut self, now: u64, node: u32) {
+        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for number in 0..ports {
+            let Some(a) = self.ports[(first + number) as usize].automaton.as_ref() else { continue };
+            let Some(pause) = &a.pause else { continue };
+            for class in 0..CLASSES as u8 {
+                let waiting = || a.frames().filter(|frame| frame.priority() == class);
+                let frames = waiting().count() as u64;
+                if frames == 0 || pause.may_send(class, now) {
+                    continue;
+                }
+                let infos = self.world.ports.of(id);
+                let to = 2 * infos[number as usize].link + infos[number as usize].reverse as u32;
+                self.harvest.stuck.push(Stuck { link: to, priority: class, frames, waits_for: Vec::new() });
+                let mut inputs: Vec<u32> = waiting().map(|frame| frame.port).filter(|port| (first..first + ports).contains(port)).collect();
+                inputs.sort_unstable();
+                inputs.dedup();
+                for input in inputs {
+                    let paused = self.ports[input as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+                    if paused.is_some_and(|pause| pause.asserted >> class & 1 != 0) {
+                        let from = &infos[(input - first) as usize];
+                        self.harvest.held.push((2 * from.link + !from.reverse as u32, class, to));
+                    }
+                }
+            }
         }
     }
 
@@ -102,7 +133,7 @@ impl<'a> Shard<'a> {
                 continue;
             }
             let a = self.ports[(first + number) as usize].automaton.as_ref().expect("not plain");
-            let mut inputs: Vec<u32> = a.queues.iter().flat_map(|q| &q.frames).filter(|w| w.frame.priority() == class).map(|w| w.frame.port).collect();
+            let mut inputs: Vec<u32> = a.frames().filter(|frame| frame.priority() == class).map(|frame| frame.port).collect();
             inputs.sort_unstable();
             inputs.dedup();
             for input in inputs {

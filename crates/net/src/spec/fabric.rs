@@ -34,23 +34,64 @@ pub struct Node {
 pub struct Link {
     pub a: NodeId,
     pub b: NodeId,
+    /// From `a` to `b`; in the other direction as well, unless that has a rate of its own.
     pub rate: Rate,
+    pub rate_back: Option<Rate>,
     /// Propagation delay, one way; never zero.
     pub delay: Span,
-    /// Probability that a frame is lost on the wire, each direction.
+    /// Probability that a frame is lost on the wire, likewise.
     pub loss: Probability,
+    pub loss_back: Option<Probability>,
+    /// Longest frame, without preamble and gap, that the ports at its ends accept: longer ones are discarded where they arrive.
+    pub longest: Option<u16>,
     /// When the link is down, sorted and disjoint. A frame that is on the wire at any moment of an interval is lost.
     pub down: Vec<Down>,
 }
 
-/// The link is down in `from..to`. Switches stop using it for new decisions from `from + detect` until `to + detect`.
+impl Link {
+    /// Between these, alike in both directions.
+    pub fn new(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
+        Link { a, b, rate, rate_back: None, delay, loss: Probability::ZERO, loss_back: None, longest: None, down: Vec::new() }
+    }
+
+    /// The rate from `a` to `b`, or from `b` to `a`.
+    pub fn rate_of(&self, reverse: bool) -> Rate {
+        self.rate_back.filter(|_| reverse).unwrap_or(self.rate)
+    }
+
+    pub fn loss_of(&self, reverse: bool) -> Probability {
+        self.loss_back.filter(|_| reverse).unwrap_or(self.loss)
+    }
+
+    /// Both, once where they are the same.
+    pub fn rates(&self) -> impl Iterator<Item = Rate> {
+        std::iter::once(self.rate).chain(self.rate_back.filter(|back| *back != self.rate))
+    }
+}
+
+/// The link is down in `from..to`. Its ends stop using it for new decisions at `from + detect`; the routes of the whole fabric leave it out from
+/// `from + detect + converge` until `to + detect + converge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Down {
     pub from: Time,
     /// `None`: never comes up again.
     pub to: Option<Time>,
-    /// How long neighbours take to notice a change.
+    /// How long the nodes at its ends take to notice a change, and all others after that.
     pub detect: Span,
+    pub converge: Span,
+}
+
+impl Down {
+    /// When the ends of the link notice that it is down.
+    pub fn noticed(&self) -> u64 {
+        (self.from + self.detect).0
+    }
+
+    /// From when and until when all know it.
+    pub fn known(&self) -> (u64, Option<u64>) {
+        let after = |time: Time| (time + self.detect + self.converge).0;
+        (after(self.from), self.to.map(after))
+    }
 }
 
 #[derive(Debug, Clone, Default)]

@@ -28,6 +28,8 @@ pub struct Flow {
     /// Payload bytes; for a datagram source the total it sends. Never zero.
     pub bytes: u64,
     pub start: Start,
+    /// When its sender ends, whatever it has sent by then; [`Flow::ENDLESS`]: when all is there.
+    pub stop: Time,
     /// Relative to the flow's start.
     pub deadline: Option<Span>,
     /// Index into the scenario's class names.
@@ -47,4 +49,5 @@ pub struct Flow {
 
 impl Flow {
     pub const NO_JOB: u32 = u32::MAX;
+    pub const ENDLESS: Time = Time(u64::MAX);
 }

@@ -13,6 +13,8 @@ pub struct Wire {
     pub data_header: u16,
     /// Size of an acknowledgement without options.
     pub ack: u16,
+    /// Size of a congestion notification of RDMA in a frame of its own.
+    pub cnp: u16,
     /// Size of a SYN or SYN-ACK.
     pub syn: u16,
     /// Option bytes that come on top when an acknowledgement carries `n` SACK blocks, `n > 0`: `sack_base + n * sack_block`.
@@ -93,9 +95,32 @@ pub struct TcpConfig {
     pub min_rto_on_variance: bool,
     pub initial_rto: Span,
     pub max_rto: Span,
+    /// When a connection is given up whose oldest segment is not acknowledged; `None`: never.
+    pub retries: Option<Retries>,
+    /// SYNs that are sent again before that.
+    pub syn_retries: Option<u32>,
     pub ecn: EcnMode,
     /// Priority of what the receiver sends; `None`: that of the flow.
     pub ack_priority: Option<u8>,
+}
+
+/// How long a segment is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retries {
+    /// At the time-out after so many others (ns-3's `DataRetries`).
+    Count(u32),
+    /// At the first time-out so long after the first one (Linux retransmits_timed_out).
+    Time(Span),
+}
+
+impl Retries {
+    /// Linux tcp_model_timeout: what so many time-outs take that double from TCP_RTO_MIN up to TCP_RTO_MAX.
+    pub fn doubled(count: u32) -> Retries {
+        let (least, most) = (Span::from_ms(200).0, Span::from_s(120).0);
+        let doubling = (most / least).ilog2();
+        let (doubled, longest) = (count.min(doubling), count.saturating_sub(doubling));
+        Retries::Time(Span(((2 << doubled) - 1) * least + u64::from(longest).saturating_mul(most).min(most << 20)))
+    }
 }
 
 impl TcpConfig {
@@ -129,6 +154,8 @@ impl TcpConfig {
             min_rto_on_variance: false,
             initial_rto: Span::from_s(1),
             max_rto: Span::from_s(120),
+            retries: None,
+            syn_retries: None,
             ecn: EcnMode::Off,
             ack_priority: None,
         }

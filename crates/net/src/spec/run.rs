@@ -101,6 +101,8 @@ pub struct RunConfig {
     /// Worker threads of the window-log engine; results do not depend on it.
     pub threads: u32,
     pub compat: Option<Compat>,
+    /// The run ends when frames wait in the network and none has left it for so long; `None`: it goes on.
+    pub stall: Option<Span>,
     /// The run ends before it takes more; `None`: no bound.
     pub max_memory: Option<MaxMemory>,
 }

@@ -24,7 +24,7 @@ pub struct SwitchConfig {
     /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
     /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
     pub device_queue: u32,
-    /// Priority flow control of what arrives; only with `Buffer::Mmu`.
+    /// Priority flow control of what arrives; only with `Buffer::Mmu` and `Buffer::Voq`.
     pub pfc: Option<super::Pfc>,
     /// Stops sending when told to.
     pub honours_pause: bool,

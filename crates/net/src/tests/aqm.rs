@@ -79,6 +79,114 @@ fn codel_drops_ever_faster_under_constant_overload() {
     }
 }
 
+/// Memory that holds everything has no say: what a discipline drops is the same on every kind of memory, and each has its frames back at the end (which
+/// every run checks). With priority flow control that never pauses too.
+#[test]
+fn disciplines_do_the_same_on_any_memory() {
+    let rules = SonicRules {
+        alpha: 8.0,
+        reserved: 0,
+        lossy_ingress_alpha: None,
+        lossy_alpha: 8.0,
+        queue_reserved: 0,
+        lossy_pool: None,
+        headroom_pool: None,
+        xon: 0,
+        xon_offset: 0,
+    };
+    let mmu = |rules| Buffer::Mmu(Mmu { total: 1 << 33, cell: None, bypass: 0, rules });
+    let conweave = Rules::Conweave(ConweaveRules { ingress_alpha: 8.0, egress_alpha: 8.0, mtu: 1_048 });
+    let hpcc = Rules::Hpcc(HpccRules { shift: 0, nic_rate: Rate::from_mbps(100), reserved: 0, resume_offset: 0 });
+    let pfc = Pfc {
+        priorities: 1,
+        headroom: Headroom::Bytes(1_000_000),
+        pause: PauseTime::Quanta(u16::MAX),
+        refresh: Refresh::AtHalf,
+        response: None,
+        watchdog: None,
+        deadlock_after: None,
+    };
+    let deep = |ports_per_core| {
+        let voq = super::voq::deep();
+        Buffer::Voq(Voq { ports_per_core, grant_latency: Span::ZERO, max_bytes: Some(1 << 32), on_chip: 1 << 30, dram: 1 << 39, ..voq })
+    };
+    let memories = [
+        (Buffer::Shared { total: 1 << 33, alpha: 8.0, reserved_per_queue: 0 }, false),
+        (mmu(Rules::Sonic(rules.clone())), false),
+        (mmu(Rules::Sonic(rules)), true),
+        (mmu(conweave), true),
+        (mmu(hpcc), true),
+        (deep(None), false),
+        // One port sends: its core's queues are as one queue.
+        (deep(Some(1)), false),
+    ];
+    let fair = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 10_240, 64);
+    for aqm in [Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), fair, Aqm::Pie(pie()), Aqm::Pi2(pi2())] {
+        let sent = |buffer: &Buffer, pauses: bool| {
+            let mut plan = plan(bottleneck(1, Rate::from_mbps(100), Span::from_us(10)), vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
+            plan.transports = vec![datagrams(Rate::from_mbps(110))];
+            (plan.switches[0].buffer, plan.switches[0].aqm) = (buffer.clone(), Some(aqm.clone()));
+            (plan.switches[0].pfc, plan.switches[0].honours_pause) = (pauses.then(|| pfc.clone()), pauses);
+            plan.run.until = Some(Time::from_ns(2_000_000_000));
+            plan.record.captures = vec![Capture { link: 0, reverse: true }];
+            let output = run(&plan, &Progress::default()).unwrap();
+            let capture: Vec<_> = output.captures[0].iter().map(|frame| (frame.time, frame.sequence)).collect();
+            (output.counters.drops_red, output.counters.pause_frames, output.counters.dropped_packets, capture)
+        };
+        let expected = sent(&Buffer::Unlimited, false);
+        assert!(expected.0 > 0 && expected.0 == expected.2, "{aqm:?}: {} drops", expected.0);
+        // Each queue of PI² has draws of its own.
+        let cores = !matches!(aqm, Aqm::Pi2(_));
+        for (buffer, pauses) in memories.iter().filter(|(buffer, _)| cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))) {
+            let got = sent(buffer, *pauses);
+            assert!(got == expected, "{aqm:?} on {buffer:?}: {} drops, {} pauses, expected {} drops", got.0, got.1, expected.0);
+        }
+    }
+}
+
+/// What CoDel drops frees the group that is paused, in its order: nothing is lost for want of memory, and every flow ends.
+#[test]
+fn drops_let_paused_groups_go_on() {
+    let rate = Rate::from_gbps(10);
+    let flows: Vec<Flow> = (0..4).map(|i| flow(i, 1 + i as u32, 0, 3_000_000, Time::ZERO)).collect();
+    for (name, aqm) in [
+        ("codel", Aqm::Codel(codel(Span::from_us(20), Span::from_us(200)))),
+        ("fq_codel", fq_codel(codel(Span::from_us(20), Span::from_us(200)), 1_514, 64, 10_240, 64)),
+    ] {
+        let mut plan = plan(bottleneck(4, rate, Span::from_us(1)), flows.clone());
+        plan.transports = vec![TransportConfig::Tcp(tcp())];
+        let rules = SonicRules {
+            alpha: 0.25,
+            reserved: 1_500,
+            lossy_ingress_alpha: None,
+            lossy_alpha: 8.0,
+            queue_reserved: 0,
+            lossy_pool: None,
+            headroom_pool: None,
+            xon: 1_500,
+            xon_offset: 1_500,
+        };
+        plan.switches[0].buffer = Buffer::Mmu(Mmu { total: 2_000_000, cell: Some(256), bypass: 0, rules: Rules::Sonic(rules) });
+        plan.switches[0].pfc = Some(Pfc {
+            priorities: 1,
+            headroom: Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay },
+            pause: PauseTime::Quanta(u16::MAX),
+            refresh: Refresh::AtHalf,
+            response: None,
+            watchdog: None,
+            deadlock_after: None,
+        });
+        (plan.switches[0].honours_pause, plan.hosts[0].honours_pause) = (true, true);
+        plan.switches[0].aqm = Some(aqm);
+        let output = run(&plan, &Progress::default()).unwrap();
+        let c = output.counters;
+        eprintln!("{name}: {} drops, {} pause frames, end {}", c.drops_red, c.pause_frames, output.end);
+        assert!(c.drops_red > 20 && c.pause_frames > 2, "{name}: {c:?}");
+        assert_eq!((c.in_discards, c.drops_buffer), (0, 0), "{name}");
+        assert!(output.flows.iter().all(|flow| flow.finish.is_some()), "{name}");
+    }
+}
+
 /// A responsive source: the wait goes down to about the target although the buffer is endless, and the link stays busy.
 #[test]
 fn disciplines_hold_their_target() {

@@ -70,7 +70,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i % 7 == 3 && i >= 32 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
             }
         }
     });
@@ -369,7 +369,7 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
         let mut topology = leaf_spine(2, 5, 4);
         if fails {
             // Of the second, known at once; flows start after that.
-            link_between(&mut topology, "leaf0", "spine2").down = vec![Down { from: Time::from_ns(1), to: None, detect: Span::ZERO }];
+            link_between(&mut topology, "leaf0", "spine2").down = vec![Down { from: Time::from_ns(1), to: None, detect: Span::ZERO, converge: Span::ZERO }];
         }
         let flows = (0..500).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(1_000 + id as u64 * 500))).collect();
         let mut p = plan(topology, flows);
@@ -421,7 +421,8 @@ fn a_known_failure_is_avoided_by_all() {
         // A slow link, and one that fails while flows are under way; both on the second tier too.
         let mut topology = leaf_spine(3, 4, 4);
         link_between(&mut topology, "leaf1", "spine0").rate = Rate::from_gbps(25);
-        link_between(&mut topology, "leaf2", "spine3").down = vec![Down { from: Time::from_ns(60_000), to: None, detect: Span::from_us(10) }];
+        link_between(&mut topology, "leaf2", "spine3").down =
+            vec![Down { from: Time::from_ns(60_000), to: None, detect: Span::from_us(10), converge: Span::ZERO }];
         let mut p = plan(topology, traffic(12, 300, 200, 100_000, 5));
         p.switches[0].balance = balance;
         p.record.paths = true;

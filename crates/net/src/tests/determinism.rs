@@ -45,8 +45,26 @@ pub(super) fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
     })
 }
 
-fn codel(ecn: bool) -> CodelConfig {
+pub(super) fn codel(ecn: bool) -> CodelConfig {
     CodelConfig { target: Span::from_us(2), interval: Span::from_us(20), ecn }
+}
+
+pub(super) fn fast_pie(ecn: bool) -> PieConfig {
+    PieConfig {
+        target: Span::from_us(2),
+        t_update: Span::from_us(2),
+        alpha: 1_000.0,
+        beta: 10_000.0,
+        burst_allowance: Span::from_us(5),
+        ecn,
+        ecn_threshold: ecn.then(|| Probability::new(0.1).unwrap()),
+        derandomize: false,
+    }
+}
+
+pub(super) fn fast_pi2(coupling: Option<f64>) -> Pi2Config {
+    let (target, t_update, ecn) = (Span::from_us(2), Span::from_us(2), coupling.is_some());
+    Pi2Config { target, t_update, alpha: 1_000.0, beta: 10_000.0, ecn, scalable: ecn, coupling }
 }
 
 fn shared(total: u64, alpha: f64) -> Buffer {
@@ -60,6 +78,9 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
         ports_per_core,
         credit: Some(2_000),
         grant_latency: Span::from_ns(1_500),
+        credit_speedup: None,
+        max_credits: None,
+        fabric_speedup: None,
         max_bytes: Some(60_000),
         max_time: Some(Span::from_us(4)),
         on_chip: 60_000,
@@ -70,6 +91,8 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
         write_buffer: 20_000,
         reserved: 0.3,
         dynamic: 0.5,
+        xoff: None,
+        xon: None,
     })
 }
 
@@ -193,26 +216,15 @@ fn scenarios() {
     });
     for (name, ecn, derandomize) in [("pie", false, false), ("pie, marks, derandomised, device queue", true, true)] {
         add(name, &|p| {
-            p.switches[0].aqm = Some(Aqm::Pie(PieConfig {
-                target: Span::from_us(2),
-                t_update: Span::from_us(2),
-                alpha: 1_000.0,
-                beta: 10_000.0,
-                burst_allowance: Span::from_us(5),
-                ecn,
-                ecn_threshold: ecn.then(|| Probability::new(0.1).unwrap()),
-                derandomize,
-            }));
+            p.switches[0].aqm = Some(Aqm::Pie(PieConfig { derandomize, ..fast_pie(ecn) }));
             p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
             p.switches[0].device_queue = derandomize as u32;
         });
     }
     for (name, coupling) in [("pi2", None), ("pi2, scalable", Some(2.0))] {
         add(name, &|p| {
-            let (target, t_update) = (Span::from_us(2), Span::from_us(2));
-            let ecn = coupling.is_some();
-            p.switches[0].aqm = Some(Aqm::Pi2(Pi2Config { target, t_update, alpha: 1_000.0, beta: 10_000.0, ecn, scalable: ecn, coupling }));
-            p.transports = vec![TransportConfig::Tcp(if ecn { dctcp() } else { tcp() })];
+            p.switches[0].aqm = Some(Aqm::Pi2(fast_pi2(coupling)));
+            p.transports = vec![TransportConfig::Tcp(if coupling.is_some() { dctcp() } else { tcp() })];
         });
     }
     add("drop-tail before a device queue, short run, all records", &|p| {
@@ -253,6 +265,59 @@ fn scenarios() {
         p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
         p.record.captures = vec![Capture { link: 0, reverse: true }];
     });
+    for (name, cores, priorities, aqm, ecn) in [
+        ("virtual output queues of one core, codel", None, 1, Aqm::Codel(codel(false)), false),
+        ("virtual output queues of cores and priorities, codel marks", Some(2), 3, Aqm::Codel(codel(true)), true),
+        ("virtual output queues of one core, fq-codel", None, 1, fq_codel(codel(false), 1_514, 1_024, 24, 64), false),
+        ("virtual output queues of ports, fq-codel", Some(1), 1, fq_codel(codel(true), 300, 3, 1_000, 64), true),
+        ("virtual output queues of ports, pie", Some(1), 2, Aqm::Pie(fast_pie(false)), false),
+        ("virtual output queues of cores, pi2", Some(3), 1, Aqm::Pi2(fast_pi2(None)), false),
+    ] {
+        add(name, &|p| {
+            p.switches[0].buffer = deep(cores);
+            p.switches[0].aqm = Some(aqm.clone());
+            if priorities > 1 {
+                p.switches[0].scheduling = Scheduling::Priorities { queues: priorities };
+            }
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
+            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        });
+    }
+    let scarce = |cores, credit_speedup, max_credits, fabric_speedup| match deep(cores) {
+        Buffer::Voq(voq) => Buffer::Voq(Voq { credit_speedup, max_credits, fabric_speedup, ..voq }),
+        _ => unreachable!("it is deep"),
+    };
+    for (name, buffer, priorities, aqm) in [
+        ("one core, slow credits", scarce(None, Some(0.7), None, None), 1, None),
+        ("few credits for cores and priorities", scarce(Some(2), None, Some(4), None), 3, None),
+        ("ports with a slow fabric", scarce(Some(1), Some(1.02), None, Some(0.6)), 2, None),
+        ("one core, few credits, codel", scarce(None, None, Some(3), Some(0.9)), 2, Some(Aqm::Codel(codel(false)))),
+        ("ports, few credits, fq-codel", scarce(Some(1), Some(0.9), Some(5), Some(0.5)), 1, Some(fq_codel(codel(false), 1_514, 64, 24, 8))),
+    ] {
+        add(name, &|p| {
+            p.switches[0].buffer = buffer.clone();
+            p.switches[0].aqm = aqm.clone();
+            if priorities > 1 {
+                p.switches[0].scheduling = Scheduling::Priorities { queues: priorities };
+            }
+            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        });
+    }
+    add("few credits, red at dequeue", &|p| {
+        p.switches[0].buffer = scarce(Some(3), None, Some(4), None);
+        p.switches[0].marking = red(MarkAt::Dequeue, None);
+    });
+    for (name, cores, marking) in [
+        ("virtual output queues of one core, dctcp marked at dequeue", None, step_at(15_000, MarkAt::Dequeue)),
+        ("virtual output queues of cores, red at dequeue", Some(2), red(MarkAt::Dequeue, Some(0.02))),
+    ] {
+        add(name, &|p| {
+            p.switches[0].buffer = deep(cores);
+            p.switches[0].marking = marking.clone();
+            p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
+            p.transports = vec![TransportConfig::Tcp(if cores.is_none() { dctcp() } else { tcp() })];
+        });
+    }
     add("virtual output queues of some switches, one of them recorded", &|p| {
         p.switches.push(SwitchConfig { buffer: deep(None), ..switch() });
         p.topology.nodes.iter_mut().filter(|n| n.tier == 1).for_each(|n| n.config = 1);
@@ -329,7 +394,7 @@ fn scenarios() {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i % 7 == 3 && i >= 32 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
             }
         }
         p.record.paths = true;

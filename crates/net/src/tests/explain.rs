@@ -15,7 +15,7 @@ const US: u64 = 1_000_000;
 const MS: u64 = 1_000 * US;
 
 fn lose(plan: &mut Plan, link: usize, from: u64, to: u64) {
-    plan.topology.links[link].down.push(Down { from: Time(from), to: Some(Time(to)), detect: Span::from_s(1) });
+    plan.topology.links[link].down.push(Down { from: Time(from), to: Some(Time(to)), detect: Span::from_s(1), converge: Span::ZERO });
 }
 
 /// Runs it with both engines; all flows finish, and their parts add up.

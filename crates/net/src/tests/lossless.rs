@@ -1,7 +1,7 @@
 //! Shared-memory switches and flow control: the same from both engines, over several switches with PAUSE frames in the loop.
 
-use super::determinism::{same_everywhere, traffic};
-use crate::record::{Output, StormRecord};
+use super::determinism::{codel, fast_pi2, fast_pie, same_everywhere, traffic};
+use crate::record::{Ended, Output, Status, StormRecord};
 use crate::spec::*;
 use crate::testing::*;
 use afflux_units::{Probability, Rate, Span, Time};
@@ -125,6 +125,79 @@ fn engines_agree() {
         p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
         p.run.until = Some(Time::from_ns(2_000_000));
     });
+    // Disciplines decide beside the memory: what they drop lets paused groups go on, and what is paused waits in them.
+    let fair = |ecn| fq_codel(codel(ecn), 1_514, 64, 400, 16);
+    for (name, aqm, ecn) in [
+        ("sonic, codel drops", Aqm::Codel(codel(false)), false),
+        ("sonic, codel marks", Aqm::Codel(codel(true)), true),
+        ("sonic, fq-codel drops", fair(false), false),
+        ("sonic, pie", Aqm::Pie(fast_pie(false)), false),
+        ("sonic, pi2", Aqm::Pi2(fast_pi2(None)), false),
+    ] {
+        add(name, fabric(), &|p| {
+            p.switches[0].aqm = Some(aqm.clone());
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
+        });
+        add("sonic, a discipline, weighted queues, until start", ring(5, 3), &|p| {
+            if !aqm.about().alone {
+                weighted(p);
+            }
+            p.switches[0].queue_length = QueueLength::BeforeTransmission;
+            p.switches[0].aqm = Some(aqm.clone());
+            p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
+            p.run.until = Some(Time::from_ns(2_000_000));
+        });
+    }
+    // Deep buffers that pause and obey, with the memory for it.
+    let deep = |ports_per_core| {
+        let voq = Voq { ports_per_core, max_bytes: Some(60_000), on_chip: 60_000, dram: 40_000_000, ..super::voq::deep() };
+        Buffer::Voq(Voq { xoff: Some(20_000), xon: Some(9_000), ..voq })
+    };
+    add("virtual output queues of one core, lossless", fabric(), &|p| p.switches[0].buffer = deep(None));
+    add("virtual output queues of cores, lossless, priorities", fabric(), &|p| {
+        strict(p);
+        p.switches[0].buffer = deep(Some(2));
+        p.switches[0].pfc = Some(pfc(0b110));
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    });
+    add("virtual output queues of ports, headroom too small, marks at dequeue", fabric(), &|p| {
+        p.switches[0].buffer = deep(Some(1));
+        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
+        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(30_000)) });
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    for (name, cores, aqm) in [
+        ("virtual output queues, lossless, codel drops", Some(2), Aqm::Codel(codel(false))),
+        ("virtual output queues, lossless, fq-codel", None, fair(false)),
+        ("virtual output queues of ports, lossless, fq-codel", Some(1), fair(true)),
+    ] {
+        add(name, fabric(), &|p| {
+            p.switches[0].buffer = deep(cores);
+            p.switches[0].aqm = Some(aqm.clone());
+        });
+    }
+    add("virtual output queues that obey, short pauses that expire", ring(5, 3), &|p| {
+        p.switches[0].buffer = deep(Some(3));
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
+        p.run.until = Some(Time::from_ns(2_000_000));
+    });
+    for (name, cores, aqm) in [
+        ("virtual output queues, lossless, scarce credits", Some(2), None),
+        ("virtual output queues, lossless, scarce credits, fq-codel", Some(1), Some(fair(false))),
+    ] {
+        add(name, fabric(), &|p| {
+            let Buffer::Voq(voq) = deep(cores) else { unreachable!() };
+            p.switches[0].buffer = Buffer::Voq(Voq { credit_speedup: Some(0.8), max_credits: Some(6), fabric_speedup: Some(0.9), ..voq });
+            p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b011) });
+            p.switches[0].aqm = aqm.clone();
+            p.run.until = Some(Time::from_ns(2_000_000));
+        });
+    }
+    add("deep spines that obey shared-memory leaves", fabric(), &|p| {
+        p.switches.push(SwitchConfig { buffer: deep(Some(2)), pfc: None, honours_pause: true, ..p.switches[0].clone() });
+        p.topology.nodes.iter_mut().filter(|node| node.tier == 2).for_each(|node| node.config = 1);
+    });
     add("sonic, two of three lossless, priorities", fabric(), &|p| {
         strict(p);
         p.switches[0].pfc = Some(pfc(0b110));
@@ -198,7 +271,7 @@ fn engines_agree() {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i == 14 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
             }
         }
     });
@@ -253,17 +326,48 @@ fn round_the_ring() -> Plan {
     p
 }
 
-#[test]
-fn a_deadlock_is_found() {
+/// Whoever would go the other way does not go.
+fn clockwise() -> Plan {
     let mut p = round_the_ring();
     let hash = |world: &crate::world::World, f: &Flow| world.flow_hash(f, false);
-    // Whoever would go the other way does not go.
-    let clockwise: Vec<bool> = {
+    let goes: Vec<bool> = {
         let world = crate::world::World::new(&p, 1).unwrap();
         p.flows.iter().map(|f| world.path(0, hash(&world, f), f.src, f.dst)[1].1 == if f.src < 3 { 3 } else { 4 }).collect()
     };
-    let mut keep = clockwise.iter();
+    let mut keep = goes.iter();
     p.flows.retain(|_| *keep.next().unwrap());
+    p
+}
+
+/// A deadlock ends its run, a while after the last frame has left the network, and says who waits for whom: each link of the ring for the next one.
+#[test]
+fn a_run_without_progress_ends() {
+    let mut p = clockwise();
+    p.run.until = Some(Time::from_ns(1_000_000_000));
+    p.run.stall = Some(Span::from_ms(4));
+    let output = same_everywhere("stalled", &p);
+    assert_eq!(output.ended, Ended::Stalled);
+    assert!(output.end > Time::from_ns(4_000_000) && output.end < Time::from_ns(7_000_000), "{}", output.end);
+    // The ring's links are the last four.
+    let around: Vec<(u32, &[u32])> = output.stuck.iter().filter(|stuck| stuck.link >= 24).map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
+    assert_eq!(around, [(24, &[26][..]), (26, &[28]), (28, &[30]), (30, &[24])]);
+    assert_eq!(output.stuck.iter().map(|stuck| stuck.frames).sum::<u64>(), output.counters.in_flight_packets);
+
+    // A host that pauses its switch for ever; what it holds up waits for it. As long as others get through nothing is stuck.
+    let mut p = storm_plan(StormAction::Alert);
+    p.switches[0].pfc = Some(pfc(0b1));
+    p.hosts[0].storm = p.hosts[0].storm.map(|storm| Storm { until: None, ..storm });
+    p.hosts.iter_mut().for_each(|host| host.storm = host.storm.map(|storm| Storm { until: None, ..storm }));
+    (p.run.until, p.run.stall) = (Some(Time::from_ns(1_000_000_000)), Some(Span::from_ms(2)));
+    let output = same_everywhere("paused by a host", &p);
+    assert_eq!((output.ended, output.flows[1].status), (Ended::Stalled, Status::Finished));
+    let waits: Vec<(u32, &[u32])> = output.stuck.iter().map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
+    assert_eq!(waits, [(1, &[][..]), (2, &[1])]);
+}
+
+#[test]
+fn a_deadlock_is_found() {
+    let mut p = clockwise();
     let output = same_everywhere("deadlock", &p);
     tells("deadlock", &output);
     let per_switch = |s: u32| p.flows.iter().filter(|f| f.src / 3 == s).count();

@@ -155,7 +155,7 @@ fn short_flows_are_over_before_others_join() {
 fn what_a_dead_path_holds_is_sent_again_on_another() {
     let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() };
     let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
-    plan.topology.links[1].down.push(Down { from: Time::from_ns(2_000_000), to: None, detect: Span::from_s(1_000) });
+    plan.topology.links[1].down.push(Down { from: Time::from_ns(2_000_000), to: None, detect: Span::from_s(1_000), converge: Span::ZERO });
     let output = same_everywhere("a dead path", &plan);
     let f = &output.flows[0];
     assert!(f.finish.is_some() && f.timeouts > 0 && f.packets_retransmitted > 0, "{f:?}");

@@ -23,7 +23,8 @@ fn transfer(segments: u64) -> Plan {
 fn lose(plan: &mut Plan, which: std::ops::Range<u64>) {
     let at = |segment: u64| Time(700_000 + segment * SPACING);
     // A frame is on the link from its first bit to a microsecond after its last.
-    plan.topology.links[0].down = vec![Down { from: at(which.start), to: Some(Time(at(which.end).0 - SPACING / 2)), detect: Span::from_s(1) }];
+    plan.topology.links[0].down =
+        vec![Down { from: at(which.start), to: Some(Time(at(which.end).0 - SPACING / 2)), detect: Span::from_s(1), converge: Span::ZERO }];
 }
 
 /// Bytes over the rate, and a round trip of the last segment.

@@ -193,6 +193,7 @@ impl Path<'_> {
             Expired::Pump(Cause::Pace) => ("", Cause::Pace),
             Expired::Pump(cause) => (" timer", cause),
             Expired::Syn => return self.syn(sender, now),
+            Expired::InVain => unreachable!("these scenarios have no limit of retries"),
             Expired::AskWindow => {
                 self.file(self.after_delay(now), Happening::AskWindow);
                 return self.print(now, sender, " asks for the window");

@@ -218,7 +218,7 @@ fn a_short_flow_passes() {
 fn probes_until_anything_is_heard() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
     p.transports = vec![TransportConfig::Pfabric(pfabric())];
-    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(280_000)), detect: Span::from_ms(1) }];
+    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(280_000)), detect: Span::from_ms(1), converge: Span::ZERO }];
     let output = same_everywhere("probes", &p);
     let record = &output.flows[0];
     // The probe of the seventh time-out is the first that passes; 40 B take 3.2 ns of a link and a full frame 120 ns.
@@ -239,7 +239,7 @@ fn probes_until_anything_is_heard() {
 fn estimated_timeouts_back_off() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
     p.transports = vec![TransportConfig::Pfabric(ns2_tcp(newreno()))];
-    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(650_000)), detect: Span::from_ms(100) }];
+    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(650_000)), detect: Span::from_ms(100), converge: Span::ZERO }];
     let record = &same_everywhere("back-off", &p).flows[0];
     let data = 4_000_000 + 2 * 120_000 + 2 * 3_200;
     assert_eq!((record.finish.unwrap().0, record.timeouts), (1_400_000_000 + data, 3));

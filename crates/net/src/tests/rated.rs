@@ -144,6 +144,7 @@ fn scheme(name: &str) -> TransportConfig {
     let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 1.0, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
     match name {
         "pdq" => TransportConfig::Pdq(Pdq { interval: Span::from_us(12), ..pdq() }),
+        "d3 of three sums" => TransportConfig::D3(D3 { interval: Span::from_us(12), forget: None, ..d3() }),
         "d3" => TransportConfig::D3(D3 { interval: Span::from_us(12), ..d3() }),
         "d2tcp" => TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp }),
         _ => TransportConfig::Tcp(dctcp),
@@ -155,7 +156,6 @@ fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec
     let outcome = |name: &&str| {
         let mut plan = plan(topology.clone(), flows.to_vec());
         plan.transports = vec![scheme(name)];
-        // A frame of D3's that is lost would leave the sums of its links wrong for good (§2.8).
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Packets(k)) });
         plan.record.explain = false;
@@ -197,8 +197,12 @@ fn pdq_against_d3() {
 /// §5.5: D2TCP misses fewer deadlines than D3, where flows take a few round trips and come one by one, ...
 #[test]
 fn d2tcp_against_d3() {
-    let [d2tcp, d3] = compare(&["d2tcp", "d3"], &deadline_flows(20, 1_000, 0.5, 500.0, 1), &dumbbell(20), 20)[..] else { unreachable!("two") };
-    assert!(d2tcp.0 < 0.85 * d3.0, "{d2tcp:?} {d3:?}");
+    // The paper's router keeps for ever what flows had asked for last that were quenched before its answer. One that knows its flows does not, and then
+    // misses no more deadlines than D2TCP.
+    let schemes = ["d2tcp", "d3 of three sums", "d3"];
+    let [d2tcp, published, d3] = compare(&schemes, &deadline_flows(20, 1_000, 0.5, 500.0, 1), &dumbbell(20), 20)[..] else { unreachable!("three") };
+    assert!(d2tcp.0 < 0.85 * published.0, "{d2tcp:?} {published:?}");
+    assert!(d3.0 < 0.9 * published.0, "{d3:?} {published:?}");
 }
 
 /// ... and fewer than DCTCP, where near and far deadlines meet and windows are of more than a few segments. The direction only: 29.3 % against

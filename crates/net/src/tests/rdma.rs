@@ -176,7 +176,7 @@ fn engines_agree() {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.02).unwrap();
             if i == 14 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
             }
         }
     });
@@ -233,7 +233,7 @@ fn lossy(config: RdmaConfig, seq: u64) -> Plan {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 50 * 1460, Time::ZERO)]);
     p.transports = transport(config);
     let from = Time(seq * 120_000 + 1_000);
-    p.topology.links[0].down = vec![Down { from: Time(from.0 + 900_000), to: Some(Time(from.0 + 901_000)), detect: Span::from_ms(1) }];
+    p.topology.links[0].down = vec![Down { from: Time(from.0 + 900_000), to: Some(Time(from.0 + 901_000)), detect: Span::from_ms(1), converge: Span::ZERO }];
     p
 }
 
@@ -324,7 +324,7 @@ fn compat_is_a_list() {
 #[test]
 fn whole_nanoseconds() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 10_000, Time::ZERO)]);
-    p.wire = Wire { data_header: 48, ack: 60, gap: 0, min_frame: 0, ..wire() };
+    p.wire = Wire { data_header: 48, ack: 60, cnp: 60, gap: 0, min_frame: 0, ..wire() };
     p.transports = transport(RdmaConfig { payload: 1_000, ..rdma() });
     p.run.compat = Some(Compat::ConweaveNs3);
     let output = same_everywhere("whole nanoseconds", &p);

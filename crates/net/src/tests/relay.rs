@@ -54,7 +54,7 @@ fn a_failed_switch_is_avoided() {
     let mut plan = over(TransportConfig::Tcp(tcp()));
     let failed = plan.topology.hosts;
     for link in plan.topology.links.iter_mut().filter(|link| link.b == failed) {
-        link.down = vec![Down { from: Time::ZERO, to: None, detect: Span::ZERO }];
+        link.down = vec![Down { from: Time::ZERO, to: None, detect: Span::ZERO, converge: Span::ZERO }];
     }
     plan.flows.push(flow(1_000, 0, 1, 100_000, Time(0)));
     let output = same_everywhere("failed switch", &plan);

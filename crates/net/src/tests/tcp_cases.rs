@@ -51,7 +51,7 @@ impl Bench {
         assert_ne!(now, 0, "nothing is armed");
         match self.sender.on_wake(now, &self.config) {
             Expired::Pump(cause) | Expired::TimedOut(cause) => (now, self.pump(now, cause)),
-            Expired::Syn | Expired::AskWindow => (now, Vec::new()),
+            Expired::Syn | Expired::AskWindow | Expired::InVain => (now, Vec::new()),
         }
     }
     fn cwnd(&self) -> u32 {

@@ -6,12 +6,15 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
-fn deep() -> Voq {
+pub(super) fn deep() -> Voq {
     Voq {
         ingress: VoqIngress::Core,
         ports_per_core: None,
         credit: Some(2_000),
         grant_latency: Span::from_ns(1_500),
+        credit_speedup: None,
+        max_credits: None,
+        fabric_speedup: None,
         max_bytes: None,
         max_time: None,
         on_chip: 16_000_000,
@@ -22,6 +25,8 @@ fn deep() -> Voq {
         write_buffer: 1_000_000,
         reserved: 0.3,
         dynamic: 0.55,
+        xoff: None,
+        xon: None,
     }
 }
 
@@ -162,14 +167,151 @@ fn cores_share_not_ports() {
     assert!((gbps(1) + gbps(2) - 12.5).abs() < 0.3, "{} + {}", gbps(1), gbps(2));
 }
 
-/// Marks by the length of the queue that a frame joins.
+/// Marks by the length of the queue that a frame joins, or leaves behind.
 #[test]
 fn marks_hold_a_deep_queue_short() {
-    let flows = (1..5).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-    let mut plan = around(deep(), 5, flows, vec![TransportConfig::Tcp(dctcp())], 5.0);
-    plan.switches[0].marking = Some(step(Limit::Bytes(100_000)));
+    for (at, ports_per_core) in [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))] {
+        let flows = (1..5).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
+        let mut plan = around(Voq { ports_per_core, ..deep() }, 5, flows, vec![TransportConfig::Tcp(dctcp())], 5.0);
+        plan.switches[0].marking = Some(Marking { at, ..step(Limit::Bytes(100_000)) });
+        let output = port_to_host_0(&mut plan, Span::from_us(50));
+        assert!(output.counters.ecn_marks > 0 && output.counters.dropped_packets == 0);
+        let settled = output.ports.iter().filter(|r| r.port == 0 && r.time.0 > 2_000_000_000);
+        assert!(settled.clone().count() > 50 && settled.clone().all(|r| r.queue_bytes_max < 200_000 && r.queue_bytes_max > 50_000));
+    }
+}
+
+/// A burst that marks every frame that leaves more than the threshold behind: of `n` frames at twice the port's rate all whose successors fill it.
+#[test]
+fn marks_at_dequeue_look_at_what_is_left_behind() {
+    // 200 frames are there when the first of them leaves after 0.48 us; then nothing comes any more: frame i leaves 199 - i behind.
+    let flows = vec![flow(0, 1, 0, 1_460 * 200, Time::ZERO)];
+    let mut plan = around(deep(), 2, flows, vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })], 2.0);
+    // In at 25 Gbps, out at 25 Mbps: nearly all of the burst is there before the second frame leaves.
+    plan.topology.links[0].rate = Rate::from_mbps(25);
+    plan.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Packets(50)) });
+    plan.run.until = None;
+    let output = run(&plan, &Progress::default()).unwrap();
+    // The first finds nothing behind it; of the others those with 51 to 198 behind them are marked.
+    assert_eq!(output.counters.ecn_marks, 148);
+}
+
+/// What the port to host 0 sends, in Gbps of frames, while sources 1.. send at 25 Gbps each.
+fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
+    let flows = (1..=sources).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
+    let mut plan = around(Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq }, sources + 1, flows, vec![datagram(25)], 4.0);
     let output = port_to_host_0(&mut plan, Span::from_us(50));
-    assert!(output.counters.ecn_marks > 0 && output.counters.dropped_packets == 0);
-    let settled = output.ports.iter().filter(|r| r.port == 0 && r.time.0 > 2_000_000_000);
-    assert!(settled.clone().count() > 50 && settled.clone().all(|r| r.queue_bytes_max < 200_000 && r.queue_bytes_max > 50_000));
+    let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+    rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64 * 8.0 / (rows.len() as f64 * 50e3)
+}
+
+/// A port sends at the least of its rate, the rate of its credits, the credits in flight times their size per round trip of a grant, and the fabric's rate from
+/// each core that feeds it.
+#[test]
+fn a_port_without_credits_starves() {
+    let rate = 25.0;
+    for (credit_speedup, max_credits, fabric_speedup) in [
+        (None, None, None),
+        (Some(1.02), Some(100), Some(1.5)),
+        (Some(0.5), None, None),
+        (None, Some(2), None),
+        (None, Some(1), None),
+        (None, None, Some(0.8)),
+        (Some(0.9), Some(3), Some(0.7)),
+        (Some(0.6), Some(2), Some(0.9)),
+    ] {
+        let voq = Voq { credit_speedup, max_credits, fabric_speedup, ..deep() };
+        // 1500 B for each credit per 1.5 us.
+        let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, fabric_speedup.unwrap_or(1.0) * rate];
+        let expected = expected.into_iter().fold(rate, f64::min);
+        let sent = sent_to_host_0(voq.clone(), 1);
+        // Whole frames in 3.5 ms.
+        assert!((sent - expected).abs() < 2.0 * 12e3 / 3.5e6, "{credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}");
+        // Two cores share the scheduler, and have a fabric each.
+        let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, 2.0 * fabric_speedup.unwrap_or(1.0) * rate];
+        let expected = expected.into_iter().fold(rate, f64::min);
+        let sent = sent_to_host_0(Voq { ports_per_core: Some(2), ..voq }, 2);
+        assert!(
+            (sent - expected).abs() < 2.0 * 12e3 / 3.5e6,
+            "two cores, {credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}"
+        );
+    }
+}
+
+/// At low load only the round trip of request and grant is added, whatever limits the credits.
+#[test]
+fn at_low_load_a_credit_takes_its_round_trip_only() {
+    for grant in [1_500, 8_000] {
+        let flows = (0..20).map(|i| flow(i, 1, 0, 1_460, Time::from_ns(i as u64 * 50_000))).collect();
+        let voq = Voq { credit_speedup: Some(0.5), max_credits: Some(1), fabric_speedup: Some(0.5), grant_latency: Span::from_ns(grant), ..deep() };
+        let output = run(&around(voq, 2, flows, vec![datagram(25)], 10.0), &Progress::default()).unwrap();
+        for record in &output.flows {
+            // Two links of 1 us and 480 ns each.
+            let took = record.finish.unwrap().since(record.start.unwrap());
+            assert_eq!((took, record.ideal), (Span::from_ns(2_960 + grant), Span::from_ns(2_960 + grant)));
+        }
+    }
+}
+
+fn pausing(voq: Voq, headroom: Headroom) -> (Voq, Pfc) {
+    let pfc =
+        Pfc { priorities: 1, headroom, pause: PauseTime::Quanta(u16::MAX), refresh: Refresh::AtHalf, response: None, watchdog: None, deadlock_after: None };
+    (Voq { xoff: Some(60_000), xon: Some(30_000), ..voq }, pfc)
+}
+
+/// Two sources at 25 Gbps for one port of 25 Gbps, over a deep switch that pauses. Each holds at most xoff and its headroom, the port never idles, and nothing
+/// is lost although the queue's cap is far below; with too little headroom frames are lost at ingress, and only there.
+#[test]
+fn a_deep_switch_pauses_whoever_holds_too_much() {
+    for ports_per_core in [None, Some(1)] {
+        let run_with = |headroom| {
+            let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
+            let (voq, pfc) = pausing(Voq { ports_per_core, max_bytes: Some(20_000), ..deep() }, headroom);
+            let mut plan = around(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 4.0);
+            plan.switches[0].pfc = Some(pfc);
+            plan.hosts[0].honours_pause = true;
+            let needed = crate::headrooms(&plan)[0].bytes();
+            (port_to_host_0(&mut plan, Span::from_us(50)), needed)
+        };
+        let (output, headroom) = run_with(Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay });
+        let c = output.counters;
+        assert!(c.pause_frames > 10 && c.dropped_packets == 0, "{c:?}");
+        let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+        assert!(rows.iter().all(|r| r.queue_bytes_max <= 2 * (60_000 + headroom)), "{rows:?}");
+        assert!(rows.iter().any(|r| r.queue_bytes_max > 60_000));
+        let sent: u64 = rows.iter().map(|r| r.tx_bytes).sum();
+        let line = 25e9 / 8.0 * 50e-6 * rows.len() as f64;
+        assert!((sent as f64 - line).abs() <= 1_500.0, "{sent} of {line} B");
+        let (output, _) = run_with(Headroom::Bytes(3_000));
+        let c = output.counters;
+        assert!(c.in_discards > 0 && c.in_discards == c.dropped_packets, "{c:?}");
+    }
+}
+
+/// A switch with virtual output queues obeys PAUSE: its port sends for the part of the time for which its peer does not hold it back, less at most the frame
+/// that a pause meets in transmission. One that does not obey goes on at the port's rate.
+#[test]
+fn virtual_output_queues_obey_pause() {
+    for (ports_per_core, honours, aqm) in [
+        (None, true, None),
+        (Some(1), true, None),
+        (None, true, Some(fq_codel(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true }, 1_514, 64, 10_240, 64))),
+        (Some(1), false, None),
+    ] {
+        let mut plan = around(Voq { ports_per_core, ..deep() }, 2, vec![flow(0, 1, 0, 1 << 40, Time::ZERO)], vec![datagram(25)], 4.0);
+        let pause = PauseTime::Time(Span::from_us(40));
+        let storm = Storm { priority: 0, from: Time::ZERO, until: None, period: Span::from_us(100), pause };
+        plan.hosts.push(HostConfig { storm: Some(storm), ..plan.hosts[0].clone() });
+        plan.topology.nodes[0].config = 1;
+        (plan.switches[0].honours_pause, plan.switches[0].aqm) = (honours, aqm);
+        let output = port_to_host_0(&mut plan, Span::from_us(100));
+        let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+        // Quanta are rounded up.
+        let quanta: f64 = 512.0 / 25e9;
+        let part = if honours { 1.0 - (40e-6 / quanta).ceil() * quanta / 100e-6 } else { 1.0 };
+        let line = 25e9 / 8.0 * 100e-6 * rows.len() as f64;
+        let sent = rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64;
+        assert!(sent >= part * line - 1_500.0 && sent <= part * line + 1_500.0 * rows.len() as f64, "{ports_per_core:?}, {honours}: {sent} of {line}, {part}");
+        assert!(rows.iter().all(|r| if honours { r.paused > 39_000_000 } else { r.paused == 0 }), "{:?}", rows[0]);
+    }
 }

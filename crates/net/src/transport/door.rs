@@ -25,6 +25,8 @@ pub trait Transport {
     fn receiver_due<O: Outlet>(_: &mut Shard, _: &mut O, _: u64, _slot: u32) {
         unreachable!("a timer that was never set");
     }
+    /// The sender of a flow ends before all of it is acknowledged: nothing more is sent, but for what sets its network free.
+    fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, slot: u32);
     /// The record of a flow that has not ended at its source when the run ends.
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
     /// What the sender of a flow that is not over knows, in a record each for its subflows, if anything is outstanding or left to send.

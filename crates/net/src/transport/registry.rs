@@ -46,6 +46,25 @@ impl TransportConfig {
 }
 
 impl TransportConfig {
+    /// The same with another payload of full frames.
+    pub fn with_payload(&self, payload: u16) -> TransportConfig {
+        let mut config = self.clone();
+        match &mut config {
+            TransportConfig::Tcp(tcp) => tcp.mss = payload,
+            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss = payload,
+            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss = payload,
+            TransportConfig::Rdma(rdma) => rdma.payload = payload,
+            TransportConfig::Pdq(pdq) => pdq.payload = payload,
+            TransportConfig::D3(d3) => d3.payload = payload,
+            TransportConfig::Nack(nack) => nack.payload = payload,
+            TransportConfig::Ndp(ndp) => ndp.payload = payload,
+            TransportConfig::Datagram(datagram) => datagram.payload = payload,
+        }
+        config
+    }
+}
+
+impl TransportConfig {
     /// What a scenario needs for such a connection.
     pub const OWN_WINDOW: &str = "it needs kind = \"tcp\", and with mptcp coupling = \"off\"";
 
@@ -129,10 +148,16 @@ impl Shard<'_> {
 
     pub fn receiver_due<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.receiving[flow as usize];
-        if slot != OVER {
+        // Nobody is there for what a receiver says by its timer when the sender has ended.
+        if slot != OVER && now < self.world.flow(flow).stop.0 {
             let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
             transport_of!(config, T => T::receiver_due(self, out, now, slot));
         }
+    }
+
+    pub fn give_up<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, slot: u32) {
+        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
+        transport_of!(config, T => T::give_up(self, out, now, flow, slot));
     }
 
     pub fn unfinished(&mut self, flow: FlowId, slot: u32) -> Option<SentRecord> {

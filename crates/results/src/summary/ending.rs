@@ -18,19 +18,20 @@ pub struct EarlyEnd {
     pub repeatable: bool,
 }
 
-/// `done`, `until` or `max_memory`.
+/// `done`, `until`, `max_memory` or `stalled`.
 pub fn ended_by(output: &Output) -> &'static str {
     match output.ended {
         Ended::Done => "done",
         Ended::Until => "until",
         Ended::Records | Ended::Process => "max_memory",
+        Ended::Stalled => "stalled",
     }
 }
 
 pub fn early(scenario: &Scenario, output: &Output) -> Option<EarlyEnd> {
     let max = scenario.plan.run.max_memory?;
     let reached_by = match output.ended {
-        Ended::Done | Ended::Until => return None,
+        Ended::Done | Ended::Until | Ended::Stalled => return None,
         Ended::Records => "records",
         Ended::Process => "process",
     };
@@ -57,7 +58,7 @@ pub fn note(scenario: &Scenario, output: &Output) -> Option<String> {
     Some(format!("the run ended early, after {until}: {what} came to {limit}, {} MB; flows that were under way then are unfinished", limit_bytes / 1_000_000))
 }
 
-fn seconds(s: f64) -> String {
+pub fn seconds(s: f64) -> String {
     let (value, unit) = if s < 1e-3 {
         (s * 1e6, "us")
     } else if s < 1.0 {

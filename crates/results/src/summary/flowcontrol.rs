@@ -1,7 +1,7 @@
 //! Pause storms and deadlocks, with the names of what is concerned.
 
 use afflux_net::record::Output;
-use afflux_net::spec::StormAction;
+use afflux_net::spec::{StormAction, Topology};
 use afflux_scenario::Scenario;
 use serde::Serialize;
 
@@ -51,23 +51,34 @@ pub fn storms(scenario: &Scenario, output: &Output) -> Vec<PauseStorm> {
     output.storms.iter().map(storm).collect()
 }
 
+/// Both ends of a directed link: `2 * link` is that from its first node to its second.
+fn ends(topology: &Topology, direction: u32) -> (u32, u32) {
+    let link = &topology.links[direction as usize / 2];
+    if direction.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
+}
+
+/// `from>to`.
+pub fn link_name(topology: &Topology, direction: u32) -> String {
+    let name = |node: u32| topology.nodes[node as usize].name.as_str();
+    let (from, to) = ends(topology, direction);
+    format!("{}>{}", name(from), name(to))
+}
+
+/// The port that sends over a directed link.
+pub fn paused_port(topology: &Topology, direction: u32) -> PausedPort {
+    let (from, _) = ends(topology, direction);
+    let before = &topology.links[..direction as usize / 2];
+    let port = before.iter().filter(|link| link.a == from || link.b == from).count() as u32;
+    PausedPort { node: topology.nodes[from as usize].name.clone(), port }
+}
+
 pub fn deadlocks(scenario: &Scenario, output: &Output) -> Vec<DeadlockReport> {
     let topology = &scenario.plan.topology;
-    let name = |node: u32| topology.nodes[node as usize].name.clone();
-    let ends = |direction: u32| {
-        let link = &topology.links[direction as usize / 2];
-        if direction.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
-    };
-    let port = |direction: u32| {
-        let (from, _) = ends(direction);
-        let before = &topology.links[..direction as usize / 2];
-        PausedPort { node: name(from), port: before.iter().filter(|link| link.a == from || link.b == from).count() as u32 }
-    };
     let report = |d: &afflux_net::record::Deadlock| DeadlockReport {
         time_ns: d.time.round_ns(),
         priority: d.priority,
-        links: d.links.iter().map(|&direction| format!("{}>{}", name(ends(direction).0), name(ends(direction).1))).collect(),
-        ports: d.links.iter().map(|&direction| port(direction)).collect(),
+        links: d.links.iter().map(|&direction| link_name(topology, direction)).collect(),
+        ports: d.links.iter().map(|&direction| paused_port(topology, direction)).collect(),
     };
     output.deadlocks.iter().map(report).collect()
 }
@@ -84,5 +95,7 @@ pub fn warnings(scenario: &Scenario, output: &Output) -> Vec<String> {
             s.detected_ns, s.node, s.port, s.priority, s.action
         )
     };
-    deadlocks(scenario, output).iter().map(deadlock).chain(storms(scenario, output).iter().map(storm)).collect()
+    let found = deadlocks(scenario, output);
+    let stalled = super::stalled::warning(scenario, output);
+    stalled.into_iter().chain(found.iter().map(deadlock)).chain(storms(scenario, output).iter().map(storm)).collect()
 }

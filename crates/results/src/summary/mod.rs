@@ -7,6 +7,7 @@ mod flowcontrol;
 mod goodput;
 mod groups;
 mod jobs;
+mod stalled;
 
 pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use deadlines::{DeadlineStatistics, Deadlines};
@@ -14,6 +15,7 @@ pub use ending::EarlyEnd;
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
+pub use stalled::Stalled;
 
 use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
@@ -46,6 +48,8 @@ pub struct Summary {
     pub ended_by: &'static str,
     /// Null unless the run ended for want of memory.
     pub early_end: Option<EarlyEnd>,
+    /// Of a run that ended without progress (`ended_by` is `stalled`): who waits for whom.
+    pub stalled: Option<Stalled>,
     /// Flows and jobs that start before this are left out of the statistics.
     pub warmup_ns: u64,
     /// Upper bounds of the size classes, bytes.
@@ -156,6 +160,8 @@ pub struct DropReasons {
     pub loss: u64,
     /// The link was down, or no path was left.
     pub down: u64,
+    /// Longer than the `mtu` of a link.
+    pub mtu: u64,
     /// The queue was in a storm of PAUSE frames.
     pub watchdog: u64,
 }
@@ -229,6 +235,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         simulated_ns: output.end.round_ns(),
         ended_by: ending::ended_by(output),
         early_end: ending::early(scenario, output),
+        stalled: stalled::of(scenario, output),
         warmup_ns: scenario.warmup.round_ns(),
         size_bounds: scenario.size_bounds.clone(),
         wall_s: started.wall().as_secs_f64(),
@@ -250,6 +257,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
             red: counters.drops_red,
             loss: counters.drops_loss,
             down: counters.drops_down,
+            mtu: counters.drops_mtu,
             watchdog: counters.drops_watchdog,
         },
         in_discards: counters.in_discards,

@@ -35,7 +35,7 @@ impl Source for Links<'_> {
             .i32("link", rows.clone().map(|row| row as i32))
             .string("from", rows.clone().map(|row| name(ends(row).0)))
             .string("to", rows.clone().map(|row| name(ends(row).1)))
-            .i64("rate_bps", rows.clone().map(|row| int(topology.links[row / 2].rate.0)))
+            .i64("rate_bps", rows.clone().map(|row| int(topology.links[row / 2].rate_of(row % 2 == 1).0)))
             .i64("frames", records().map(|r| int(r.frames)))
             .i64("bytes", records().map(|r| int(r.bytes)))
             // Share of the simulated time spent transmitting, gaps included.

@@ -111,6 +111,8 @@ table! {
         data_header: Size,
         /// Size of an acknowledgement without options.
         ack: Size,
+        /// Size of a congestion notification of RDMA in a frame of its own (`cnp = "packet"`). Default: that of the profile, or `ack` where that is written.
+        cnp: Size,
         /// Size of a SYN or SYN-ACK.
         syn: Size,
         /// Additional bytes of an acknowledgement with SACK blocks: `sack_base` plus `sack_block` for each.

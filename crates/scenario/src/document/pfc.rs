@@ -47,13 +47,13 @@ table! {
     }
 
     /// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their memory runs out. With `sharing = "sonic"`,
-    /// `"conweave"` or `"hpcc"`.
+    /// `"conweave"`, `"hpcc"` or `"voq"`.
     #[derive(Default)]
     pub struct Pfc {
         /// Lossless priorities. Default `[3, 4]` (SONiC's `pfc_enable`).
         priorities: Vec<u8>,
         /// Memory of each port and lossless priority for frames that still arrive after XOFF: a size, or a formula's name. Default: `"sonic"`,
-        /// `"conweave"` or `"hpcc"`, as `sharing`; SONiC has `"160000B"` on Trident 3 at every rate.
+        /// `"conweave"` or `"hpcc"`, as `sharing` (`"sonic"` with `"voq"`); SONiC has `"160000B"` on Trident 3 at every rate.
         headroom: Headroom,
         /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s; SONiC has `"5m"` to servers, `"40m"` and `"300m"`
         /// between switches.

@@ -28,6 +28,9 @@ table! {
         threads: u32,
         /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none, the papers' and standards' rules.
         compat: Compat,
+        /// End a run without progress: flow control holds frames in the network, and for this simulated time none has left it. The result says who waits for
+        /// whom. `"off"`: go on until `until`. Default `"10s"`.
+        stall: Or<Off, Duration>,
         /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
         size_bounds: Vec<Size>,
         /// Limit of the process's resident memory, records included: a scenario that needs more is refused, and a run that reaches it ends. Default: the

@@ -27,7 +27,7 @@ macro_rules! switch {
                 reserved: Size,
                 /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
                 mmu: Mmu,
-                /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"` or `"hpcc"`. Default `"off"`.
+                /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"`, `"hpcc"` or `"voq"`. Default `"off"`.
                 pfc: Or<Off, Pfc>,
                 /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,

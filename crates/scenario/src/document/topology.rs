@@ -1,6 +1,6 @@
 //! `[topology]`: hosts, switches and links.
 
-use super::{Chance, Duration, Names, Speed};
+use super::{Chance, Duration, Names, Size, Speed};
 use afflux_config::{table, tagged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ macro_rules! fabric {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// Links that differ in rate or delay.
+                /// Links that differ in rate, delay or MTU.
                 #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
                 pub overrides: Vec<LinkOverride>,
                 /// Links that lose frames or are down for a time.
@@ -322,6 +322,8 @@ table! {
         rate: Speed,
         /// Propagation delay, one way. Default: the fabric's `delay`.
         delay: Duration,
+        /// Largest IP packet. Default: the fabric carries any.
+        mtu: Size,
         /// Number of parallel links. Default 1.
         count: u32,
     }
@@ -329,20 +331,23 @@ table! {
     /// Links that differ from the others of the fabric. Later overrides win.
     pub struct LinkOverride {
         /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. The name means all parallel links; `"leaf0-spine1#0"` is the first one.
+        /// `"leaf0>spine1"` is the direction from leaf0 to spine1 alone.
         pub link: Names,
         /// Another rate.
         rate: Speed,
-        /// Another propagation delay.
+        /// Another propagation delay, of both directions.
         delay: Duration,
+        /// Largest IP packet: the ports at both ends discard longer frames that arrive, and hosts at its ends send and accept no larger packets.
+        mtu: Size,
     }
 
     /// Links with faults.
     pub struct Fault {
         /// The links, as in `[[topology.override]]`.
         pub link: Names,
-        /// Probability that a frame is lost on the wire, in each direction. Default 0.
+        /// Probability that a frame is lost on the wire, in each direction that `link` names. Default 0.
         loss: Chance,
-        /// When the links are down.
+        /// When the links are down, in both directions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub down: Vec<Down>,
     }
@@ -353,7 +358,11 @@ table! {
         pub from: Duration,
         /// The link comes up at this simulated time. Default: it never comes up again.
         to: Duration,
-        /// Time until the neighbours notice that the link went down or came up. Default `"0ns"`: at once.
+        /// Time until the nodes at its ends notice that the link went down or came up. Then they choose among their other next hops. Default `"0ns"`: at
+        /// once.
         detect: Duration,
+        /// Time from then until the routes of all other nodes have changed: a node whose only way led over the link loses what others still send it.
+        /// A link that has returned is used again after both times. Default `"0ns"`: together with the ends.
+        converge: Duration,
     }
 }

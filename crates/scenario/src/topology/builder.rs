@@ -31,10 +31,13 @@ impl Builder {
         self.topology.nodes.len() as NodeId - 1
     }
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) {
-        self.lossy_link(a, b, rate, delay, Probability::ZERO);
+        self.add(Link::new(a, b, rate, delay));
     }
     pub fn lossy_link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span, loss: Probability) {
-        self.topology.links.push(Link { a, b, rate, delay, loss, down: Vec::new() });
+        self.add(Link { loss, ..Link::new(a, b, rate, delay) });
+    }
+    pub fn add(&mut self, link: Link) {
+        self.topology.links.push(link);
     }
     /// Hosts forward what is not for them.
     pub fn hosts_relay(&mut self) {

@@ -2,30 +2,45 @@
 
 use super::builder::{check_delay, delay, wrong_rate};
 use super::names::Names;
-use crate::document::{Duration, Fault, LinkOverride};
+use crate::document::{Duration, Fault, LinkOverride, Size};
 use crate::tree::{Key, Wrong};
 use crate::validate::fill;
 use afflux_net::routing::Ports;
 use afflux_net::spec::{Down, LinkId, Topology};
 use afflux_units::{Probability, Span, Time};
 
-pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &mut [Fault], key: &Key) -> Result<(), Wrong> {
+/// `frame`: bytes that frames have beside their IP packet, and the smallest packet.
+pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &mut [Fault], frame: (u16, u16), key: &Key) -> Result<(), Wrong> {
     let ports = Ports::new(topology);
     for (index, change) in overrides.iter_mut().enumerate() {
         let key = key.clone().name("override").index(index);
         let links = meant(topology, &ports, &change.link.0, &key)?;
-        if change.rate.is_none() && change.delay.is_none() {
-            return Err(Wrong::at(key, "nothing is changed: write rate or delay"));
+        if change.rate.is_none() && change.delay.is_none() && change.mtu.is_none() {
+            return Err(Wrong::at(key, "nothing is changed: write rate, delay or mtu"));
         }
         if let Some(message) = change.rate.as_ref().and_then(|rate| wrong_rate(rate.0)) {
             return Err(Wrong::at(key.name("rate"), format!("{message}; one that is down is a [[topology.fault]]")));
         }
         if change.delay.is_some() {
-            delay(&mut change.delay, Span::ZERO, key.name("delay"))?;
+            delay(&mut change.delay, Span::ZERO, key.clone().name("delay"))?;
         }
-        for link in links {
+        let longest = change.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
+        let one_way = links.iter().any(|(_, direction)| direction.is_some());
+        for (name, given) in [("delay", change.delay.is_some()), ("mtu", change.mtu.is_some())] {
+            if one_way && given {
+                return Err(Wrong::at(key.name(name), "is one for both directions: write the link with - instead of >"));
+            }
+        }
+        for (link, direction) in links {
             let link = &mut topology.links[link as usize];
-            link.rate = change.rate.map_or(link.rate, |rate| rate.0);
+            if let Some(rate) = change.rate {
+                match direction {
+                    None => (link.rate, link.rate_back) = (rate.0, None),
+                    Some(false) => (link.rate, link.rate_back) = (rate.0, Some(link.rate_of(true))),
+                    Some(true) => link.rate_back = Some(rate.0),
+                }
+            }
+            link.longest = longest.or(link.longest);
             link.delay = change.delay.map_or(link.delay, |delay| delay.0);
         }
     }
@@ -36,10 +51,17 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
             return Err(Wrong::at(key, "nothing is wrong with the link: write loss or down"));
         }
         let down = intervals(fault, &key)?;
-        for link in links {
+        if !down.is_empty() && links.iter().any(|(_, direction)| direction.is_some()) {
+            return Err(Wrong::at(key.name("down"), "a link is down in both directions: write it with - instead of >"));
+        }
+        for (link, direction) in links {
             let link = &mut topology.links[link as usize];
             if let Some(loss) = fault.loss {
-                link.loss = loss.0;
+                match direction {
+                    None => (link.loss, link.loss_back) = (loss.0, None),
+                    Some(false) => (link.loss, link.loss_back) = (loss.0, Some(link.loss_of(true))),
+                    Some(true) => link.loss_back = Some(loss.0),
+                }
             }
             link.down.extend(&down);
             link.down.sort_by_key(|down| down.from);
@@ -50,7 +72,7 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
             }
         }
     }
-    if let Some(link) = topology.links.iter().find(|link| link.loss == Probability::ONE) {
+    if let Some(link) = topology.links.iter().find(|link| [false, true].iter().any(|back| link.loss_of(*back) == Probability::ONE)) {
         let ends = [link.a, link.b].map(|node| topology.nodes[node as usize].name.as_str());
         let message = format!("\"{}-{}\" loses every frame: write a probability below 1, or down = [{{ from = \"0s\" }}]", ends[0], ends[1]);
         return Err(Wrong::at(key.clone(), message));
@@ -58,16 +80,28 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
     Ok(())
 }
 
-fn meant(topology: &Topology, ports: &Ports, texts: &[String], key: &Key) -> Result<Vec<LinkId>, Wrong> {
+/// The links, and for each the direction if the text names one.
+fn meant(topology: &Topology, ports: &Ports, texts: &[String], key: &Key) -> Result<Vec<(LinkId, Option<bool>)>, Wrong> {
     let names = Names::of(topology);
     let mut links = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let key = if texts.len() == 1 { key.clone().name("link") } else { key.clone().name("link").index(index) };
-        links.extend(names.links(text, '-', ports).map_err(|message| Wrong::at(key, message))?.into_iter().map(|(link, _)| link));
+        let one_way = text.contains('>');
+        let found = names.links(text, if one_way { '>' } else { '-' }, ports).map_err(|message| Wrong::at(key, message))?;
+        links.extend(found.into_iter().map(|(link, reverse)| (link, one_way.then_some(reverse))));
     }
     links.sort_unstable();
     links.dedup();
     Ok(links)
+}
+
+/// The longest frame that a link with this MTU carries. `around`: bytes that frames have beside their IP packet, and the smallest useful packet.
+pub fn longest(Size(mtu): Size, around: (u16, u16), key: Key) -> Result<u16, Wrong> {
+    let (link_header, least) = around;
+    match u16::try_from(mtu.0 + u64::from(link_header)) {
+        Ok(longest) if mtu.0 >= least.into() => Ok(longest),
+        _ => Err(Wrong::at(key, format!("\"{mtu}\": write a packet size from {least}B to {}B", u16::MAX - link_header))),
+    }
 }
 
 fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
@@ -82,9 +116,13 @@ fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
         }
         let detect = fill(&mut written.detect, Duration(Span::ZERO)).0;
         if detect != Span::ZERO {
-            check_delay(detect, key.name("detect"))?;
+            check_delay(detect, key.clone().name("detect"))?;
         }
-        down.push(Down { from: Time(from.0), to: written.to.map(|to| Time(to.0.0)), detect });
+        let converge = fill(&mut written.converge, Duration(Span::ZERO)).0;
+        if converge != Span::ZERO {
+            check_delay(converge, key.name("converge"))?;
+        }
+        down.push(Down { from: Time(from.0), to: written.to.map(|to| Time(to.0.0)), detect, converge });
     }
     Ok(down)
 }

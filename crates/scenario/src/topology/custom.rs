@@ -1,15 +1,16 @@
 //! Link by link.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
+use super::changes::longest;
 use super::connected;
 use super::names::{self, Names};
 use crate::document::{Custom, Switches};
 use crate::tree::{Key, Wrong};
 use crate::validate::fill;
-use afflux_net::spec::Topology;
+use afflux_net::spec::{Link, Topology};
 use afflux_units::{Rate, Span};
 
-pub fn build(fabric: &mut Custom, key: &Key) -> Result<Topology, Wrong> {
+pub fn build(fabric: &mut Custom, key: &Key, frame: (u16, u16)) -> Result<Topology, Wrong> {
     let hosts = at_least_one(fabric.hosts.count(), "host", key.clone().name("hosts"))?;
     let names = switch_names(&fabric.switches, key)?;
     let common_rate = fabric.rate.map_or(Rate::from_gbps(100), |rate| rate.0);
@@ -34,10 +35,11 @@ pub fn build(fabric: &mut Custom, key: &Key) -> Result<Topology, Wrong> {
         }
         let rate = rate(&mut link.rate, common_rate, key.clone().name("rate"))?;
         let delay = delay(&mut link.delay, common_delay, key.clone().name("delay"))?;
+        let longest = link.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
         let count = at_least_one(fill(&mut link.count, 1), "link", key.clone().name("count"))?;
         links += u64::from(count);
         check_size(hosts.into(), links, 0, &key.name("count"))?;
-        (0..count).for_each(|_| builder.link(a, b, rate, delay));
+        (0..count).for_each(|_| builder.add(Link { longest, ..Link::new(a, b, rate, delay) }));
     }
     let mut topology = builder.finish();
     connected::find_tiers(&mut topology);

@@ -1,8 +1,8 @@
 //! What traffic needs to know of a fabric: racks, capacities, distances.
 
 use super::Names;
-use afflux_net::routing::Ports;
-use afflux_net::spec::{NodeId, NodeKind, Topology};
+use afflux_net::routing::{PortInfo, Ports};
+use afflux_net::spec::{Link, NodeId, NodeKind, Topology};
 use afflux_traffic::{Channel, Racks};
 use afflux_units::{Rate, Span};
 use std::cell::OnceCell;
@@ -22,7 +22,12 @@ impl<'a> Facts<'a> {
 
     /// Rate of the first host's first link.
     pub fn nic(&self) -> Rate {
-        self.ports.of(0).first().map_or(Rate::from_gbps(100), |port| self.topology.links[port.link as usize].rate)
+        self.ports.of(0).first().map_or(Rate::from_gbps(100), |port| self.rate(port))
+    }
+
+    /// At which a port sends.
+    fn rate(&self, port: &PortInfo) -> Rate {
+        self.topology.links[port.link as usize].rate_of(port.reverse)
     }
 
     /// Nodes by name; made when first asked for.
@@ -74,9 +79,14 @@ impl<'a> Facts<'a> {
         Ok(Racks::new(&sizes))
     }
 
+    /// The longest frame that all links of a host carry, if any of them has a limit.
+    pub fn longest_frame(&self, host: u32) -> Option<u16> {
+        self.ports.of(host).iter().filter_map(|port| self.topology.links[port.link as usize].longest).min()
+    }
+
     /// The rate at which these hosts can send, if it is the same for all.
     pub fn host_rate(&self, hosts: &[u32]) -> Result<Rate, String> {
-        let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.topology.links[port.link as usize].rate.0).sum());
+        let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.rate(port).0).sum());
         let first = hosts.first().map(rate).unwrap_or_default();
         match hosts.iter().find(|host| rate(host) != first) {
             Some(other) => Err(format!(
@@ -101,7 +111,7 @@ impl<'a> Facts<'a> {
             last = Some(anchor);
             let (mut down, mut up) = (0u64, 0u64);
             for port in self.ports.of(anchor) {
-                let rate = self.topology.links[port.link as usize].rate.0;
+                let rate = self.rate(port).0;
                 match self.topology.nodes[port.peer as usize].kind {
                     NodeKind::Host => down += rate,
                     NodeKind::Switch => up += rate,
@@ -126,16 +136,17 @@ impl<'a> Facts<'a> {
             return None;
         }
         let nodes = &self.topology.nodes;
+        let least = |link: &Link| link.rates().map(|rate| rate.0).min().expect("one or two");
         let mut between: Vec<u128> = Vec::new();
         let mut inside: u128 = 0;
         for link in &self.topology.links {
             let (a, b) = (nodes[link.a as usize].tier, nodes[link.b as usize].tier);
             let low = usize::from(a.min(b));
             match a.abs_diff(b) {
-                0 => inside += u128::from(link.rate.0),
+                0 => inside += u128::from(least(link)),
                 1 => {
                     between.resize(between.len().max(low + 1), 0);
-                    between[low] += u128::from(link.rate.0);
+                    between[low] += u128::from(least(link));
                 }
                 _ => return None,
             }
@@ -167,7 +178,7 @@ impl<'a> Facts<'a> {
             }
             for port in self.ports.of(node) {
                 let link = &self.topology.links[port.link as usize];
-                let next = distance.saturating_add(link.delay.0).saturating_add(link.rate.serialize(frame_bytes).0);
+                let next = distance.saturating_add(link.delay.0).saturating_add(link.rate_of(port.reverse).serialize(frame_bytes).0);
                 if next < best[port.peer as usize] {
                     best[port.peer as usize] = next;
                     waiting.push(Reverse((next, port.peer)));
@@ -202,7 +213,7 @@ impl<'a> Facts<'a> {
             self.spread(anchor, &mut demand, &mut load);
         }
         let links = self.topology.links.iter().zip(&load);
-        Channel::busiest(links.flat_map(|(link, load)| load.iter().map(|share| Channel { share: *share, rate: link.rate })))
+        Channel::busiest(links.flat_map(|(link, load)| [false, true].map(|back| Channel { share: load[usize::from(back)], rate: link.rate_of(back) })))
     }
 
     /// Sends `demand` of all nodes to `anchor`.

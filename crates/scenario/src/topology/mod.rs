@@ -25,8 +25,8 @@ use crate::inputs::Inputs;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::Topology;
 
-/// Builds the fabric and writes the defaults that it used into `document`.
-pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<Topology, Wrong> {
+/// `frame`: bytes of a frame that do not count towards the MTU, and the smallest packet. Builds the fabric and writes the defaults that it used into `document`.
+pub fn build(document: &mut document::Topology, inputs: &mut Inputs, frame: (u16, u16)) -> Result<Topology, Wrong> {
     use document::Topology as Kind;
     let key = Key::from("topology");
     let mut topology = match document {
@@ -38,7 +38,7 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::Vl2(vl2) => vl2::build(vl2, &key)?,
         Kind::Bcube(bcube) => bcube::build(bcube, &key)?,
         Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
-        Kind::Custom(custom) => custom::build(custom, &key)?,
+        Kind::Custom(custom) => custom::build(custom, &key, frame)?,
     };
     macro_rules! parts {
         ($d:ident) => {
@@ -61,7 +61,7 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
     names::name_switches(&mut topology, switches, &key)?;
     connected::check(&topology, &key)?;
     if !overrides.is_empty() || !faults.is_empty() {
-        changes::apply(&mut topology, overrides, faults, &key)?;
+        changes::apply(&mut topology, overrides, faults, frame, &key)?;
     }
     Ok(topology)
 }

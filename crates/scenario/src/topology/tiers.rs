@@ -40,11 +40,11 @@ pub fn tiers(topology: &Topology) -> Vec<Tier> {
         let tier = found.entry(height(high)).or_default();
         let links = if height(low) == height(high) { &mut tier.within } else { &mut tier.down };
         links.count += 1;
-        links.rates.insert(link.rate.0);
+        links.rates.extend(link.rates().map(|rate| rate.0));
         links.delays.insert(link.delay.0);
         if height(low) != height(high) {
-            capacity[high as usize].0 += link.rate.0;
-            capacity[low as usize].1 += link.rate.0;
+            capacity[high as usize].0 += link.rate_of(low == link.b).0;
+            capacity[low as usize].1 += link.rate_of(low == link.b).0;
             if let Some(anchor) = anchors.get_mut(low as usize) {
                 anchor.get_or_insert(high);
             }

@@ -23,6 +23,13 @@ pub struct Frames {
     pub link_header: u16,
 }
 
+impl Frames {
+    /// Bytes of a frame that do not count towards the MTU, and the smallest packet that carries data.
+    pub fn around(&self) -> (u16, u16) {
+        (self.link_header, self.wire.data_header - self.link_header + 1)
+    }
+}
+
 pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     let key = Key::from("host.wire");
     let (wire, mtu_header, mtu) = match fill(&mut host.wire, Wire::Profile("ethernet".into())) {
@@ -69,10 +76,13 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
         let bytes = fill(slot, Size(Bytes(default.into()))).0;
         u16::try_from(bytes.0).ok().filter(|bytes| *bytes <= 16_384).ok_or_else(|| Wrong::at(at(name), format!("\"{bytes}\": write a size up to 16384B")))
     };
+    let cnp = if table.ack.is_some() { None } else { Some(base.cnp) };
+    let ack = size(&mut table.ack, base.ack, "ack")?;
     let wire = spec::Wire {
         name: fill(&mut table.name, "custom".into()),
         data_header: size(&mut table.data_header, base.data_header, "data_header")?,
-        ack: size(&mut table.ack, base.ack, "ack")?,
+        ack,
+        cnp: size(&mut table.cnp, cnp.unwrap_or(ack), "cnp")?,
         syn: size(&mut table.syn, base.syn, "syn")?,
         sack_base: size(&mut table.sack_base, base.sack_base, "sack_base")?,
         sack_block: size(&mut table.sack_block, base.sack_block, "sack_block")?,

@@ -52,8 +52,8 @@ pub struct Checked {
 /// `tree` is what `document` was read from.
 pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
     let written = document.clone();
-    let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
+    let mut topology = topology::build(&mut document.topology, inputs, wire.around())?;
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;

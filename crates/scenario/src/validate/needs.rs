@@ -4,11 +4,27 @@ use super::transport::Transports;
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::rate::RdmaCongestion;
-use afflux_net::spec::{Balance, Plan, RouteHash};
+use afflux_net::spec::{Balance, NodeKind, Plan, RouteHash};
+
+/// PAUSE is counted in bit times, and headroom in what arrives meanwhile: both take links to be of one rate.
+fn one_rate(plan: &Plan) -> Result<(), Wrong> {
+    let nodes = &plan.topology.nodes;
+    let pauses = |id: u32| match nodes[id as usize].kind {
+        NodeKind::Switch => plan.switches[nodes[id as usize].config as usize].pfc.is_some(),
+        NodeKind::Host => plan.hosts[nodes[id as usize].config as usize].storm.is_some(),
+    };
+    let two = plan.topology.links.iter().find(|link| link.rates().count() > 1 && (pauses(link.a) || pauses(link.b)));
+    two.map_or(Ok(()), |link| {
+        let name = |id: u32| nodes[id as usize].name.as_str();
+        let found = format!("\"{}-{}\" has two rates, and PFC needs links of one rate: write the same rate for both directions", name(link.a), name(link.b));
+        Err(Wrong::at(Key::from("topology.override"), found))
+    })
+}
 
 /// Switches do what the transports in use expect of them.
 pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
-    let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().map(|link| link.rate.0).collect();
+    one_rate(plan)?;
+    let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().flat_map(|link| link.rates()).map(|rate| rate.0).collect();
     if plan.has_telemetry() && rates.len() > 16 {
         let control = RdmaCongestion::ALL.iter().find(|control| control.about().is_some_and(|about| about.telemetry));
         let name = control.map_or("", |control| control.name());

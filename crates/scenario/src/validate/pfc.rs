@@ -259,7 +259,11 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
         ));
     }
     for (id, node) in plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
-        let spec::Buffer::Mmu(mmu) = &plan.switches[node.config as usize].buffer else { continue };
+        let switch = &plan.switches[node.config as usize];
+        if let (spec::Buffer::Voq(voq), Some(pfc)) = (&switch.buffer, &switch.pfc) {
+            deep_enough(plan, id as NodeId, voq, pfc)?;
+        }
+        let spec::Buffer::Mmu(mmu) = &switch.buffer else { continue };
         let aside = afflux_net::set_aside(plan, id as u32);
         if aside.headroom + aside.reserved >= mmu.total {
             return Err(Wrong::at(
@@ -278,7 +282,26 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A queue discipline and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
+/// Virtual output queues hold all that their ports may let in of lossless priorities.
+fn deep_enough(plan: &Plan, node: NodeId, voq: &spec::Voq, pfc: &spec::Pfc) -> Result<(), Wrong> {
+    let groups = u64::from(pfc.priorities.count_ones());
+    let of_ports = afflux_net::headrooms(plan).into_iter().filter(|port| port.node == node).map(|port| port.bytes() + voq.xoff.unwrap_or(0));
+    let most = of_ports.sum::<u64>().saturating_mul(groups);
+    let memory = voq.on_chip + (voq.dram as f64 * voq.dynamic) as u64;
+    if most <= memory {
+        return Ok(());
+    }
+    let what = format!(
+        "\"{}\": at {} lossless priorities may hold {} with their headroom, and on_chip and the dynamic part of dram are {}; write less, or fewer priorities",
+        Bytes(voq.xoff.unwrap_or(0)),
+        plan.topology.nodes[node as usize].name,
+        Bytes(most),
+        Bytes(memory)
+    );
+    Err(Wrong::at(Key::from("switch").name("voq").name("xoff"), what))
+}
+
+/// Queues that serve by urgency, queues that trim and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
 fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     let nodes = &plan.topology.nodes;
     let sends = |id: NodeId| {
@@ -297,8 +320,8 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
         };
         match aqm.as_ref().map(|aqm| aqm.about()) {
             Some(about) if about.urgent => Some((table, "scheduling", format!("\"{}\"", about.model.name), "another scheduling")),
-            Some(_) => Some((table, "aqm", "a queue discipline".into(), "aqm = \"off\"")),
-            None => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
+            Some(about) if about.unpausable => Some((table, "trimming", "a queue that trims".into(), "no trimming")),
+            _ => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
         }
     };
     let urgent = |scheduling: Option<Scheduling>| scheduling.is_some_and(Scheduling::is_urgent);
@@ -310,7 +333,7 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
         let (host, switch) = (&document.host, &document.switch);
         let asks = |keys: &Switch| match name {
             "scheduling" => urgent(keys.scheduling),
-            "aqm" => keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()),
+            "trimming" => keys.trimming.is_some(),
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
         };
         let in_override = match table {

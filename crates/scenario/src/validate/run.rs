@@ -47,6 +47,10 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
     if max_memory == Some(0) {
         return Err(Wrong::at(at("max_memory"), "\"0B\": write a size above 0"));
     }
+    let stall = fill(&mut run.stall, Or::some(Duration(Span::from_s(10)))).0.map(|Duration(span)| span);
+    if stall.is_some_and(|stall| stall < Span::from_ms(1) || stall > LATEST) {
+        return Err(Wrong::at(at("stall"), "write a time from 1ms to 2400h, or \"off\""));
+    }
     let config = RunConfig {
         seed,
         until: until.map(|span| Time(span.0)),
@@ -55,6 +59,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
         engine: fill(&mut run.engine, EngineKind::WindowLog),
         threads,
         compat: run.compat,
+        stall,
         // Once the plan is complete.
         max_memory: None,
     };

@@ -94,6 +94,9 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     if change.device_queue.is_some_and(|packets| packets > 0) {
         keys.queue_length = None;
     }
+    if change.pfc.as_ref().is_some_and(|pfc| pfc.0.is_none()) {
+        keys.voq.iter_mut().for_each(|voq| (voq.xoff, voq.xon) = (None, None));
+    }
     change.voq = voq::overlay(keys.voq.take(), change.voq);
     change.mmu = pfc::overlay_mmu(keys.mmu.take(), change.mmu);
     change.pfc = pfc::overlay_pfc(keys.pfc.take(), change.pfc);
@@ -215,6 +218,9 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     if processor.is_some() && matches!(buffer, Buffer::Mmu(_)) {
         return Err(meaningless(at("processor"), "a memory management unit"));
     }
+    if processor.is_some() && pfc.is_some() {
+        return Err(meaningless(at("processor"), "PFC, which counts frames at ingress"));
+    }
     Ok(SwitchConfig {
         processor,
         own: own_queues(keys, &buffer, &marking, key)?,
@@ -262,20 +268,17 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
 fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key) -> Result<Option<spec::Pfc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let sharing = keys.sharing.expect("just filled in");
-    let managed = match buffer {
-        Buffer::Mmu(mmu) => Some(mmu),
+    // Priorities that are not counted at ingress, where any are.
+    let bypass = match buffer {
+        Buffer::Mmu(mmu) => Some(mmu.bypass),
+        Buffer::Voq(_) => Some(0),
         _ => None,
     };
     let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
     let honours = keys.honours_pause.unwrap_or(asked);
-    if honours && sharing == Sharing::Voq {
-        return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues do not support PAUSE; remove it"));
-    }
-    if managed.is_some() || honours {
-        let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
-        if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
-            return Err(meaningless(at("aqm"), why));
-        }
+    let managed = matches!(buffer, Buffer::Mmu(_));
+    if managed || honours {
+        let why = if managed { "a memory management unit" } else { "honours_pause = true" };
         if device_queue > 0 {
             return Err(meaningless(at("device_queue"), why));
         }
@@ -283,11 +286,14 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
             return Err(Wrong::at(at("queue_length"), format!("\"through_start\" with {why}: write \"through_transmission\" or \"before_transmission\"")));
         }
     }
-    match fill(&mut keys.pfc, Or::NONE).0 {
-        None => Ok(None),
-        Some(_) if managed.is_none() => Err(Wrong::at(at("pfc"), "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\" or \"hpcc\"")),
-        Some(mut table) => {
-            let pfc = pfc::pfc(&mut table, sharing, managed.expect("just asked").bypass, &at("pfc"))?;
+    match (fill(&mut keys.pfc, Or::NONE).0, bypass) {
+        (None, _) => Ok(None),
+        (Some(_), None) => {
+            let what = "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
+            Err(Wrong::at(at("pfc"), what))
+        }
+        (Some(mut table), Some(bypass)) => {
+            let pfc = pfc::pfc(&mut table, sharing, bypass, &at("pfc"))?;
             keys.pfc = Some(Or::some(table));
             Ok(Some(pfc))
         }

@@ -1,15 +1,23 @@
 //! `[switch.voq]`, and what does not go with it.
 
 use super::meaningless;
-use crate::document::{Forwarding, Switch, Voq};
+use crate::document::{Forwarding, Or, Switch, Voq};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Buffer, MarkAt, NodeKind, QueueLength, SwitchConfig, Topology};
+use afflux_config::Unlimited;
+use afflux_net::spec::{Buffer, NodeKind, QueueLength, SwitchConfig, Topology};
 
 /// The keys of `base` but for those that `change` has.
 pub fn overlay(base: Option<Voq>, change: Option<Voq>) -> Option<Voq> {
     let (Some(mut base), Some(change)) = (base.clone(), change.clone()) else { return change.or(base) };
     if change.ingress.is_some_and(|ingress| base.ingress != Some(ingress)) {
         (base.ports_per_core, base.credit) = (None, None);
+    }
+    let unlimited = |given: &Option<Or<Unlimited, f64>>| given.as_ref().is_some_and(|given| given.0.is_none());
+    if unlimited(&change.credit_speedup) || unlimited(&change.fabric_speedup) || change.max_credits.as_ref().is_some_and(|given| given.0.is_none()) {
+        base.credit = None;
+    }
+    if change.xoff.is_some() {
+        base.xon = None;
     }
     Some(change.or(base))
 }
@@ -26,13 +34,8 @@ pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     if keys.forwarding == Some(Forwarding::CutThrough) {
         return Err(Wrong::at(at("forwarding"), format!("{SHARING} stores frames: write \"store_and_forward\"")));
     }
-    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
-        return Err(Wrong::at(at("aqm"), format!("{SHARING} supports WRED only: write ecn")));
-    }
-    if keys.ecn.as_ref().and_then(|ecn| ecn.0.as_ref()).is_some_and(|ecn| ecn.at == Some(MarkAt::Dequeue)) {
-        return Err(Wrong::at(at("ecn").name("at"), format!("{SHARING} marks by the length of the queue that a frame joins: write \"enqueue\"")));
-    }
-    keys.voq.get_or_insert_default().resolve(&at("voq")).map(Buffer::Voq)
+    let pfc = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
+    keys.voq.get_or_insert_default().resolve(&at("voq"), pfc).map(Buffer::Voq)
 }
 
 /// Queues of a port are numbered in a byte.

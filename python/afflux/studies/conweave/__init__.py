@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...batch import Point
+from ...files import durable
 from ...results.designs import Design, Designs
 from .. import Check, Row, Study
-from . import claims, page
+from . import claims, page, tables, verdicts
 from .cases import CLAIMED, LONG, SEEDS, long_points, others
+from .runs import read
 
 
 class ConWeave(Study):
@@ -27,7 +29,7 @@ class ConWeave(Study):
         return claims.rows(designs)
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        return claims.checks(designs)
+        return [*claims.checks(designs), *verdicts.checks()]
 
     def answer(self, designs: Designs) -> str | None:
         return claims.sentence(designs)
@@ -39,7 +41,8 @@ class ConWeave(Study):
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         every = [*CLAIMED, *(case for case, _ in others())]
-        return [page.tables(designs, every, dir / "cases.md"), *page.figures(designs, CLAIMED, dir)]
+        claimed = durable.write_text(dir / "claims.md", f"# What is left of each claim\n\n{tables.every(read())}\n")
+        return [claimed, page.tables(designs, every, dir / "cases.md"), *page.figures(designs, CLAIMED, dir)]
 
 
 STUDY = ConWeave()

@@ -1,6 +1,6 @@
 """What is simulated: which schemes on which fabric, with which flows, and how often."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +8,14 @@ from ...batch import Point
 from ...results.designs import Design, Designs
 from .. import files
 
-#: The baselines, and ConWeave as the last one. CONGA and LetFlow have the paper's gap of 100 us and the rest of its authors' runs.
+#: The baselines, and ConWeave as the last one, with the defaults of the study: CONGA and LetFlow have the paper's gap of 100 us and the rest of its authors'
+#: runs. Frames that ConWeave reorders take no memory of the switch, as in the authors' simulator.
 SCHEMES: dict[str, dict[str, Any]] = {
     "ecmp": {"kind": "ecmp"},
     "conga": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"},
     "letflow": {"kind": "letflow", "gap": "100us"},
     "drill": {"kind": "drill", "samples": 2, "memory": 1},
-    "conweave": {"kind": "conweave"},
+    "conweave": {"kind": "conweave", "reorder_memory": "unbounded"},
 }
 CONWEAVE = "conweave"
 BASELINES = [scheme for scheme in SCHEMES if scheme != CONWEAVE]
@@ -53,9 +54,10 @@ class Case:
         """By scheme, those that are there."""
         return {scheme: designs[self.name(scheme)] for scheme in SCHEMES if self.name(scheme) in designs}
 
-    def keys(self, scheme: str) -> dict[str, Any]:
-        """What differs from the fabric's scenario file."""
-        balance = SCHEMES[scheme] | (_FAT_TREE[self.mode] if (scheme, self.fabric) == (CONWEAVE, "fat-tree") else {})
+    def keys(self, scheme: str, setting: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What differs from the fabric's scenario file; `setting` are parameters of the scheme that differ from the study's defaults."""
+        times = _FAT_TREE[self.mode] if (scheme, self.fabric) == (CONWEAVE, "fat-tree") else {}
+        balance = SCHEMES[scheme] | times | dict(setting or {})
         keys: dict[str, Any] = {"switch.balance": balance, "traffic[0].sizes": self.sizes, "traffic[0].load": self.load / 100}
         if self.fabric == "leaf-spine":
             keys["run.size_bounds"] = SIZES[self.sizes]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ...comparison.paired import BETTER, WORSE, difference
+from ...comparison.paired import BETTER, WORSE, Difference, difference
 from ...metrics import Metric
 from ...results.designs import Design, Designs
 from ...results.statistics import CONFIDENCE, interval, mean
@@ -59,11 +59,26 @@ class Gain:
 
     @classmethod
     def of(cls, baseline: Design, conweave: Design, metric: Metric) -> "Gain | None":
-        found = difference(metric, baseline, conweave, conweave.seeds)
+        return cls.told(difference(metric, baseline, conweave, conweave.seeds))
+
+    @classmethod
+    def told(cls, found: Difference | None) -> "Gain | None":
+        """None without a ratio."""
         if found is None or found.share is None:
             return None
         low, high = found.bounds or (None, None)
         return cls(-found.share, None if high is None else 1 - high, None if low is None else 1 - low, found.verdict)
+
+    @property
+    def ahead(self) -> bool:
+        """ConWeave is clearly ahead: the interval is above 0."""
+        return self.low is not None and self.low > 0
+
+    def reaches(self, published: float) -> bool | None:
+        """ConWeave is clearly ahead, and the published gain is not above the interval. None if the seeds do not tell."""
+        if self.low is None or self.high is None:
+            return None
+        return False if self.high < published else True if self.ahead else None
 
 
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:

@@ -96,6 +96,9 @@ def figures(designs: Designs, cases: Sequence[Case], dir: Path) -> list[Path]:
     if leaf:
         made.append(figure.write(dir / "slowdown-by-size.svg", rows, COLOURS))
         made.append(figure.write(dir / "imbalance.svg", [[_imbalance(case, designs) for case in leaf]], COLOURS))
+    if fat := sorted((case for case in cases if case.fabric == "fat-tree"), key=lambda case: case.mode, reverse=True):
+        rows = [[_by_size(case, statistic, designs) for case in fat] for statistic in ("mean", "p99")]
+        made.append(figure.write(dir / "fat-tree.svg", rows, COLOURS))
     weaves = {f"{case.load} %, {case.mode}": case.of(designs)[CONWEAVE] for case in leaf if CONWEAVE in case.of(designs)}
     if weaves:
         colours = dict(zip(weaves, figure.COLOURS, strict=False))

@@ -25,6 +25,21 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "pfc": _LOSSLESS,
     "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
 }
+#: What the source's slides also name, without a measured job time: a discipline against the standing queue of the deep buffer (slide 20), a data leaf that
+#: is shallow, too (44), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that choose among uplinks by load.
+OTHERS: dict[str, dict[str, Any]] = {
+    "deep_codel": {f"{_LEAF}.preset": "jericho_plus", f"{_LEAF}.ecn": "off", f"{_LEAF}.aqm": {"kind": "codel"}},
+    "deep_codel_fast": {
+        f"{_LEAF}.preset": "jericho_plus",
+        f"{_LEAF}.ecn": "off",
+        f"{_LEAF}.aqm": {"kind": "codel", "target": "500us", "interval": "10ms"},
+    },
+    "all_shallow": {"switch.preset": "trident3"} | _SHALLOW,
+    "pfc_watchdog": _LOSSLESS | {f"{_LEAF}.pfc.watchdog": {}},
+    "pfc_spines_obey": _LOSSLESS | {"switch.honours_pause": True},
+    "shallow_dlb": _SHALLOW | {"switch.balance": "dlb"},
+    "shallow_glb": _SHALLOW | {"switch.balance": "glb"},
+}
 #: The same design measured again.
 _SAME = {"ecn_again": "ecn"}
 FRAMEWORKS = ("mapreduce", "tez")
@@ -105,7 +120,7 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
         cluster |= _YARN_TEZ
     if case.traffic:
         cluster["cpu_share"] = constants.share
-    found = DESIGNS[case.simulated] | {
+    found = (DESIGNS | OTHERS)[case.simulated] | {
         "traffic[0].framework": case.framework,
         "traffic[0].size": f"{case.size}GB",
         "host.transport.receive_buffer": assumed["receive_buffer"][0],

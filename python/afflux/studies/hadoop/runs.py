@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ...metrics import JOB_TIME
 from ...scenario import Scenario
 from .. import files
-from .cases import BASE, DESIGNS, FRAMEWORKS, SIZES, Case, Constants, keys
+from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, SIZES, Case, Constants, keys
 
 FILE = files("hadoop") / "results" / "runs.csv"
 COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "disk_mb_per_s", "job_s")
@@ -78,6 +78,13 @@ def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
                 yield Run(Case(design, framework, size, traffic), BASE.cpu, BASE.disk, seed)
 
 
+def others(seeds: int) -> Iterator[Run]:
+    """What the source names and has not measured: the sort of 10 GB under traffic."""
+    for seed in range(1, seeds + 1):
+        for design in OTHERS:
+            yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE.cpu, BASE.disk, seed)
+
+
 def simulate(run: Run) -> float:
     constants = Constants(BASE.start, run.cpu, run.disk, BASE.share)
     scenario = Scenario.load(files("hadoop") / "terasort.toml")
@@ -99,6 +106,7 @@ def main() -> None:
     parser.add_argument("--quiet", action="store_true", help="the grid of constants without traffic")
     parser.add_argument("--designs", type=int, choices=SIZES, help="the designs without traffic")
     parser.add_argument("--traffic", type=int, choices=SIZES, help="the designs under traffic, with so many gigabytes")
+    parser.add_argument("--others", action="store_true", help="what the source names and has not measured, with 10 GB under traffic")
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
     arguments = parser.parse_args()
     wanted: list[Run] = []
@@ -108,6 +116,8 @@ def main() -> None:
         wanted += designs(arguments.designs, arguments.seeds, False)
     if arguments.traffic:
         wanted += designs(arguments.traffic, arguments.seeds, True)
+    if arguments.others:
+        wanted += others(arguments.seeds)
     for run in list(missing(iter(wanted), read())):
         seconds = simulate(run)
         write(run, seconds)

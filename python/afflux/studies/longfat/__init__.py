@@ -6,26 +6,29 @@ is assumed.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ... import words
 from ...batch import Point
 from ...report import Lines
-from ...results.designs import Design, Designs
+from ...results.designs import Designs
 from ...results.result import Result
-from ...results.statistics import interval, mean
 from .. import Check, Row, Study, files
+from . import pipeline, processor, windows
+from .measure import FRAME, PAYLOAD, WINDOW, average, of_window, over_seeds, settled
 
-#: Payload of a segment in a frame, and the source's round trip in seconds.
-_PAYLOAD, _FRAME, _RTT = 1448, 1514, 0.3
-_WINDOW = "host.transport.receive_window"
+#: Hosts that nothing limits but the window.
+_FREE = "no limit in the hosts"
 _KB = (64, 128, 256, 450, 700, 1000, 1400, 2000, 3000)
+#: Windows and systems whose window is drawn over time.
+_WATCHED = ((3000, _FREE), (1000, "Linux 2.2"))
 #: Frames that the driver of the sender holds: fitted on the 700 kB at which the source's Linux 2.2 stops.
 _DRIVER = {"host.queue": "240packets"}
 #: The round trip of the satellite.
 _SATELLITE = {"topology.link.5.delay": "299997us"}
 #: What the source settles on: so many connections with such windows.
-_CONNECTIONS, _SETTLED = (1, 2, 4, 8), {_WINDOW: "450kB"}
+_CONNECTIONS, _SETTLED = (1, 2, 4, 8), {WINDOW: "450kB"}
 
 #: A receiver that reads for 3 s and flushes its disk for 1 s, and whether its kernel goes on meanwhile.
 _STALLS: dict[str, dict[str, Any]] = {
@@ -39,7 +42,7 @@ _ROUTER = {"switch.override": [{"match": "router", "processor": {"packet_time": 
 _PAIRS = (1, 2, 3, 4)
 
 _WIRE = {"base": "linux", "name": "gigabit", "data_header": "70B", "ack": "70B", "gap": "20B"}
-_GIGABIT = {f"topology.link.{link}.rate": "1Gbps" for link in (0, 6)} | {"topology.link.5.delay": "10us", _WINDOW: "1MB", "host.wire": _WIRE, "run.until": "2s"}
+_GIGABIT = {f"topology.link.{link}.rate": "1Gbps" for link in (0, 6)} | {"topology.link.5.delay": "10us", WINDOW: "1MB", "host.wire": _WIRE, "run.until": "2s"}
 _MTU = (1500, 9000)
 #: Of a receiver that needs 20 us for a packet, whatever its size.
 _SLOW = {"host.override": [{"match": "host4", "processor": {"packet_time": "20us", "queue": 5000}}]}
@@ -92,31 +95,12 @@ def _of_transfer(transport: str, trip: int, loss: str) -> str:
     return f"{transport}, {trip} ms, {loss}"
 
 
-def _settled(result: Result) -> float:
-    """Mbps of payload that come to the receivers in the second half, by the frames on their links."""
-    names = ("time_ns", "peer", "queue", "tx_bytes")
-    rows = list(zip(*(result.ports.column(name) for name in names), strict=True))
-    end = max(time for time, *_ in rows)
-    half = sum(bytes for time, peer, queue, bytes in rows if peer.startswith("host") and queue == -1 and time > end / 2)
-    return half * _PAYLOAD / _FRAME * 8e3 / (end / 2)
-
-
-def _average(result: Result) -> float:
-    """Mbps that programs have received, from the first start on."""
-    return result.summary["goodput_bps"] / 1e6
-
-
 def _second(result: Result) -> float:
     """Mbps of the second connection to one host."""
     rows = sorted(zip(*(result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns")), strict=True))
     _, bytes, time = rows[1]
     # What is not there at the end counts as taking until then.
     return bytes * 8e3 / (time or result.summary["simulated_ns"] - rows[1][0])
-
-
-def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float, float | None, float | None]:
-    each = [value(result) for result in design.samples.values()]
-    return mean(each), *(interval(each) or (None, None))
 
 
 class LongFat(Study):
@@ -127,13 +111,17 @@ class LongFat(Study):
         place = files("longfat") / "path.toml"
         cases: dict[str, dict[str, Any]] = {}
         for kilobytes in _KB:
-            window = {_WINDOW: f"{kilobytes}kB"}
+            window = {WINDOW: f"{kilobytes}kB"}
             cases[_of_window("Linux 2.2", kilobytes)] = window | _DRIVER
-            cases[_of_window("FreeBSD", kilobytes)] = window
-        cases[_of_window("600 ms", 700)] = {_WINDOW: "700kB"} | _SATELLITE
+            cases[_of_window(_FREE, kilobytes)] = window
+        cases |= processor.cases()
+        for kilobytes, system in _WATCHED:
+            cases[_of_window(system, kilobytes)] |= windows.RECORDED
+        cases[_of_window("600 ms", 700)] = {WINDOW: "700kB"} | _SATELLITE
         for count in _CONNECTIONS:
             for apart in ("1s",) if count == 1 else ("1s", "1ns"):
-                cases[_of_parallel(count, apart)] = _SETTLED | _DRIVER | _connections(count, apart)
+                watched = windows.RECORDED if count == 8 else {}
+                cases[_of_parallel(count, apart)] = _SETTLED | _DRIVER | _connections(count, apart) | watched
         for pairs in _PAIRS:
             cases[_of_pairs(pairs)] = _SETTLED | _ROUTER | _connections(8, "1s", pairs)
         for kind, keys in _STALLS.items():
@@ -142,11 +130,13 @@ class LongFat(Study):
             cases[_of_stall(kind)] = {"host.transport": transport} | buffer | keys | _connections(8, "1s") | {"run.until": "60s"}
         for on in (False, True):
             down = [{"link": "router-hub1", "down": [{"from": "1.55s", "to": "1.75s", "detect": "1000s"}]}]
-            cases[_of_cache(on)] = {_WINDOW: "2MB", "host.transport.ssthresh_cache": on, "topology.fault": down, "run.until": "180s"} | {
+            cases[_of_cache(on)] = {WINDOW: "2MB", "host.transport.ssthresh_cache": on, "topology.fault": down, "run.until": "180s"} | {
                 "traffic.0.sizes": "40MB",
                 "traffic.0.rounds": 2,
                 "traffic.0.period": "90s",
+                **windows.RECORDED,
             }
+        cases |= pipeline.cases()
         for mtu in _MTU:
             for slow in (False, True):
                 cases[_of_frames(mtu, slow)] = _GIGABIT | {"host.mtu": f"{mtu}B"} | (_SLOW if slow else {})
@@ -163,32 +153,33 @@ class LongFat(Study):
         return points
 
     def table(self, designs: Designs) -> Sequence[Row]:
-        rows = []
+        rows: list[Row] = []
 
-        def add(what: str, design: str, value: Callable[[Result], float] = _settled, theirs: float | None = None, **role: bool) -> None:
+        def add(what: str, design: str, value: Callable[[Result], float] = settled, theirs: float | None = None, **role: bool) -> None:
             if design in designs:
-                rows.append(Row(what, theirs, *_over_seeds(designs[design], value), **role))
+                rows.append(Row(what, theirs, *over_seeds(designs[design], value), **role))
 
         for kilobytes in (64, 450, 700):
-            theory = kilobytes * 8 / _RTT / 1e3
-            add(f"window {kilobytes} kB, 300 ms: Mbps (window over round trip)", _of_window("FreeBSD", kilobytes), theirs=theory, computed=True)
-        add("window 700 kB, 600 ms: Mbps (window over round trip)", _of_window("600 ms", 700), theirs=700 * 8 / 0.6 / 1e3, computed=True)
+            add(f"window {kilobytes} kB, 300 ms: Mbps (window over round trip)", _of_window(_FREE, kilobytes), theirs=of_window(kilobytes), computed=True)
+        add("window 700 kB, 600 ms: Mbps (window over round trip)", _of_window("600 ms", 700), theirs=of_window(700, 0.6), computed=True)
         if limit := self.limit(designs):
             rows.append(Row("Linux 2.2: window up to which throughput rises, kB", 700.0, limit, predicted=False))
         for kilobytes in (1000, 3000):
             add(f"Linux 2.2, window {kilobytes} kB: Mbps", _of_window("Linux 2.2", kilobytes))
-            add(f"FreeBSD, window {kilobytes} kB: Mbps", _of_window("FreeBSD", kilobytes))
+            add(f"no limit in the hosts, window {kilobytes} kB: Mbps", _of_window(_FREE, kilobytes))
+        rows += processor.rows(designs)
         for count in _CONNECTIONS:
             what = f"{count} connection{'s' if count > 1 else ''} of 450 kB, starts 1 s apart: Mbps (so many windows over the round trip)"
-            add(what, _of_parallel(count, "1s"), theirs=min(count * 450 * 8 / _RTT / 1e3, 100 * _PAYLOAD / _FRAME), computed=True)
+            add(what, _of_parallel(count, "1s"), theirs=min(of_window(count * 450), 100 * PAYLOAD / FRAME), computed=True)
         for count in _CONNECTIONS[1:]:
             add(f"{count} connections of 450 kB, all at once: Mbps", _of_parallel(count, "1ns"))
         for pairs in _PAIRS:
             add(f"{pairs} pair{'s' if pairs > 1 else ''} of hosts through the router: Mbps", _of_pairs(pairs), predicted=pairs not in (3, 4))
         for kind in _STALLS:
-            add(f"8 connections, disk flush for 1 s after 3 s, {kind}: Mbps", _of_stall(kind), _average)
+            add(f"8 connections, disk flush for 1 s after 3 s, {kind}: Mbps", _of_stall(kind), average)
         for on in (False, True):
             add(f"40 MB after a connection with losses, {_of_cache(on)}: Mbps", _of_cache(on), _second)
+        rows += pipeline.rows(designs)
         for mtu in _MTU:
             for slow in (False, True):
                 name = _of_frames(mtu, slow)
@@ -197,13 +188,13 @@ class LongFat(Study):
             for loss in _LOSSES:
                 for transport in _TRANSPORTS:
                     name = _of_transfer(transport, trip, loss)
-                    add(f"{name}: Mbps in 60 s", name, _average)
+                    add(f"{name}: Mbps in 60 s", name, average)
         return rows
 
     @staticmethod
     def limit(designs: Designs) -> float | None:
         """The largest window in kB up to which throughput with the driver's queue grows."""
-        rates = [(kb, _over_seeds(designs[name], _settled)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
+        rates = [(kb, over_seeds(designs[name], settled)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
         if len(rates) < len(_KB):
             return None
         rises = 1
@@ -214,15 +205,15 @@ class LongFat(Study):
     def checks(self, designs: Designs) -> Sequence[Check]:
         found: list[Check] = []
 
-        def value(name: str, of: Callable[[Result], float] = _settled) -> float:
-            return _over_seeds(designs[name], of)[0]
+        def value(name: str, of: Callable[[Result], float] = settled) -> float:
+            return over_seeds(designs[name], of)[0]
 
         def say(what: str, needs: Sequence[str], hold: Callable[[], tuple[bool, Any, Any]]) -> None:
             if all(name in designs for name in needs):
                 holds, ours, bar = hold()
                 found.append(Check(what, holds, ours, bar))
 
-        def above(first: str, second: str, by: float = 1.0, of: Callable[[Result], float] = _settled) -> Callable[[], tuple[bool, Any, Any]]:
+        def above(first: str, second: str, by: float = 1.0, of: Callable[[Result], float] = settled) -> Callable[[], tuple[bool, Any, Any]]:
             def hold() -> tuple[bool, Any, Any]:
                 one, two = value(first, of), value(second, of)
                 return one > by * two, round(one, 1), round(by * two, 1)
@@ -230,7 +221,7 @@ class LongFat(Study):
             return hold
 
         def proportional() -> tuple[bool, Any, Any]:
-            worst = max(abs(value(_of_window("FreeBSD", kb)) / (kb * 8 / _RTT / 1e3) - 1) for kb in _KB)
+            worst = max(abs(value(_of_window(_FREE, kb)) / of_window(kb) - 1) for kb in _KB)
             return worst < 0.05, round(100 * worst, 1), 5
 
         def flat() -> tuple[bool, Any, Any]:
@@ -238,12 +229,12 @@ class LongFat(Study):
             worst = max(abs(value(_of_window("Linux 2.2", kb)) / most - 1) for kb in _KB if kb > 700)
             return worst < 0.05, round(100 * worst, 1), 5
 
-        free = [_of_window("FreeBSD", kb) for kb in _KB]
+        free = [_of_window(_FREE, kb) for kb in _KB]
         say("throughput is the window over the round trip, largest error in %", free, proportional)
         linux = [_of_window("Linux 2.2", kb) for kb in _KB]
         # That it rises to 700 kB is fitted. "It does not grow after that": with larger windows as much as with 700 kB.
         say("Linux 2.2: change of throughput beyond 700 kB, %, largest", linux, flat)
-        say("FreeBSD goes further, Mbps", [free[-1], linux[-1]], above(free[-1], linux[-1]))
+        found += processor.checks(designs, linux)
         one, eight = _of_parallel(1, "1s"), _of_parallel(8, "1s")
         say("eight parallel connections, at least seven times one, Mbps", [one, eight], above(eight, one, 7))
         for count in (4, 8):
@@ -255,11 +246,12 @@ class LongFat(Study):
         none, reading, kernel = (_of_stall(kind) for kind in _STALLS)
         # "Then there is no performance at all": eight connections do not even have what one has without files.
         say("disk flush where the kernel stops: eight connections carry less than one without files, Mbps", [one, kernel], _below(value, kernel, one))
-        say("and more than where only the program stops, Mbps", [reading, kernel], above(reading, kernel, of=_average))
+        say("and more than where only the program stops, Mbps", [reading, kernel], above(reading, kernel, of=average))
         # "The same state as when congestion occurs": without files nothing is lost.
         say("it looks like congestion: segments sent again, more than without", [none, kernel], lambda: _more_again(designs[kernel].first, designs[none].first))
         without, cached = _of_cache(False), _of_cache(True)
         say("a cached threshold slows the connections after a loss down to half and less, Mbps", [without, cached], above(without, cached, 2, _second))
+        found += pipeline.checks(designs)
         frames = [_of_frames(9000, True), _of_frames(1500, True)]
         say("jumbo frames where packets limit, Mbps", frames, lambda: _beats(designs, *frames))
         for trip in _TRIPS:
@@ -271,7 +263,7 @@ class LongFat(Study):
         names = [_of_transfer(transport, 300, "loss 1e-4") for transport in _TRANSPORTS]
         if not all(name in designs for name in names):
             return None
-        rates = [f"{transport} {_over_seeds(designs[name], _average)[0]:.0f}" for transport, name in zip(_TRANSPORTS, names, strict=True)]
+        rates = [f"{transport} {over_seeds(designs[name], average)[0]:.0f}" for transport, name in zip(_TRANSPORTS, names, strict=True)]
         return words.say("longfat.answer", rates=", ".join(rates))
 
     def shown(self, designs: Designs) -> Designs:
@@ -279,10 +271,11 @@ class LongFat(Study):
 
     def figures(self, designs: Designs) -> Sequence[Lines]:
         def line(named: Callable[[int], str], across: Sequence[int]) -> list[tuple[float, float]]:
-            return [(x, _over_seeds(designs[name], _settled)[0]) for x in across if (name := named(x)) in designs]
+            return [(x, over_seeds(designs[name], settled)[0]) for x in across if (name := named(x)) in designs]
 
-        windows = {
-            "no limit in the host (FreeBSD)": line(lambda kb: _of_window("FreeBSD", kb), _KB),
+        limits = {
+            "no limit in the hosts": line(lambda kb: _of_window(_FREE, kb), _KB),
+            "a sender that takes 400 us per acknowledgement (FreeBSD)": processor.line(designs),
             "a driver that holds 240 frames (Linux 2.2)": line(lambda kb: _of_window("Linux 2.2", kb), _KB),
         }
         parallel = {
@@ -291,11 +284,18 @@ class LongFat(Study):
         }
         pairs = {"8 connections each": line(_of_pairs, _PAIRS)}
         drawn = [
-            Lines("Throughput against window, one connection, 300 ms", "kB", "Mbps", windows),
+            Lines("Throughput against window, one connection, 300 ms", "kB", "Mbps", limits),
+            processor.figure(designs),
             Lines("Parallel connections of 450 kB", "connections", "Mbps", parallel),
             Lines("Pairs of hosts through one router", "pairs", "Mbps", pairs),
         ]
         return [figure for figure in drawn if all(figure.series.values())]
+
+    def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
+        single = {"slow start, window 3 MB": _of_window(_FREE, 3000), "Linux 2.2, losses in the slow start": _of_window("Linux 2.2", 1000)}
+        eight = {"8 connections, 1 s apart": _of_parallel(8, "1s"), "8 connections, at once": _of_parallel(8, "1ns")}
+        cached = {"after losses, threshold forgotten": _of_cache(False), "after losses, threshold cached": _of_cache(True)}
+        return windows.draw(designs, dir, single, eight, cached)
 
 
 def _again(result: Result) -> int:
@@ -304,11 +304,11 @@ def _again(result: Result) -> int:
 
 def _frames(mtu: int) -> Callable[[Result], float]:
     """Mbps of payload in the second half, with frames of this size."""
-    return lambda result: _settled(result) * (mtu - 52) / (mtu + 18) * _FRAME / _PAYLOAD
+    return lambda result: settled(result) * (mtu - 52) / (mtu + 18) * FRAME / PAYLOAD
 
 
 def _beats(designs: Designs, jumbo: str, usual: str) -> tuple[bool, Any, Any]:
-    one, two = (_over_seeds(designs[name], _frames(mtu))[0] for name, mtu in ((jumbo, 9000), (usual, 1500)))
+    one, two = (over_seeds(designs[name], _frames(mtu))[0] for name, mtu in ((jumbo, 9000), (usual, 1500)))
     return one > 1.3 * two, round(one, 1), round(1.3 * two, 1)
 
 
@@ -318,14 +318,14 @@ def _more_again(result: Result, without: Result) -> tuple[bool, Any, Any]:
 
 def _below(value: Callable[..., float], name: str, than: str) -> Callable[[], tuple[bool, Any, Any]]:
     def hold() -> tuple[bool, Any, Any]:
-        one, two = value(name, _average), value(than)
+        one, two = value(name, average), value(than)
         return one < two, round(one, 1), round(two, 1)
 
     return hold
 
 
 def _first(value: Callable[..., float], names: Sequence[str]) -> tuple[bool, Any, Any]:
-    rates = {name.split(",")[0]: value(name, _average) for name in names}
+    rates = {name.split(",")[0]: value(name, average) for name in names}
     datagrams = rates.pop("datagrams")
     rates.pop("BBR")
     return datagrams > max(rates.values()), round(datagrams, 1), round(max(rates.values()), 1)

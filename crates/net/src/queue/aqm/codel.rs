@@ -1,6 +1,6 @@
 //! CoDel (RFC 8289): drops or marks at the head of a queue whose frames have all waited longer than a target for an interval.
 
-use super::policy::{About, Policy, up_to_1000_s};
+use super::policy::{About, Policy, Site, up_to_1000_s};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -38,13 +38,12 @@ impl CodelConfig {
     }
 }
 
-/// No frame is dropped when no more than this is left behind it: MAXPACKET of the RFC.
-const FULL_FRAME: u64 = 1_514;
-
 /// State of one queue.
 #[derive(Debug, Clone)]
 pub struct Codel {
     control: CodelConfig,
+    /// No frame is dropped when no more than this is left behind it: `maxpacket` of RFC 8289 (section 5.5), "the maximum packet size".
+    frame: u64,
     /// When the delay will have been above target for an interval; 0 while it is below.
     first_above: u64,
     drop_next: u64,
@@ -65,12 +64,13 @@ enum Step {
 }
 
 impl Codel {
-    pub fn under(control: CodelConfig) -> Self {
-        Codel { control, first_above: 0, drop_next: 0, count: 0, last_count: 0, dropping: false, step: Step::First }
+    /// `frame`: bytes of the largest frame.
+    pub fn under(control: CodelConfig, frame: u64) -> Self {
+        Codel { control, frame, first_above: 0, drop_next: 0, count: 0, last_count: 0, dropping: false, step: Step::First }
     }
 
     fn above_for_long(&mut self, now: u64, sojourn: u64, behind: u64) -> bool {
-        if sojourn < self.control.target.0 || behind <= FULL_FRAME {
+        if sojourn < self.control.target.0 || behind <= self.frame {
             self.first_above = 0;
             false
         } else if self.first_above == 0 {
@@ -134,8 +134,8 @@ impl Codel {
 
 impl Policy for Codel {
     type Config = CodelConfig;
-    fn new(config: &CodelConfig, _: u64, _: &mut Stream) -> Self {
-        Codel::under(config.clone())
+    fn new(config: &CodelConfig, site: Site, _: &mut Stream) -> Self {
+        Codel::under(config.clone(), site.frame)
     }
     fn about(config: &CodelConfig) -> About {
         About { marks: config.ecn, ..About::of(MODEL) }
@@ -154,8 +154,8 @@ pub const MODEL: Model = Model {
     kind: "queue discipline",
     name: "codel",
     source: "RFC 8289; marking as in Linux (codel_impl.h)",
-    faithful: "target, interval, interval/sqrt(count) from drop to drop, re-entry at the last rate within 16 intervals; never drops with at most a full \
-               frame (1514 B) behind; with `ecn = true` it marks ECN-capable frames instead of dropping them, one per departure; one state per queue",
+    faithful: "target, interval, interval/sqrt(count) from drop to drop, re-entry at the last rate within 16 intervals; never drops with at most \
+               the scenario's largest frame behind; with `ecn = true` it marks ECN-capable frames instead of dropping them, one per departure; one state per queue",
     simplified: "exact square roots and picoseconds (Linux and ns-3: Newton steps in 16 bits, 1.024 us); no ce_threshold",
 };
 
@@ -166,7 +166,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     fn codel(ecn: bool) -> Codel {
-        Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn })
+        Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn }, 1_514)
     }
 
     /// RFC 8289: under constant overload the k-th drop is followed by the next after 100 ms / sqrt(k).
@@ -206,7 +206,20 @@ mod tests {
             assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1 << 20, false), Verdict::Admit);
         }
         for ms in 198..2_000 {
-            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, FULL_FRAME, false), Verdict::Admit);
+            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1_514, false), Verdict::Admit);
+        }
+    }
+
+    /// RFC 8289, section 5.5: below `maxpacket` the queue is good whatever it delays. With jumbo frames one of those is left in peace, two are not.
+    #[test]
+    fn the_largest_frame_is_the_scenarios() {
+        let verdicts = |frame: u64, behind: u64| {
+            let mut codel = Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true }, frame);
+            (0..2_000).map(|ms| codel.on_dequeue(ms * MS, 50 * MS, behind, true)).filter(|verdict| *verdict == Verdict::Mark).count()
+        };
+        for frame in [64, 1_054, 1_514, 9_018] {
+            assert_eq!(verdicts(frame, frame), 0, "{frame}");
+            assert!(verdicts(frame, 2 * frame) > 20, "{frame}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290): flows by hash, deficit round robin among them with precedence for new ones, CoDel on each.
 
 use super::codel::{Codel, CodelConfig, target_in_interval};
-use super::policy::{About, Policy, up_to_1000_s};
+use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
 use crate::Model;
 use crate::balance::ecmp;
 use crate::frame::Frame;
@@ -39,6 +39,7 @@ keys! {
 
 pub struct FqCodel {
     control: CodelConfig,
+    frame: u64,
     quantum: i64,
     limit: u32,
     drop_batch: u32,
@@ -49,8 +50,8 @@ pub struct FqCodel {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     count: u32,
-    /// The frame taken last was dropped: its flow goes on.
-    amid: bool,
+    /// The flow whose frame was taken last, and dropped: it goes on.
+    amid: Option<u32>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -70,7 +71,7 @@ impl FqCodel {
         let bucket = ecmp(hash, self.perturbation, self.buckets.len());
         if self.buckets[bucket] == NONE {
             self.buckets[bucket] = self.flows.len() as u32;
-            let codel = Codel::under(self.control.clone());
+            let codel = Codel::under(self.control.clone(), self.frame);
             self.flows.push(FlowQueue { bucket: bucket as u32, frames: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel });
         }
         self.buckets[bucket]
@@ -95,13 +96,58 @@ impl FqCodel {
         self.count -= dropped.len() as u32;
         dropped
     }
+
+    /// The first flow in turn that is empty, or whose head may leave, as its place in the list of new ones or of old ones (`false`).
+    fn first_of(&self, may: &dyn Fn(u8) -> bool) -> Option<(bool, usize)> {
+        let free = |id: &u32| self.flows[*id as usize].frames.front().is_none_or(|head| may(head.frame.priority()));
+        let new = self.new.iter().position(free).map(|place| (true, place));
+        new.or_else(|| self.old.iter().position(free).map(|place| (false, place)))
+    }
+
+    fn pull_from(&mut self, now: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
+        loop {
+            let (is_new, place) = self.first_of(may)?;
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let id = list[place];
+            let flow = &mut self.flows[id as usize];
+            if flow.deficit <= 0 && self.amid != Some(id) {
+                flow.deficit += self.quantum;
+                list.remove(place);
+                self.old.push_back(id);
+                continue;
+            }
+            self.amid = None;
+            let Some(waiting) = flow.frames.pop_front() else {
+                flow.codel.on_empty();
+                list.remove(place);
+                // A new flow that is empty waits for its turn among the old, lest it jump the queue again and again.
+                if is_new && !self.old.is_empty() {
+                    self.old.push_back(id);
+                } else {
+                    flow.listed = false;
+                }
+                continue;
+            };
+            let size = waiting.frame.size as u64;
+            flow.bytes -= size;
+            self.count -= 1;
+            let verdict = flow.codel.on_dequeue(now, now.saturating_sub(waiting.ready), flow.bytes, waiting.frame.has(Frame::ECT));
+            if verdict == Verdict::Drop(Reason::Red) {
+                self.amid = Some(id);
+            } else {
+                flow.deficit -= size as i64;
+            }
+            return Some((waiting, verdict));
+        }
+    }
 }
 
 impl Policy for FqCodel {
     type Config = FqCodelConfig;
-    fn new(config: &FqCodelConfig, _: u64, stream: &mut Stream) -> Self {
+    fn new(config: &FqCodelConfig, site: Site, stream: &mut Stream) -> Self {
         FqCodel {
             control: CodelConfig { target: config.target, interval: config.interval, ecn: config.ecn },
+            frame: site.frame,
             quantum: config.quantum as i64,
             limit: config.limit,
             drop_batch: config.drop_batch,
@@ -111,7 +157,7 @@ impl Policy for FqCodel {
             new: VecDeque::new(),
             old: VecDeque::new(),
             count: 0,
-            amid: false,
+            amid: None,
         }
     }
     fn about(config: &FqCodelConfig) -> About {
@@ -133,41 +179,28 @@ impl Policy for FqCodel {
     }
 
     fn pull(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
-        loop {
-            let (is_new, id) = match self.new.front() {
-                Some(&id) => (true, id),
-                None => (false, *self.old.front()?),
-            };
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let flow = &mut self.flows[id as usize];
-            if flow.deficit <= 0 && !self.amid {
-                flow.deficit += self.quantum;
-                list.pop_front();
-                self.old.push_back(id);
-                continue;
-            }
-            let Some(waiting) = flow.frames.pop_front() else {
-                self.amid = false;
-                flow.codel.on_empty();
-                list.pop_front();
-                // A new flow that is empty waits for its turn among the old, lest it jump the queue again and again.
-                if is_new && !self.old.is_empty() {
-                    self.old.push_back(id);
-                } else {
-                    flow.listed = false;
-                }
-                continue;
-            };
-            let size = waiting.frame.size as u64;
-            flow.bytes -= size;
-            self.count -= 1;
-            let verdict = flow.codel.on_dequeue(now, now.saturating_sub(waiting.ready), flow.bytes, waiting.frame.has(Frame::ECT));
-            self.amid = verdict == Verdict::Drop(Reason::Red);
-            if !self.amid {
-                flow.deficit -= size as i64;
-            }
-            return Some((waiting, verdict));
+        self.pull_from(now, &|_| true)
+    }
+
+    /// Flows whose head has to wait are passed over and keep their places and deficits.
+    fn pull_of(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
+        self.pull_from(now, may)
+    }
+
+    fn earliest(&self, _: &VecDeque<Waiting>, from: &dyn Fn(u8) -> u64) -> u64 {
+        let heads = self.flows.iter().filter_map(|flow| flow.frames.front());
+        heads.map(|head| from(head.frame.priority())).min().unwrap_or(u64::MAX)
+    }
+
+    fn purge(&mut self, _: &mut VecDeque<Waiting>, _now: u64, class: u8) -> Vec<Frame> {
+        let mut purged = Vec::new();
+        for flow in &mut self.flows {
+            let taken = take_class(&mut flow.frames, class);
+            flow.bytes -= taken.iter().map(|frame| u64::from(frame.size)).sum::<u64>();
+            self.count -= taken.len() as u32;
+            purged.extend(taken);
         }
+        purged
     }
 
     fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
@@ -194,7 +227,11 @@ mod tests {
     fn discipline(limit: u32) -> FqCodel {
         use afflux_units::Span;
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
-        FqCodel::new(&FqCodelConfig { target, interval, ecn: false, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 }, 0, &mut Stream::new(1, 1, 1))
+        FqCodel::new(
+            &FqCodelConfig { target, interval, ecn: false, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 },
+            Site { line: 0, frame: 1_514 },
+            &mut Stream::new(1, 1, 1),
+        )
     }
 
     /// The port's own queue, where no frame of this discipline waits.
@@ -266,6 +303,33 @@ mod tests {
         let mut small = discipline(10);
         (0..10).for_each(|seq| assert!(push(&mut small, waiting(1, 1_500, seq)).is_empty()));
         assert_eq!(push(&mut small, waiting(1, 1_500, 10)).len(), 6);
+    }
+
+    /// Flows of a class that may not leave keep their places; the others share as ever. A watchdog takes out a class.
+    #[test]
+    fn paused_flows_are_passed_over() {
+        let mut fq = discipline(10_000);
+        let of_class = |flow: u32, class: u16, seq: u32| {
+            let w = waiting(flow, 1_000, seq);
+            Waiting { frame: Frame { flags: class, ..w.frame }, ..w }
+        };
+        for seq in 0..20 {
+            for flow in 0..4 {
+                assert!(push(&mut fq, of_class(flow, (flow % 2) as u16, seq)).is_empty());
+            }
+        }
+        let order = |fq: &mut FqCodel, may: &dyn Fn(u8) -> bool, count: usize| -> Vec<u32> {
+            (0..count).filter_map(|_| fq.pull_of(&mut none(), US, 0, may)).map(|(w, _)| w.frame.flow).collect()
+        };
+        let even = order(&mut fq, &|class| class == 0, 40);
+        assert_eq!(even.iter().filter(|flow| **flow == 0).count(), 20);
+        assert_eq!((even.len(), even.iter().filter(|flow| **flow == 2).count()), (40, 20));
+        assert!(fq.pull_of(&mut none(), US, 0, &|class| class == 0).is_none());
+        assert_eq!((fq.earliest(&none(), &|class| [7, 9][class as usize]), fq.count), (9, 40));
+        // A quantum of 1514 B pays for two frames of 1000 B.
+        assert_eq!(order(&mut fq, &|_| true, 4), [1, 1, 3, 3]);
+        assert_eq!(fq.purge(&mut none(), US, 1).len(), 36);
+        assert!(fq.pull(&mut none(), US, 0).is_none() && fq.count == 0 && fq.earliest(&none(), &|_| 5) == u64::MAX);
     }
 
     #[test]

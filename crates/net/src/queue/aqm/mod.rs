@@ -12,7 +12,7 @@ mod policy;
 mod trim;
 
 pub use pfabric::Order;
-pub use policy::{About, Hint, Policy};
+pub use policy::{About, Hint, Policy, Site, take_class};
 pub use trim::Keys as TrimKeys;
 
 use crate::Model;
@@ -77,12 +77,12 @@ macro_rules! registry {
             }
         }
 
-        /// The discipline of one queue, on a link of `line` bits per second.
-        pub fn policy(config: &Config, line: u64, stream: &mut Stream) -> Box<dyn Policy> {
+        /// The discipline of one queue.
+        pub fn policy(config: &Config, site: Site, stream: &mut Stream) -> Box<dyn Policy> {
             match config {
-                $(Config::$name(config) => Box::new(<$module::$name as Policy>::new(config, line, stream)),)+
-                Config::Pfabric(limit) => Box::new(<pfabric::Pfabric as Policy>::new(limit, line, stream)),
-                Config::Trim(config) => Box::new(<trim::Trim as Policy>::new(config, line, stream)),
+                $(Config::$name(config) => Box::new(<$module::$name as Policy>::new(config, site, stream)),)+
+                Config::Pfabric(limit) => Box::new(<pfabric::Pfabric as Policy>::new(limit, site, stream)),
+                Config::Trim(config) => Box::new(<trim::Trim as Policy>::new(config, site, stream)),
             }
         }
 

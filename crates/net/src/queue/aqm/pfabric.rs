@@ -1,6 +1,6 @@
 //! pFabric's queue: the least urgent frame is dropped, the most urgent flow is served, in order.
 
-use super::policy::{About, Hint, Policy};
+use super::policy::{About, Hint, Policy, Site};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::scheduling::about::{self, Served};
@@ -139,13 +139,13 @@ impl Pfabric {
 
 impl Policy for Pfabric {
     type Config = Option<Limit>;
-    fn new(limit: &Option<Limit>, _: u64, _: &mut Stream) -> Self {
+    fn new(limit: &Option<Limit>, _: Site, _: &mut Stream) -> Self {
         Pfabric { order: Order::new(*limit) }
     }
     fn about(limit: &Option<Limit>) -> About {
         let text =
             "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
-        About { limit: *limit, hashes: true, urgent: true, heeds: Some((Hint::Remaining, "scheduling", text)), ..About::of(MODEL) }
+        About { limit: *limit, hashes: true, urgent: true, unpausable: true, heeds: Some((Hint::Remaining, "scheduling", text)), ..About::of(MODEL) }
     }
     fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);
@@ -186,7 +186,7 @@ mod tests {
 
     impl Held {
         fn new(limit: Option<Limit>) -> Self {
-            Held(Policy::new(&limit, 0, &mut Stream::new(1, 1, 1)), VecDeque::new())
+            Held(Policy::new(&limit, Site { line: 0, frame: 1_500 }, &mut Stream::new(1, 1, 1)), VecDeque::new())
         }
         /// The frame that is dropped.
         fn push(&mut self, waiting: Waiting) -> Option<Frame> {

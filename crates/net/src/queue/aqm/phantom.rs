@@ -1,6 +1,6 @@
 //! HULL's phantom queue: a counter of what leaves a link, which empties more slowly than the link sends.
 
-use super::policy::{About, Policy};
+use super::policy::{About, Policy, Site};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::Verdict;
@@ -32,7 +32,7 @@ pub struct Phantom {
 
 impl Policy for Phantom {
     type Config = PhantomConfig;
-    fn new(config: &PhantomConfig, line: u64, _: &mut Stream) -> Self {
+    fn new(config: &PhantomConfig, Site { line, .. }: Site, _: &mut Stream) -> Self {
         Phantom { drain: config.drain * line as f64, threshold: config.threshold as f64 * 8.0, counted: 0.0, at: 0 }
     }
     fn about(config: &PhantomConfig) -> About {
@@ -67,7 +67,8 @@ mod tests {
     /// Frames of 1500 B with the ends of one touching the next on a link of 10 Gbps: each leaves 5 % of itself in the counter.
     #[test]
     fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
-        let mut phantom = Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, 10_000_000_000, &mut Stream::new(1, 1, 1));
+        let mut phantom =
+            Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, Site { line: 10_000_000_000, frame: 1_500 }, &mut Stream::new(1, 1, 1));
         let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
         let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
         // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).

@@ -1,6 +1,6 @@
 //! PI² (De Schepper et al., CoNEXT 2016): a linear proportional-integral controller, whose output is squared for classic traffic.
 
-use super::policy::{About, Policy, up_to_1000_s};
+use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -47,11 +47,10 @@ pub struct Pi2 {
     /// p' of the paper.
     probability: f64,
     next_update: u64,
+    /// No frame is dropped or marked while less than this is behind it: two of the largest frames (Linux: twice the MTU).
+    least: u64,
     stream: Stream,
 }
-
-/// No frame is dropped or marked while less than two of these are behind it (Linux).
-const FULL_FRAME: u64 = 1_514;
 
 impl Pi2 {
     /// The timer fires at every multiple of the period. What it reads changes at arrivals and departures only, so that it is enough to catch up
@@ -80,7 +79,7 @@ impl Pi2 {
     /// What becomes of a frame that leaves with `behind` bytes behind it.
     fn verdict(&mut self, behind: u64, capable: bool) -> Verdict {
         let marks = capable && self.config.ecn;
-        if behind < 2 * FULL_FRAME {
+        if behind < self.least {
             return Verdict::Admit;
         }
         let hit = match self.config.coupling {
@@ -98,9 +97,9 @@ impl Pi2 {
 
 impl Policy for Pi2 {
     type Config = Pi2Config;
-    fn new(config: &Pi2Config, _: u64, stream: &mut Stream) -> Self {
+    fn new(config: &Pi2Config, site: Site, stream: &mut Stream) -> Self {
         let stream = Stream::new(stream.next_u64(), 0, 0);
-        Pi2 { config: config.clone(), head: None, delay: 0, probability: 0.0, next_update: config.t_update.0, stream }
+        Pi2 { config: config.clone(), head: None, delay: 0, probability: 0.0, next_update: config.t_update.0, least: 2 * site.frame, stream }
     }
     fn about(config: &Pi2Config) -> About {
         About { marks: config.ecn, ..About::of(MODEL) }
@@ -121,6 +120,13 @@ impl Policy for Pi2 {
         let verdict = self.verdict(bytes - u64::from(waiting.frame.size), waiting.frame.has(Frame::ECT));
         Some((waiting, verdict))
     }
+
+    fn purge(&mut self, frames: &mut VecDeque<Waiting>, now: u64, class: u8) -> Vec<Frame> {
+        self.catch_up(now);
+        let taken = take_class(frames, class);
+        self.head = frames.front().map(|next| next.ready);
+        taken
+    }
 }
 
 pub const MODEL: Model = Model {
@@ -128,8 +134,8 @@ pub const MODEL: Model = Model {
     name: "pi2",
     source: "De Schepper et al., CoNEXT 2016; RFC 9332, appendix A; defaults of Linux (sch_dualpi2.c)",
     faithful: "p' moves by alpha times the distance from the target and beta times the change of the delay, which is the age of the frame at the head; \
-               frames are dropped or marked at the head with p' squared, those of scalable flows marked with k p'; no drop or mark with less than two \
-               full frames behind the head; updates at exact multiples of the period",
+               frames are dropped or marked at the head with p' squared, those of scalable flows marked with k p'; no drop or mark with less than \
+               twice the scenario's largest frame behind the head; updates at exact multiples of the period",
     simplified: "one queue (no DualQ); a key says whether all ECN-capable flows are scalable or all are classic; no rules for overload: p' rises up to 1, \
                  and the buffer limits unresponsive traffic; all ports update at the same times",
 };
@@ -144,7 +150,7 @@ mod tests {
     fn pi2(ecn: bool, coupling: Option<f64>) -> Pi2 {
         let (target, t_update) = (Span::from_ms(15), Span::from_ms(16));
         let config = Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn, scalable: coupling.is_some(), coupling };
-        Pi2::new(&config, 0, &mut Stream::new(1, 1, 1))
+        Pi2::new(&config, Site { line: 0, frame: 9_000 }, &mut Stream::new(1, 1, 1))
     }
 
     fn waiting(ready: u64, flags: u16) -> Waiting {
@@ -201,7 +207,7 @@ mod tests {
             let kind = if ecn && capable { Verdict::Mark } else { Verdict::Drop(Reason::Red) };
             assert!(verdicts.iter().all(|verdict| *verdict == kind));
             assert!((verdicts.len() as f64 / 1e5 - expected).abs() < 0.01, "{}", verdicts.len());
-            assert!((0..1_000).all(|_| pi2.verdict(2 * FULL_FRAME - 1, capable) == Verdict::Admit));
+            assert!((0..1_000).all(|_| pi2.verdict(2 * 9_000 - 1, capable) == Verdict::Admit));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral controller moves until the delay is at its target.
 
-use super::policy::{About, Policy, up_to_1000_s};
+use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
 use crate::Model;
+use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
 use afflux_config::keys::meaningless;
@@ -120,7 +121,7 @@ impl Pie {
 
 impl Policy for Pie {
     type Config = PieConfig;
-    fn new(config: &PieConfig, _: u64, _: &mut Stream) -> Self {
+    fn new(config: &PieConfig, _: Site, _: &mut Stream) -> Self {
         Pie {
             delay: 0,
             delay_old: 0,
@@ -155,6 +156,15 @@ impl Policy for Pie {
         self.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty());
         Some((w, Verdict::Admit))
     }
+
+    fn purge(&mut self, frames: &mut VecDeque<Waiting>, now: u64, class: u8) -> Vec<Frame> {
+        self.catch_up(now);
+        let taken = take_class(frames, class);
+        if frames.is_empty() {
+            self.delay = 0;
+        }
+        taken
+    }
 }
 
 pub const MODEL: Model = Model {
@@ -184,7 +194,7 @@ mod tests {
             ecn_threshold: None,
             derandomize: false,
         };
-        Pie::new(&config, 0, &mut Stream::new(1, 1, 1))
+        Pie::new(&config, Site { line: 0, frame: 1_514 }, &mut Stream::new(1, 1, 1))
     }
 
     /// The same states whether it is asked often or seldom.

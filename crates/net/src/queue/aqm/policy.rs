@@ -16,8 +16,8 @@ pub trait Policy: Send + Sync {
     type Config
     where
         Self: Sized;
-    /// For a queue on a link of `line` bits per second.
-    fn new(config: &Self::Config, line: u64, stream: &mut Stream) -> Self
+    /// For a queue at this place.
+    fn new(config: &Self::Config, site: Site, stream: &mut Stream) -> Self
     where
         Self: Sized;
     fn about(config: &Self::Config) -> About
@@ -34,10 +34,38 @@ pub trait Policy: Send + Sync {
     }
     /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
     fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)>;
+    /// The same where only frames of some classes may leave. A queue that is first in, first out waits with its head.
+    fn pull_of(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
+        if frames.front().is_some_and(|head| !may(head.frame.priority())) { None } else { self.pull(frames, now, bytes) }
+    }
+    /// The earliest time at which a frame may leave, where frames of a class may from `from(class)` on; `u64::MAX` without frames.
+    fn earliest(&self, frames: &VecDeque<Waiting>, from: &dyn Fn(u8) -> u64) -> u64 {
+        frames.front().map_or(u64::MAX, |head| from(head.frame.priority()))
+    }
+    /// A watchdog takes out all frames of a class.
+    fn purge(&mut self, frames: &mut VecDeque<Waiting>, _now: u64, class: u8) -> Vec<Frame> {
+        take_class(frames, class)
+    }
     /// Frames that this discipline holds itself.
     fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         Box::new(std::iter::empty())
     }
+}
+
+/// Where a queue is.
+#[derive(Debug, Clone, Copy)]
+pub struct Site {
+    /// Bits per second of its link.
+    pub line: u64,
+    /// Bytes of the largest frame of the scenario.
+    pub frame: u64,
+}
+
+/// Takes all frames of a class out of a queue.
+pub fn take_class(frames: &mut VecDeque<Waiting>, class: u8) -> Vec<Frame> {
+    let taken = frames.iter().map(|waiting| waiting.frame).filter(|frame| frame.priority() == class).collect();
+    frames.retain(|waiting| waiting.frame.priority() != class);
+    taken
 }
 
 /// What others have to know of a discipline.
@@ -54,6 +82,8 @@ pub struct About {
     pub hashes: bool,
     /// It serves and drops by [`super::Order`], and does nothing else.
     pub urgent: bool,
+    /// It does not know of pauses.
+    pub unpausable: bool,
     /// It goes by what only some transports tell; the key that it stands at, and what is wrong where no data do.
     pub heeds: Option<(Hint, &'static str, &'static str)>,
     /// Bytes above which a queue marks all frames, if their number decides.
@@ -66,7 +96,19 @@ pub struct About {
 
 impl About {
     pub const fn of(model: Model) -> Self {
-        About { model, marks: false, useless: None, alone: false, hashes: false, urgent: false, heeds: None, threshold: f64::INFINITY, limit: None, memory: 0 }
+        About {
+            model,
+            marks: false,
+            useless: None,
+            alone: false,
+            hashes: false,
+            urgent: false,
+            unpausable: false,
+            heeds: None,
+            threshold: f64::INFINITY,
+            limit: None,
+            memory: 0,
+        }
     }
 }
 

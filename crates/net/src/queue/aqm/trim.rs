@@ -1,6 +1,6 @@
 //! Queues that cut data to headers instead of dropping them (NDP's, htsim's "composite queue").
 
-use super::policy::{About, Hint, Policy};
+use super::policy::{About, Hint, Policy, Site};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -43,13 +43,13 @@ pub struct Trim {
 
 impl Policy for Trim {
     type Config = TrimConfig;
-    fn new(config: &TrimConfig, _: u64, _: &mut Stream) -> Self {
+    fn new(config: &TrimConfig, _: Site, _: &mut Stream) -> Self {
         Trim { config: config.clone(), headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
     }
 
     fn about(config: &TrimConfig) -> About {
         let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
-        About { heeds: Some((Hint::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), ..About::of(MODEL) }
+        About { heeds: Some((Hint::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), unpausable: true, ..About::of(MODEL) }
     }
 
     fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn full_queues_trim_and_headers_go_first() {
         const DATA: u16 = Frame::DATAGRAM | Frame::TRIMMABLE;
-        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 }, 0, &mut Stream::new(1, 2, 3));
+        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 }, Site { line: 0, frame: 1_000 }, &mut Stream::new(1, 2, 3));
         let (mut data, mut stream) = (VecDeque::new(), Stream::new(1, 2, 3));
         let mut victims = [0, 0];
         for seq in 0..3 {

@@ -5,6 +5,7 @@
 //! part: `min(what was put there, what is in the queue)`, and nothing needs to be done when frames leave.
 
 use crate::Model;
+use crate::queue::scheduling::Limits;
 use crate::queue::{QueueView, Reason};
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
@@ -29,7 +30,7 @@ words! {
 
 keys! {
     /// With `sharing = "voq"`: virtual output queues in on-chip memory and DRAM.
-    pub struct Keys as "Voq" => Config {
+    pub struct Keys as "Voq" => Config(pfc: bool) of written {
         /// Whether there is a queue per ingress core or per ingress port.
         ingress: Ingress = "core" from "hardware, recalled; `\"port\"` is a switch with N×N queues";
         /// With `ingress = "core"`: this many ports, in the order of the links, belong to one core.
@@ -38,17 +39,35 @@ keys! {
             (Ingress::Core, 0) => Err(Wrong::at(at, "found 0: write a number of ports from 1")),
             (Ingress::Core, ports) => Ok(ports),
         };
-        /// With several cores: bytes that a queue may send per turn.
-        credit: Size as Option<u32> = {per_core(ingress, ports_per_core).map(|_| Size(Bytes(2_000)))} "`\"2kB\"` (a guess; 1 to 4 kB are usual)",
+        /// With several cores, or with limits on credits: bytes that a queue may send per credit.
+        credit: Size as Option<u32> = {(per_core(ingress, ports_per_core).is_some() || written.is_limited()).then_some(Size(Bytes(2_000)))}
+            "`\"2kB\"` (a guess; 1 to 4 kB are usual)",
             check |Size(Bytes(bytes)), at| match bytes {
-                _ if per_core(ingress, ports_per_core).is_none() => {
-                    Err(Wrong::at(at, "has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core"))
+                _ if per_core(ingress, ports_per_core).is_none() && !written.is_limited() => {
+                    let what = "has no effect with one ingress core, because each port then has one queue per priority: remove it, or write ports_per_core, \
+                                credit_speedup, max_credits or fabric_speedup";
+                    Err(Wrong::at(at, what))
                 }
                 64..=1_000_000 => Ok(bytes as u32),
                 _ => Err(Wrong::at(at, format!("\"{}\": write a size from 64B to 1MB", Bytes(bytes)))),
             };
         /// Time of a frame's request and grant, after which it can leave at the earliest; it is added to `latency`.
         grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check time;
+        /// Rate at which an egress port's scheduler gives credits, as a multiple of the port's rate, or `"unlimited"`: as fast as they are asked for.
+        /// Below 1 the port starves.
+        credit_speedup: Or<Unlimited, f64> as Option<f64> = "unlimited" from "as before there was this key; 1.02 is recalled of hardware",
+            check |given, at| given.0.map(|times| speedup(times, at)).transpose();
+        /// Credits that an egress port may have on their way or unused, or `"unlimited"`. One that is used can be given again, and pays for data
+        /// `grant_latency` later: a port sends at most `max_credits` times `credit` per `grant_latency`.
+        max_credits: Or<Unlimited, u32> as Option<u32> = "unlimited", check |given, at| match given.0 {
+            Some(_) if grant_latency == Span::ZERO => Err(meaningless(at, "grant_latency = \"0ps\"")),
+            Some(0 | 1_000_001..) => Err(Wrong::at(at, "write a number of credits from 1 to 1000000, or \"unlimited\"")),
+            given => Ok(given),
+        };
+        /// Rate of the fabric from an ingress core to an egress port, as a multiple of the port's rate, or `"unlimited"`. Below 1 a port that is fed by one core
+        /// starves; others have a fabric of their own.
+        fabric_speedup: Or<Unlimited, f64> as Option<f64> = "unlimited",
+            check |given, at| given.0.map(|times| speedup(times, at)).transpose();
         /// Most bytes of a queue, or `"by_speed"` for Arista's by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB,
         /// that is 40 ms each (and at least 12.5 MB, as at 1G).
         max_bytes: Or<BySpeed, Size> as Option<u64> = "by_speed" from "7500R architecture paper, as quoted; it also says 5 ms",
@@ -86,10 +105,58 @@ keys! {
             }
             dynamic => Ok(dynamic),
         };
+        /// With `[switch.pfc]`: an ingress port's priority that holds more is paused.
+        xoff: Size as Option<u64> = {pfc.then_some(Size(Bytes(1_000_000)))} "`\"1MB\"` (a guess: thresholds of such switches are not public)",
+            check |given, at| with_pfc(pfc, &at).and_then(|()| size(given, at));
+        /// With `[switch.pfc]`: a paused priority that holds no more goes on.
+        xon: Size as Option<u64> = {xoff.map(|bytes| Size(Bytes(bytes / 2)))} "half of `xoff` (a guess)",
+            check |Size(Bytes(bytes)), at| match with_pfc(pfc, &at).map(|()| xoff.expect("with flow control")) {
+                Ok(xoff) if bytes > xoff => Err(Wrong::at(at, format!("\"{}\" is above xoff = \"{}\": write no more than that", Bytes(bytes), Bytes(xoff)))),
+                known => known.map(|_| bytes),
+            };
+    }
+}
+
+/// A key that only flow control needs.
+fn with_pfc(pfc: bool, at: &Key) -> Result<(), Wrong> {
+    if pfc { Ok(()) } else { Err(Wrong::at(at.clone(), "has no effect without PFC: write [switch.pfc], or remove it")) }
+}
+
+impl Keys {
+    /// Can a port have to wait for credits, or for the fabric?
+    fn is_limited(&self) -> bool {
+        let speedups = [&self.credit_speedup, &self.fabric_speedup];
+        speedups.iter().any(|given| given.as_ref().is_some_and(|given| given.0.is_some())) || self.max_credits.as_ref().is_some_and(|given| given.0.is_some())
+    }
+}
+
+fn speedup(times: f64, key: Key) -> Result<f64, Wrong> {
+    if (0.001..=1_000.0).contains(&times) {
+        Ok(times)
+    } else {
+        Err(Wrong::at(key, format!("found {times}: write a number from 0.001 to 1000, or \"unlimited\"")))
     }
 }
 
 impl Config {
+    /// Can a port have to wait for credits, or for the fabric?
+    pub fn is_limited(&self) -> bool {
+        self.credit_speedup.is_some() || self.max_credits.is_some() || self.fabric_speedup.is_some()
+    }
+
+    /// What limits the credits of a port of this rate.
+    pub fn limits(&self, rate: Rate) -> Option<Limits> {
+        let times = |speedup: f64| Rate(((rate.0 as f64 * speedup) as u64).max(1));
+        let credit = self.credit.unwrap_or(0);
+        self.is_limited().then(|| Limits {
+            credit,
+            interval: self.credit_speedup.map_or(0, |speedup| times(speedup).serialize(credit.into()).0),
+            most: self.max_credits,
+            round_trip: self.grant_latency.0,
+            fabric: self.fabric_speedup.map(|speedup| times(speedup).pace()),
+        })
+    }
+
     /// Ports `n * per_core` and those after it feed the same queues; `None` is one core for all ports.
     pub fn per_core(&self) -> Option<u32> {
         per_core(self.ingress, self.ports_per_core)
@@ -211,10 +278,11 @@ impl Voq {
     }
 
     /// May a frame of `size` bytes join the queue, which has just been told, and where would it be? No answer means that it depends on the sums, which
-    /// are upper bounds unless `exact`.
-    pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, exact: bool) -> Option<Result<Place, Reason>> {
+    /// are upper bounds unless `exact`. Lossless frames are not `capped`: their number is limited where they come in.
+    #[allow(clippy::too_many_arguments)]
+    pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, capped: bool, exact: bool) -> Option<Result<Place, Reason>> {
         let bytes = size as u64;
-        if length.bytes + bytes > self.caps[port as usize] {
+        if capped && length.bytes + bytes > self.caps[port as usize] {
             return Some(Err(Reason::Buffer));
         }
         let ledger = &self.ledger[port as usize * self.queues + queue];
@@ -270,10 +338,12 @@ pub const MODEL: Model = Model {
              notes, recalled), credits (guessed sizes)",
     faithful: "one queue per ingress core (or port), egress port and priority; tail drop at a cap in bytes or time; a queue above 200 kB or 6000 packets \
                goes on in DRAM until it is empty; if the DRAM is too slow for all ports, frames are dropped for that reason, and counted as such; \
-               reserved and dynamic shares of the DRAM; credits in turn over the queues of the highest priority",
-    simplified: "a frame joins its queue at the earliest time at which its credit can arrive; credits come faster than the port sends, so the port never \
-                 waits for a credit, and the egress buffer has no account of its own; DRAM bandwidth for reading a byte is charged when the byte is \
-                 written; one memory for all cores; no cells, no descriptors, no multicast",
+               reserved and dynamic shares of the DRAM; credits in turn over the queues of the highest priority; if the scenario says so, credits that \
+               run out: a scheduler per egress port with a rate and a number of credits in flight, and a fabric from each core to each port with a rate",
+    simplified: "a frame joins its queue at the earliest time at which its credit can arrive; without limits credits come faster than the port sends, so \
+                 the port never waits for a credit; the fabric delays the next frame of its core but not the frame itself, and the egress buffer has no \
+                 account of its own; DRAM bandwidth for reading a byte is charged when the byte is written; with a discipline that reorders (FQ-CoDel) the \
+                 part of a queue in DRAM still counts as its newest; one memory for all cores; no cells, no descriptors, no multicast",
 };
 
 #[cfg(test)]
@@ -286,6 +356,9 @@ mod tests {
             ports_per_core: None,
             credit: None,
             grant_latency: Span::ZERO,
+            credit_speedup: None,
+            max_credits: None,
+            fabric_speedup: None,
             max_bytes: None,
             max_time: None,
             on_chip: 300_000,
@@ -296,6 +369,8 @@ mod tests {
             write_buffer: 100_000,
             reserved: 0.3,
             dynamic: 0.5,
+            xoff: None,
+            xon: None,
         }
     }
 
@@ -317,24 +392,24 @@ mod tests {
     fn a_queue_is_in_dram_from_its_eviction_until_it_is_empty() {
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         voq.join(0, 0, 0, 1_000, Place::OnChip);
-        assert_eq!(voq.admit(0, 0, 0, view(1_000), 1_000, true), Some(Ok(Place::OnChip)));
+        assert_eq!(voq.admit(0, 0, 0, view(1_000), 1_000, true, true), Some(Ok(Place::OnChip)));
         for _ in 0..199 {
             voq.join(0, 0, 0, 1_000, Place::OnChip);
         }
-        assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true), Some(Ok(Place::Dram)));
+        assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true, true), Some(Ok(Place::Dram)));
         voq.join(0, 0, 0, 1_000, Place::Dram);
         // The oldest leave first: what is left is in DRAM.
         voq.told(0, 0, 500);
         assert_eq!((voq.ledger[0].dram, voq.on_chip_used), (500, 0));
-        assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true), Some(Ok(Place::Dram)));
+        assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true, true), Some(Ok(Place::Dram)));
         voq.told(0, 0, 0);
-        assert_eq!(voq.admit(0, 0, 0, view(0), 1_000, true), Some(Ok(Place::OnChip)));
+        assert_eq!(voq.admit(0, 0, 0, view(0), 1_000, true, true), Some(Ok(Place::OnChip)));
     }
 
     #[test]
     fn many_packets_evict_too() {
         let voq = Voq::new(&config(), &[Rate::from_gbps(25)], 1);
-        assert_eq!(voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true), Some(Ok(Place::Dram)));
+        assert_eq!(voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -342,8 +417,8 @@ mod tests {
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..150).for_each(|_| voq.join(0, 0, 0, 1_000, Place::OnChip));
         (0..150).for_each(|_| voq.join(0, 1, 0, 1_000, Place::OnChip));
-        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, false), None);
-        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, true), Some(Ok(Place::Dram)));
+        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, true, false), None);
+        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, true, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -351,9 +426,9 @@ mod tests {
         // 10 MB: 1.5 MB set aside for each of two queues, 5 MB for both.
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..6_500).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
-        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true), Some(Err(Reason::Buffer)));
-        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, false), None);
-        assert_eq!(voq.admit(0, 1, 0, view(1_499_000), 1_000, true), Some(Ok(Place::Dram)));
+        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true, true), Some(Err(Reason::Buffer)));
+        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true, false), None);
+        assert_eq!(voq.admit(0, 1, 0, view(1_499_000), 1_000, true, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -361,7 +436,7 @@ mod tests {
         // 8 Gbps for both directions: 2 ns per byte.
         let mut voq = Voq::new(&Config { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
         (0..100).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
-        let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true);
+        let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true, true);
         assert_eq!(asked(0), Some(Err(Reason::Dram)));
         assert_eq!(asked(1_999_999), Some(Err(Reason::Dram)));
         assert_eq!(asked(2_000_000), Some(Ok(Place::Dram)));

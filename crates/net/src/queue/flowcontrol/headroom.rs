@@ -3,7 +3,7 @@
 use super::{response_bytes, response_time};
 use crate::frame::PAUSE_FRAME;
 use crate::queue::buffer::mmu::cells::{METADATA, charged};
-use crate::spec::{Buffer, Cable, Formula, Headroom, Link, Mmu, NodeId, NodeKind, Pfc, Plan};
+use crate::spec::{Buffer, Cable, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig};
 use afflux_units::{Rate, Span};
 
 /// Of light in a cable, m/s (SONiC's).
@@ -24,19 +24,27 @@ pub struct PortFacts {
     pub cell: Option<u16>,
     /// Of the peer to a PAUSE frame, where it is not the standard's.
     pub response: Option<Span>,
+    /// From a frame's arrival to when it counts, where that is not at once.
+    pub uncounted: Span,
 }
 
 impl PortFacts {
-    pub fn of(plan: &Plan, link: &Link, mmu: &Mmu, pfc: &Pfc) -> Self {
+    pub fn of(plan: &Plan, link: &Link, switch: &SwitchConfig, pfc: &Pfc) -> Self {
         let wire = &plan.wire;
+        let (cell, uncounted) = match &switch.buffer {
+            Buffer::Mmu(mmu) => (mmu.cell, Span::ZERO),
+            // Credits make it long.
+            _ => (None, switch.least_latency()),
+        };
         PortFacts {
             rate: link.rate,
             delay: link.delay.0,
             mtu: plan.largest_frame(),
-            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.syn)).max(1)),
+            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.cnp).min(wire.syn)).max(1)),
             gap: wire.gap.into(),
-            cell: mmu.cell,
+            cell,
             response: pfc.response,
+            uncounted,
         }
     }
 
@@ -45,10 +53,10 @@ impl PortFacts {
     }
 
     /// From the frame that brings XOFF to the last start of a frame at a peer that has not stopped, and its way: our own frame in transmission, the
-    /// PAUSE frame, the cable, the response, and the cable again.
+    /// PAUSE frame, the cable, the response, and the cable again; besides, what has arrived before XOFF but counts later.
     fn arriving(&self, delay: Span) -> u128 {
         let response = self.response.unwrap_or_else(|| response_time(self.rate)).0;
-        self.time(self.mtu.max(self.least)) + self.time(PAUSE_FRAME.into()) + u128::from(2 * delay.0 + response)
+        self.time(self.mtu.max(self.least)) + self.time(PAUSE_FRAME.into()) + u128::from(2 * delay.0 + response + self.uncounted.0)
     }
 }
 
@@ -162,8 +170,8 @@ pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
                 continue;
             }
             let switch = &plan.switches[of_node.config as usize];
-            if let (Buffer::Mmu(mmu), Some(pfc)) = (&switch.buffer, &switch.pfc) {
-                found.push(PortHeadroom { node, peer, config: pfc.headroom, port: PortFacts::of(plan, link, mmu, pfc) });
+            if let Some(pfc) = &switch.pfc {
+                found.push(PortHeadroom { node, peer, config: pfc.headroom, port: PortFacts::of(plan, link, switch, pfc) });
             }
         }
     }

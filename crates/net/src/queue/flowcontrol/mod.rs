@@ -36,8 +36,6 @@ pub struct Pause {
     pub refresh_at: [u64; CLASSES],
     /// Half the time of `quanta`; 0 where nothing is repeated.
     pub half: u64,
-    /// Classical engine: the event at which a pause expires, 0 for none.
-    pub wake_at: u64,
     /// PAUSE frames since the last sample.
     pub sent: u64,
     pub received: u64,
@@ -96,6 +94,11 @@ impl Party {
         }
     }
 
+    /// Does it send PAUSE frames?
+    pub fn pauses(&self) -> bool {
+        self.sends.is_some()
+    }
+
     /// From the last bit of its PAUSE frames leaving over a link to their effect.
     pub fn pause_delay(&self, link: &Link) -> Option<u64> {
         let (_, _, response) = self.sends?;
@@ -147,7 +150,6 @@ impl Pause {
             delay: setup.delay,
             refresh_at: [0; CLASSES],
             half: if setup.refresh { (duration(setup.quanta, setup.rate) / 2).max(1) } else { 0 },
-            wake_at: 0,
             sent: 0,
             received: 0,
             sampled: [0; CLASSES + 1],
@@ -159,6 +161,11 @@ impl Pause {
     #[inline(always)]
     pub fn may_send(&self, class: u8, at: u64) -> bool {
         self.clocks[class as usize].until <= at || self.ignored >> class & 1 != 0
+    }
+
+    /// Is any class paused at `at`?
+    pub fn holds_any(&self, at: u64) -> bool {
+        self.clocks[CLASSES].until > at
     }
 
     /// May a frame of this class that finds the transmitter idle start at once?
@@ -175,6 +182,11 @@ impl Pause {
     /// When frames of a class that may not be sent may be, if nothing else comes.
     pub fn until(&self, class: u8) -> u64 {
         self.clocks[class as usize].until
+    }
+
+    /// From when on frames of a class may be sent, if nothing else comes.
+    pub fn free_from(&self, class: u8) -> u64 {
+        if self.ignored >> class & 1 != 0 { 0 } else { self.until(class) }
     }
 
     /// How long the class has been paused without interruption.

@@ -2,12 +2,14 @@
 
 pub mod about;
 mod cores;
+mod credits;
 mod dwrr;
 mod ets;
 mod fifo;
 mod strict_priority;
 
 pub use cores::Cores;
+pub use credits::{Credits, Limits};
 pub use dwrr::Weighted;
 
 use super::aqm::{Config, pfabric};
@@ -96,11 +98,58 @@ impl Turns {
         Weighted::of(scheduling).map(Turns::Weighted)
     }
 
+    /// Has even a frame that finds the port idle to have its turn?
+    pub fn decide_at_start(&self) -> bool {
+        match self {
+            Turns::Weighted(_) => true,
+            Turns::Cores(cores) => cores.credits().is_some(),
+        }
+    }
+
+    /// Credits that can run out.
+    pub fn credits(&self) -> Option<&Credits> {
+        match self {
+            Turns::Weighted(_) => None,
+            Turns::Cores(cores) => cores.credits(),
+        }
+    }
+
+    /// The same, to change something about them.
+    pub fn credits_mut(&mut self) -> Option<&mut Credits> {
+        match self {
+            Turns::Weighted(_) => None,
+            Turns::Cores(cores) => cores.credits_mut(),
+        }
+    }
+
+    /// A frame that finds the port idle leaves at once.
+    #[cold]
+    pub fn send_at_once(&mut self, queue: usize, size: u16) {
+        match self {
+            Turns::Cores(cores) => cores.send_at_once(queue, size),
+            Turns::Weighted(_) => unreachable!("it has to have its turn"),
+        }
+    }
+
+    /// A frame of `queue` has come, is in transmission from `at`, or has been dropped: for credits that can run out.
+    pub fn joined(&mut self, queue: usize, size: u16) {
+        self.credits_mut().into_iter().for_each(|credits| credits.join(queue, size));
+    }
+
+    pub fn sent(&mut self, at: u64, queue: usize, size: u16) {
+        self.credits_mut().into_iter().for_each(|credits| credits.sent(at, queue, size));
+    }
+
+    #[cold]
+    pub fn dropped(&mut self, queue: usize, bytes: u64) {
+        self.credits_mut().into_iter().for_each(|credits| credits.dropped(queue, bytes));
+    }
+
     /// What was to be sent from the head of `queue` has been dropped instead.
     #[cold]
     pub fn give_back(&mut self, queue: usize, bytes: u64, empty: bool) {
         match self {
-            Turns::Cores(_) => unreachable!("virtual output queues mark when a frame comes"),
+            Turns::Cores(cores) => cores.give_back(queue, bytes, empty),
             Turns::Weighted(weighted) => weighted.give_back(queue, bytes, empty),
         }
     }

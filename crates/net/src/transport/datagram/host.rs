@@ -94,6 +94,12 @@ impl Transport for Datagram {
         shard.on_send(out, now, flow);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        let record = SentRecord { given_up: Some(now), ..shard.transports.datagram.sources[slot].record() };
+        shard.transports.datagram.sources.remove(slot);
+        shard.sending_over(record);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.datagram.sources[slot].record())
     }

@@ -181,6 +181,10 @@ impl Transport for Mptcp {
         shard.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.abandon_mptcp(now, slot & !MPTCP);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
         shard.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
@@ -432,6 +436,7 @@ impl<'a> Shard<'a> {
                     self.emit_mptcp_syn(out, now, slot, number, config);
                 }
                 Expired::AskWindow => unreachable!("a subflow has no window of its own at the receiver"),
+                Expired::InVain => unreachable!("validated: connections over several paths have no limit of retries"),
             }
         }
         self.arm_mptcp(out, slot);
@@ -455,6 +460,20 @@ impl<'a> Shard<'a> {
         self.pump_mptcp(out, now, slot, number, cause, config);
     }
 
+    /// The connection ends before all of it is acknowledged.
+    fn abandon_mptcp(&mut self, now: u64, slot: u32) {
+        let connection = &self.transports.mptcp.connections[slot];
+        let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, connection.account.clone()) };
+        self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
+        if connection.account.is_some() {
+            // All of it may yet arrive: the account is kept until then.
+            self.transports.mptcp.abandoned.insert(record.flow, slot);
+        } else {
+            self.transports.mptcp.connections.remove(slot);
+        }
+        self.sending_over(record);
+    }
+
     fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &MptcpConfig) {
         let connection = &self.transports.mptcp.connections[slot];
         let record = connection_record(connection, Some(now), connection.account.clone());
@@ -472,7 +491,12 @@ impl<'a> Shard<'a> {
 
     /// Where the time of a flow went that is complete at its receiver but not here, its sender.
     pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
-        self.transports.mptcp.connections[self.sending[flow as usize] & !MPTCP].account_until(decisive)
+        let mptcp = &self.transports.mptcp;
+        let connection = match self.sending[flow as usize] {
+            OVER => &mptcp.connections[*mptcp.abandoned.get(&flow)?],
+            slot => &mptcp.connections[slot & !MPTCP],
+        };
+        connection.account_until(decisive)
     }
 
     /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.

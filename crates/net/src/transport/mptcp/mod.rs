@@ -28,6 +28,8 @@ pub struct Mptcp;
 pub struct Halves {
     connections: Slab<Connection>,
     joints: Slab<Joint>,
+    /// Of flows whose senders have ended before: where their connections are.
+    abandoned: FxHashMap<FlowId, u32>,
     /// Of flows that are complete here: what completed them.
     pub decisive: FxHashMap<FlowId, Decisive>,
 }

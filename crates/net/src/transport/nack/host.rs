@@ -105,6 +105,12 @@ impl Transport for Nack {
         shard.arm_report(out, slot);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        let record = SentRecord { given_up: Some(now), ..shard.transports.nack.senders[slot].half.record(None) };
+        shard.transports.nack.senders.remove(slot);
+        shard.sending_over(record);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.nack.senders[slot].half.record(None))
     }

@@ -73,6 +73,12 @@ impl Transport for Ndp {
         shard.arm_puller(out, node);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        let record = SentRecord { given_up: Some(now), ..shard.transports.ndp.senders[slot].half.record(None) };
+        shard.transports.ndp.senders.remove(slot);
+        shard.sending_over(record);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.ndp.senders[slot].half.record(None))
     }

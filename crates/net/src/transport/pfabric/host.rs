@@ -79,6 +79,13 @@ impl Transport for Pfabric {
         Tcp::receiver_due(shard, out, now, slot);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        let slot = slot & !PFABRIC;
+        let record = SentRecord { given_up: Some(now), ..shard.transports.pfabric.senders[slot].half.record(None) };
+        shard.transports.pfabric.senders.remove(slot);
+        shard.sending_over(record);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.pfabric.senders[slot & !PFABRIC].half.record(None))
     }

@@ -177,7 +177,7 @@ impl Sender {
             window: bytes(self.cwnd),
             threshold: bytes(self.ssthresh),
             smoothed: self.rtt.map(|rtt| rtt.smoothed()).filter(|measured| *measured > 0).unwrap_or(SenderRecord::NONE),
-            ..SenderRecord::new(self.half.flow, u64::from(self.next - self.una - self.sacked) * u64::from(self.mss))
+            ..SenderRecord::new(self.half.flow, u64::from((self.next - self.una).saturating_sub(self.sacked)) * u64::from(self.mss))
         }
     }
 

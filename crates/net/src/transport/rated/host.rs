@@ -64,7 +64,7 @@ impl Parameters for spec::D3 {
         Some(("kind", "D3 shares links equally here"))
     }
     fn repairs(&self) -> bool {
-        false
+        self.forget.is_some()
     }
 }
 
@@ -75,7 +75,7 @@ impl Transport for Rated {
         let world = shard.world;
         let flow = world.flow(id);
         let shape = world.shape(flow);
-        let rates = world.path(now, hash, flow.src, flow.dst).into_iter().map(|(node, port)| world.link(&world.ports.of(node)[port as usize]).rate.0);
+        let rates = world.path(now, hash, flow.src, flow.dst).into_iter().map(|(node, port)| world.rate(&world.ports.of(node)[port as usize]).0);
         let bits = |size: u16| (size + world.plan.wire.gap) as u64 * 8;
         let setup = SenderSetup {
             half: Sending::new(shard.world, &opening, now),
@@ -121,6 +121,10 @@ impl Transport for Rated {
         }
         s.half.armed = 0;
         shard.pump_rated(out, now, slot);
+    }
+
+    fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.end_rated(out, now, slot);
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
@@ -195,10 +199,7 @@ impl<'a> Shard<'a> {
                     return arm(out, at, &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
                 }
                 Act::GiveUp => {
-                    if self.transports.rated.senders[slot].is_open() {
-                        self.send_rated(out, now, slot, act);
-                    }
-                    return self.close_rated(now, slot, None);
+                    return self.end_rated(out, now, slot);
                 }
                 _ => self.send_rated(out, now, slot, act),
             }
@@ -231,6 +232,14 @@ impl<'a> Shard<'a> {
             self.pass_links(out, now, node, port, &frame);
         }
         self.send(out, now, node, frame);
+    }
+
+    /// The flow is given up: links hear of that.
+    fn end_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        if self.transports.rated.senders[slot].is_open() {
+            self.send_rated(out, now, slot, Act::GiveUp);
+        }
+        self.close_rated(now, slot, None);
     }
 
     /// The flow is acknowledged whole, at `finish`, or given up.

@@ -2,7 +2,7 @@
 
 use crate::transport::around::Around;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Size, Speed, keys};
+use afflux_config::{Duration, Off, Or, Size, Speed, keys};
 use afflux_units::{Bytes, Rate, Span};
 
 keys! {
@@ -52,6 +52,10 @@ keys! {
         base_rate: Speed = (Speed(request(around, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
             if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
         };
+        /// Time without a request after which a link takes a flow for over. Lost SYNs, requests, answers and FINs then leave no trace; `"off"`: the paper's
+        /// router, which knows no flow and keeps rates for ever that nobody returns.
+        forget: Or<Off, Duration> as Option<Span> = (Or::some(Duration(Span(min_rto.0.saturating_mul(4))))) "four times `min_rto` (chosen for afflux)",
+            check |forget, at| forget.0.map(|forget| time(forget, at)).transpose();
         /// Gain for unused capacity in a switch's estimate of its capacity.
         alpha: f64 = 0.1 from "the paper's", in 0.0 to 10.0;
         /// Gain for the queue in a switch's estimate of its capacity.

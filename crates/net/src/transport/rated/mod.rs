@@ -45,9 +45,9 @@ pub const D3: Model = Model {
     name: "d3",
     source: "Wilson, Ballani, Karagiannis and Rowstron, SIGCOMM 2011",
     faithful: "one request per round trip, the first on the SYN, with the desired rate and the last grants; routers keep three sums and grant first come, \
-               first served; base rate with requests without data; capacity corrected by use and queue; quenching; lost SYNs, requests and FINs leave the \
-               sums wrong, so a link may grant only the base rate from then on: use buffers that do not drop, or set run.until",
-    simplified: "the sender's own link grants as routers do; the FIN is a separate frame after the first transmission of the last segment, and lost \
+               first served; base rate with requests without data; capacity corrected by use and queue; quenching",
+    simplified: "a link also knows what each flow adds to the sums, and forgets flows that are silent (`forget`; with \"off\" lost SYNs, requests and FINs \
+                 leave the sums wrong, as in the paper); the sender's own link grants as routers do; the FIN is a separate frame after the first transmission of the last segment, and lost \
                  segments are sent again at the last rate; capacity never exceeds the link's; a segment is lost when three later ones have arrived, or at \
                  a time-out",
 };

@@ -135,6 +135,10 @@ impl Transport for Rdma {
         shard.arm_pair(out, slot);
     }
 
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.close_pair(now, slot, None);
+    }
+
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.rdma.pairs[slot], None))
     }
@@ -339,17 +343,17 @@ impl<'a> Shard<'a> {
             let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
             pair.on_ack(now, &ack, config);
             if pair.is_complete() {
-                return self.close_pair(now, slot);
+                return self.close_pair(now, slot, Some(now));
             }
             self.arm_pair(out, slot);
         }
         self.tell_nic(out, now, slot, config);
     }
 
-    /// All of a flow is acknowledged.
-    fn close_pair(&mut self, now: u64, slot: u32) {
+    /// All of a flow is acknowledged, at `finish`, or it is given up.
+    fn close_pair(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let Halves { nics, pairs, .. } = &mut self.transports.rdma;
-        let record = sent_record(&pairs[slot], Some(now));
+        let record = SentRecord { given_up: finish.is_none().then_some(now), ..sent_record(&pairs[slot], finish) };
         let (port, place) = (pairs[slot].port, pairs[slot].place);
         nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
         pairs.remove(slot);
@@ -390,6 +394,7 @@ impl<'a> Shard<'a> {
             let r = &self.transports.rdma.responders[slot];
             let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, frame.hash);
             notification.flags |= Frame::CNP_ALONE;
+            notification.size = (self.world.plan.wire.cnp + config.overhead()).max(self.world.plan.wire.min_frame);
             self.send(out, now, node, notification);
         }
         if let Some(ack) = answer.ack {

@@ -6,7 +6,7 @@ use crate::spec::{self, Compat, Irn, Pauses, RateControl, RdmaConfig, RdmaRecove
 use crate::transport::around::{Around, priority};
 use afflux_config::keys::{fill, meaningless, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Size, keys, tagged, words};
+use afflux_config::{Duration, Off, Or, Size, keys, tagged, words};
 use afflux_units::{Rate, Span};
 
 words! {
@@ -16,7 +16,7 @@ words! {
         Lossless,
         /// IRN: selective repeat, without flow control.
         Irn,
-        /// IRN over switches that pause, without time-outs, as in ConWeave's ns-3.
+        /// IRN over switches that pause. As in ConWeave's ns-3 a pause must not look like a loss: the only time-out is a long one.
         IrnPfc,
         /// Go-back-N without flow control.
         GbnNoPfc,
@@ -79,20 +79,29 @@ macro_rules! rdma {
                 cnp_out_of_order: bool = (around.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
                 /// Least time between two negative acknowledgements of the same gap (go-back-N), or of the same block beyond it (IRN).
                 nack_interval: Duration = "4us" from "ConWeave's ns-3";
-                /// Time-out of go-back-N, from the last frame sent or acknowledgement.
-                rto: Duration = {mode.goes_back().then_some(Duration(Span::from_ms(4)))} "`\"4ms\"` (ConWeave's ns-3)",
-                    check |time, at| if mode.goes_back() { up_to_a_second(time, at) } else { Err(meaningless(at, "IRN")) };
+                /// Time-out of go-back-N and of `irn_pfc`, from the last frame sent or acknowledgement. With `irn_pfc` it may be `"off"` (the paper of IRN):
+                /// then a flow whose last frames are lost never ends.
+                rto: Or<Off, Duration> = {(mode != RdmaMode::Irn).then_some(if mode == RdmaMode::IrnPfc && around.compat.is_some() {
+                    Or::NONE
+                } else {
+                    Or::some(Duration(Span::from_ms(4)))
+                })} "`\"4ms\"` (ConWeave's ns-3 with go-back-N); `\"off\"` for `irn_pfc` with `run.compat`", check |time, at| match time.0 {
+                    _ if mode == RdmaMode::Irn => Err(Wrong::at(at, "mode = \"irn\" has two time-outs: write rto_low and rto_high")),
+                    None if mode.goes_back() => Err(Wrong::at(at, "\"off\": go-back-N needs a time-out: write a time")),
+                    None => Ok(None),
+                    Some(time) => up_to_a_second(time, at).map(Some),
+                };
                 /// Time-out of IRN with few frames in flight.
-                rto_low: Duration = {mode.repeats().then_some(Duration(Span::from_us(100)))} "`\"100us\"` (the paper of IRN)",
-                    check |time, at| mode.of_irn(at.clone()).and_then(|()| up_to_a_second(time, at));
+                rto_low: Duration = {(mode == RdmaMode::Irn).then_some(Duration(Span::from_us(100)))} "`\"100us\"` (the paper of IRN)",
+                    check |time, at| mode.times_out(at.clone()).and_then(|()| up_to_a_second(time, at));
                 /// Time-out of IRN with more frames in flight than `rto_low_frames`.
-                rto_high: Duration = {mode.repeats().then_some(Duration(Span::from_us(320)))} "`\"320us\"` (the paper of IRN)", check |time, at| {
-                    mode.of_irn(at.clone())?;
+                rto_high: Duration = {(mode == RdmaMode::Irn).then_some(Duration(Span::from_us(320)))} "`\"320us\"` (the paper of IRN)", check |time, at| {
+                    mode.times_out(at.clone())?;
                     let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
                     if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
                 };
                 /// Most frames in flight with which the time-out is `rto_low`.
-                rto_low_frames: u32 = {mode.repeats().then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.of_irn(at).map(|()| frames);
+                rto_low_frames: u32 = {(mode == RdmaMode::Irn).then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.times_out(at).map(|()| frames);
                 /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
                 bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));
                 /// Priority of acknowledgements and notifications, 0 to 7. Default: that of the flow. NICs send them before data in any case.
@@ -156,6 +165,15 @@ impl RdmaMode {
         matches!(self, RdmaMode::Irn | RdmaMode::IrnPfc)
     }
 
+    /// Refuses a key of IRN's two time-outs with another mode.
+    fn times_out(self, key: Key) -> Result<(), Wrong> {
+        match self {
+            RdmaMode::Irn => Ok(()),
+            RdmaMode::IrnPfc => Err(Wrong::at(key, "mode = \"irn_pfc\" has one time-out: write rto")),
+            _ => self.of_irn(key),
+        }
+    }
+
     /// Refuses a key that is for IRN with another mode.
     fn of_irn(self, key: Key) -> Result<(), Wrong> {
         if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "has an effect only with IRN: remove it, or write mode = \"irn\"")) }
@@ -186,12 +204,15 @@ impl Keys {
             }
             Entropy::Reps(reps) => spec::Entropy::Reps(reps.resolve(&at("entropy"))?),
         };
-        let recovery = match (keys.rto, keys.rto_low, keys.rto_high, keys.rto_low_frames) {
-            (None, Some(rto_low), Some(rto_high), Some(few)) => {
-                let (timeouts, ns3) = (keys.mode == RdmaMode::Irn, around.compat == Some(Compat::ConweaveNs3));
-                RdmaRecovery::Irn(Irn { bdp: keys.bdp, few, rto_low, rto_high, timeouts, ns3 })
+        let ns3 = around.compat == Some(Compat::ConweaveNs3);
+        let rto = keys.rto.flatten();
+        let recovery = match (keys.rto_low, keys.rto_high, keys.rto_low_frames) {
+            (Some(rto_low), Some(rto_high), Some(few)) => RdmaRecovery::Irn(Irn { bdp: keys.bdp, few, rto_low, rto_high, timeouts: true, ns3 }),
+            _ if keys.mode == RdmaMode::IrnPfc => {
+                let time = rto.unwrap_or_default();
+                RdmaRecovery::Irn(Irn { bdp: keys.bdp, few: 0, rto_low: time, rto_high: time, timeouts: rto.is_some(), ns3 })
             }
-            (rto, ..) => RdmaRecovery::GoBackN { rto: rto.expect("filled in") },
+            _ => RdmaRecovery::GoBackN { rto: rto.expect("filled in") },
         };
         Ok(RdmaConfig {
             payload: keys.payload,

@@ -48,6 +48,6 @@ pub const MODEL: Model = Model {
     faithful: "one paced queue pair per flow; queue pairs take turns at the NIC, whose acknowledgements take precedence; every frame is acknowledged; \
                go-back-N with NACKs, or IRN's selective repeat with its window of a bandwidth-delay product and two time-outs; notifications in the \
                acknowledgement or in frames of their own; modes lossless, irn, irn_pfc, gbn_no_pfc and semi_lossless",
-    simplified: "one message per queue pair, open from the start; frames of other transports at the same NIC take precedence over all queue pairs; a \
-                 congestion notification packet is as long as an acknowledgement; windows apply to go-back-N",
+    simplified: "one message per queue pair, open from the start; frames of other transports at the same NIC take precedence over all queue pairs; \
+                 windows apply to go-back-N",
 };

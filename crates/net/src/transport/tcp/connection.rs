@@ -51,6 +51,11 @@ impl Sender {
         Some(Completed { message, why })
     }
 
+    /// The flows that have started and are not acknowledged whole.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Message> {
+        std::iter::once(&self.current).filter(|message| message.flow != TAKEN).chain(&self.waiting)
+    }
+
     /// Begins with the slow start threshold that an earlier connection left.
     pub fn begin_with(&mut self, ssthresh: u32) {
         self.window.ssthresh = ssthresh.min(self.window.limit);

@@ -110,6 +110,10 @@ impl Transport for Tcp {
         if message.head != id {
             // Another flow on a connection that is open.
             let slot = shard.sending[message.head as usize];
+            if slot == OVER {
+                // It has been given up.
+                return shard.refuse(now, id, idle);
+            }
             shard.opened(id, slot);
             shard.transports.tcp.senders[slot].append(now, id, message.to, (idle, deadline), config);
             return shard.pump(out, now, slot, Cause::Start, config);
@@ -178,6 +182,7 @@ impl Transport for Tcp {
                 shard.counters.retransmits += 1;
                 shard.send_syn(out, now, slot, config);
             }
+            Expired::InVain => shard.abandon(now, slot),
             Expired::AskWindow => {
                 shard.send_from_sender(out, now, slot, Control::AskWindow);
                 shard.arm_sender(out, slot);
@@ -200,6 +205,10 @@ impl Transport for Tcp {
             shard.answer(out, now, slot, ack, config);
         }
         shard.arm_receiver(out, slot);
+    }
+
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.abandon(now, slot);
     }
 
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord> {
@@ -501,6 +510,23 @@ impl<'a> Shard<'a> {
             self.transports.tcp.senders.remove(slot);
             self.sending[head as usize] = OVER;
         }
+    }
+
+    /// The connection ends with all of its flows that have started and are not acknowledged whole.
+    #[cold]
+    fn abandon(&mut self, now: u64, slot: u32) {
+        let s = &self.transports.tcp.senders[slot];
+        let head = s.flow;
+        for message in s.unfinished() {
+            self.harvest.leave(SentRecord { given_up: Some(now), ..sent_record(s, message, None, s.why_of(message)) });
+            self.sending[message.flow as usize] = OVER;
+            self.live -= 1;
+            self.flows_done += 1;
+        }
+        self.harvest.round_trips.extend(round_trips(s, 0));
+        self.transports.tcp.senders.remove(slot);
+        self.sending[head as usize] = OVER;
+        self.last = self.last.max(now);
     }
 
     #[inline(never)]

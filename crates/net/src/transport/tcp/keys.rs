@@ -2,7 +2,8 @@
 
 use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
 use crate::spec::{
-    self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, SackCompression, TcpConfig,
+    self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, Retries, SackCompression,
+    TcpConfig,
 };
 use crate::transport::around::{Around, priority};
 use crate::transport::mptcp::keys as mptcp;
@@ -154,6 +155,30 @@ macro_rules! tcp {
                         }
                         most => Ok(most),
                     };
+                /// Time-outs of one segment after which a connection is given up (status `terminated`). With `stack = "linux"` it is, as Linux's `tcp_retries2`,
+                /// the time that so many doubled time-outs from 200 ms take (15: 924.6 s); with `stack = "ns3"` the number itself. Connections whose
+                /// receiver has a `reader`, and MPTCP's, are never given up.
+                retries: Or<Unlimited, u32> = (match stack {
+                    _ if written.reader.is_some() || written.mptcp.is_some() => Or::NONE,
+                    Stack::Linux => Or::some(15),
+                    Stack::Ns3 => Or::some(6),
+                    Stack::Basic => Or::NONE,
+                }) "15 with `stack = \"linux\"`, 6 with `\"ns3\"` (`DataRetries`), otherwise `\"unlimited\"`", check |retries, at| match retries.0 {
+                    Some(_) if written.reader.is_some() => Err(meaningless(at, "reader")),
+                    Some(_) if written.mptcp.is_some() => Err(meaningless(at, "mptcp")),
+                    Some(0) => Err(Wrong::at(at, "found 0: write at least 1, or \"unlimited\"")),
+                    most => Ok(most),
+                };
+                /// SYNs that are sent again before the connection is given up.
+                syn_retries: Or<Unlimited, u32> = (match stack {
+                    _ if written.mptcp.is_some() || !handshake => Or::NONE,
+                    Stack::Linux | Stack::Ns3 => Or::some(6),
+                    Stack::Basic => Or::NONE,
+                }) "6 with `stack = \"linux\"` (`tcp_syn_retries`) and `\"ns3\"` (`ConnCount`), otherwise `\"unlimited\"`", check |retries, at| match retries.0 {
+                    Some(_) if written.mptcp.is_some() => Err(meaningless(at, "mptcp")),
+                    Some(_) if !handshake => Err(meaningless(at, "handshake = false")),
+                    most => Ok(most),
+                };
                 /// Explicit congestion notification. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
                 ecn: EcnMode = (if congestion.about().echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off })
                     "`\"dctcp\"` if the congestion control needs every mark told, otherwise `\"off\"`",
@@ -291,6 +316,8 @@ impl Keys {
             min_rto_on_variance: keys.min_rto_on_variance,
             initial_rto: keys.initial_rto,
             max_rto: keys.max_rto,
+            retries: keys.retries.map(|most| if linux { Retries::doubled(most) } else { Retries::Count(most) }),
+            syn_retries: keys.syn_retries,
             ecn: keys.ecn,
             ack_priority: keys.ack_priority,
         })

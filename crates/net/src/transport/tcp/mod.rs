@@ -63,9 +63,9 @@ pub const MODEL: Model = Model {
                undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed \
                acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning by \
                timestamps' round trips, and readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, \
-               cached thresholds",
+               cached thresholds, connections that are given up after retries in vain",
     simplified: "one direction of data; all segments are full except the last of a flow; the FIN is part of the last segment; duplicate SACKs neither \
                  undo a reduction nor widen the reordering window; timestamps are the only option that takes bytes; the handshake's round trip sets the \
-                 compression of acknowledgements; small queues assume a transmitter that sends in the order of arrival and is not paused; a sender never \
-                 gives up",
+                 compression of acknowledgements; small queues assume a transmitter that sends in the order of arrival and is not paused; zero-window \
+                 probes are sent for ever; the time-outs of SYNs double from the first on, as before Linux 6.5",
 };

@@ -2,7 +2,7 @@
 //! the window stands in [`super::reduction`], when the next may go in [`super::pacing`], flows on a connection in [`super::connection`], timers in
 //! [`super::timer`].
 
-use super::clock::Timer;
+use super::clock::{Timer, Vain};
 use super::message::Message;
 use super::ns3_state::Ns3;
 use super::rack::Rack;
@@ -190,6 +190,7 @@ pub struct Sender {
     pub(super) why: Option<Attribution>,
     /// When the frame was sent whose acknowledgement ended the current flow; `u64::MAX` where that is not known.
     pub(super) decided: u64,
+    pub(super) vain: Vain,
     /// When the receiver was last asked for its window.
     pub(super) asked_at: u64,
 }
@@ -280,6 +281,7 @@ impl Sender {
             waiting: VecDeque::new(),
             why: setup.explain.then(|| Attribution::new(now)),
             decided: u64::MAX,
+            vain: Vain::default(),
             asked_at: 0,
         }
     }

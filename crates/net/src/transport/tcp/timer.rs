@@ -17,6 +17,8 @@ pub enum Expired {
     TimedOut(Cause),
     /// The SYN is to be sent again.
     Syn,
+    /// It has been sent in vain as often as it may be, or a segment has: the connection is over.
+    InVain,
     /// The receiver is to be asked for its window.
     AskWindow,
 }
@@ -52,6 +54,9 @@ impl Sender {
     fn on_timer(&mut self, now: u64, config: &TcpConfig) -> Expired {
         self.new_only = false;
         if !self.connected() {
+            if config.syn_retries.is_some_and(|most| self.timeouts >= most.into()) {
+                return Expired::InVain;
+            }
             self.syn_lost(now);
             return Expired::Syn;
         }
@@ -76,12 +81,21 @@ impl Sender {
                 Expired::AskWindow
             }
             Timer::Retransmit | Timer::None => {
+                if self.is_in_vain(now, config) {
+                    return Expired::InVain;
+                }
                 let cause = self.time_out(now, config);
                 self.timer = Timer::Retransmit;
                 self.deadline = expiry(now, self.rtt.timeout(config), config);
                 Expired::TimedOut(cause)
             }
         }
+    }
+
+    /// The oldest segment has been sent again as often as it may be; counts the time-out that this is if it has not.
+    fn is_in_vain(&mut self, now: u64, config: &TcpConfig) -> bool {
+        let una = self.una;
+        config.retries.is_some_and(|retries| self.vain.count(now, una, retries))
     }
 
     /// After an acknowledgement that brought `news`.

@@ -18,6 +18,9 @@ macro_rules! block {
                 dscp: u8,
                 /// When the block begins; starts in files count from then. Default `"0s"`.
                 start: $crate::document::Duration,
+                /// When the senders of its flows end, from the start of the run: a flow that is not done by then has the status `terminated`, with what has
+                /// arrived, and a flow that would start later is not sent. Default: they send everything.
+                stop: $crate::document::Duration,
                 /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
                 /// `deadline_ns` takes precedence.
                 deadline: $crate::document::Or<$crate::document::Off, $crate::document::Deadline>,
@@ -37,6 +40,7 @@ macro_rules! block {
                     priority: &mut self.priority,
                     dscp: &mut self.dscp,
                     start: &mut self.start,
+                    stop: &mut self.stop,
                     deadline: &mut self.deadline,
                     seed: &mut self.seed,
                     persistent: &mut self.persistent,
@@ -96,6 +100,7 @@ pub struct Common<'a> {
     pub priority: &'a mut Option<u8>,
     pub dscp: &'a mut Option<u8>,
     pub start: &'a mut Option<Duration>,
+    pub stop: &'a mut Option<Duration>,
     pub deadline: &'a mut Option<Or<Off, Deadline>>,
     pub seed: &'a mut Option<u64>,
     pub persistent: &'a mut Option<bool>,

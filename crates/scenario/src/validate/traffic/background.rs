@@ -2,6 +2,7 @@
 
 use super::Around;
 use super::common::{self, shared};
+use super::mtu;
 use super::offered::{Offer, framing};
 use super::patterns::all;
 use super::select;
@@ -22,6 +23,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     }
     let slot = (protocol == Protocol::Tcp).then_some(&mut transport);
     let mut shared = shared(block.common(), slot, index, key, classes, around)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
     block.transport = transport;
     if around.run.until.is_none() && !around.run.until_done {
         return Err(Wrong::at(key.clone(), "background traffic does not end: write [run] until = \"jobs\" or a time"));

@@ -4,6 +4,7 @@ use super::Around;
 use crate::document::{Common, Deadline, Duration, Or, Traffic};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
+use afflux_net::spec::{EngineKind, RunConfig};
 use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError, names};
 use afflux_units::{Span, Time};
 
@@ -110,6 +111,28 @@ pub fn name(block: &mut Traffic, index: usize) -> String {
 /// When the block begins, once its common keys have been read.
 pub fn start(block: &mut Traffic) -> Time {
     Time(fill(keys(block).start, Duration(Span::ZERO)).0.0)
+}
+
+/// When the block's senders end, if the block says so.
+pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Time>, Wrong> {
+    let applies = !matches!(block, Traffic::Hadoop(_) | Traffic::HadoopTrace(_) | Traffic::Background(_));
+    let common = keys(block);
+    let Some(Duration(stop)) = *common.stop else { return Ok(None) };
+    let key = key.clone().name("stop");
+    let start = fill(common.start, Duration(Span::ZERO)).0;
+    if !applies {
+        return Err(Wrong::at(key, "jobs decide when their senders end: remove it"));
+    }
+    if fill(common.persistent, false) {
+        return Err(meaningless(key, "persistent = true"));
+    }
+    if run.engine == EngineKind::Ideal {
+        return Err(meaningless(key, "engine = \"ideal\""));
+    }
+    if stop <= start || stop > LATEST {
+        return Err(Wrong::at(key, format!("\"{stop}\": write a time after start = \"{start}\", up to 2400h")));
+    }
+    Ok(Some(Time(stop.0)))
 }
 
 /// Do the block's flows between two hosts share a connection?

@@ -2,7 +2,7 @@
 
 use super::common::{self, Shared, shared};
 use super::patterns::all;
-use super::{Around, segments, select};
+use super::{Around, mtu, segments, select};
 use crate::document::{Between, Cluster, Disks, Duration, Framework, Hadoop, HadoopTrace, HostItem, Receiver, Size, Speed};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
@@ -14,7 +14,8 @@ use afflux_units::{Bytes, Rate, Span};
 pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = block.transport.take();
-    let shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
     block.transport = transport;
     let framework = fill(&mut block.framework, Framework::Mapreduce);
     let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, around)?;
@@ -47,7 +48,8 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, a
 pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = block.transport.take();
-    let shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
     block.transport = transport;
     let framework = fill(&mut block.framework, Framework::Mapreduce);
     let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, around)?;

@@ -6,6 +6,7 @@ mod common;
 mod files;
 mod hadoop;
 mod load;
+mod mtu;
 mod offered;
 mod partition_aggregate;
 mod patterns;
@@ -125,6 +126,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         if !matches!(block, Traffic::DatagramSource(_)) {
             by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports, &mut around.uses);
         }
+        mtu::fit(&mut part.flows, &mut around)?;
         segments::fit(&part.flows, block, &key, &around.transports.configs)?;
         if let Some((deadlines, draws)) = common::deadlines(block, index, &key, around.seed)? {
             deadlines.assign(&mut part, &draws);
@@ -132,6 +134,9 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
                 // Queries have one, not what is sent beside them.
                 part.flows.iter_mut().filter(|flow| flow.job == Flow::NO_JOB).for_each(|flow| flow.deadline = None);
             }
+        }
+        if let Some(stop) = common::stop(block, &key, around.run)? {
+            part.flows.iter_mut().for_each(|flow| flow.stop = stop);
         }
         if common::persistent(block) {
             let other = part.flows.iter().any(|f| !matches!(around.transports.configs[f.transport as usize], TransportConfig::Tcp(_)));

@@ -4,6 +4,7 @@
 
 mod buffer;
 mod ecn;
+mod mtu;
 mod paths;
 mod pause;
 mod time;
@@ -48,6 +49,7 @@ pub fn find(ground: &Ground) -> Vec<Wrong> {
         pause::find(ground, &mut found);
         buffer::find(ground, &mut found);
         paths::find(ground, &mut found);
+        mtu::find(ground, &mut found);
     }
     found
 }

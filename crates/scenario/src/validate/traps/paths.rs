@@ -31,7 +31,7 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
 
 /// Priorities where every port has one queue.
 fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
-    let told_apart = ground.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)))
+    let told_apart = ground.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)) || switch.pfc.is_some())
         || ground.hosts().any(|host| host.scheduling.queues() > 1);
     if told_apart {
         return;

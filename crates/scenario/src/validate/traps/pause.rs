@@ -36,7 +36,11 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
 fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
     let as_bought = |node: u32| {
         let switch = &ground.plan.switches[ground.plan.topology.nodes[node as usize].config as usize];
-        matches!(&switch.buffer, afflux_net::spec::Buffer::Mmu(mmu) if matches!(mmu.rules, Rules::Sonic(_)))
+        match &switch.buffer {
+            afflux_net::spec::Buffer::Mmu(mmu) => matches!(mmu.rules, Rules::Sonic(_)),
+            afflux_net::spec::Buffer::Voq(_) => true,
+            _ => false,
+        }
     };
     let short = afflux_net::headrooms(ground.plan)
         .into_iter()

@@ -10,6 +10,7 @@ mod charge;
 mod conweave;
 mod hpcc;
 mod sonic;
+mod thresholds;
 
 pub use charge::{Answer, CLASSES, Charge, Take, is_safe};
 
@@ -21,12 +22,15 @@ use charge::{Group, PLAIN, Totals};
 use conweave::Conweave;
 use hpcc::Hpcc;
 use sonic::Sonic;
+use thresholds::Thresholds;
 
 #[derive(Debug, Clone)]
 enum Rules {
     Sonic(Sonic),
     Conweave(Conweave),
     Hpcc(Hpcc),
+    /// Beside virtual output queues.
+    Thresholds(Thresholds),
 }
 
 #[derive(Debug, Clone)]
@@ -69,16 +73,25 @@ impl Cells {
 impl Mmu {
     /// `headroom` by port, each for every lossless class; `rates` by port.
     pub fn new(config: &spec::Mmu, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
-        let ports = headroom.len();
         let rules = match &config.rules {
             spec::Rules::Sonic(rules) => Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom)),
             spec::Rules::Conweave(rules) => Rules::Conweave(Conweave::new(rules, config.total, &headroom)),
             spec::Rules::Hpcc(rules) => Rules::Hpcc(Hpcc::new(rules, config.total, &headroom, rates)),
         };
+        Mmu { cells: config.cell.map(Cells::new), bypass: config.bypass, ..Mmu::under(rules, lossless, headroom) }
+    }
+
+    /// Of virtual output queues that pause a priority group above `xoff`, until it is down to `xon`.
+    pub fn with_thresholds(xoff: u64, xon: u64, lossless: u8, headroom: Vec<u64>) -> Self {
+        Mmu::under(Rules::Thresholds(Thresholds { xoff, xon }), lossless, headroom)
+    }
+
+    fn under(rules: Rules, lossless: u8, headroom: Vec<u64>) -> Self {
+        let ports = headroom.len();
         Mmu {
             rules,
-            cells: config.cell.map(Cells::new),
-            bypass: config.bypass,
+            cells: None,
+            bypass: 0,
             lossless,
             totals: Totals::default(),
             groups: vec![Group::default(); ports * CLASSES],
@@ -117,6 +130,7 @@ impl Mmu {
             Rules::Sonic(rules) => rules.answer(&self.totals, group, queue, limit, charge.size, lossless),
             Rules::Conweave(rules) => rules.answer(&self.totals, group, queue, limit, charge),
             Rules::Hpcc(rules) => rules.answer(&self.totals, group, limit, charge.size, charge.input),
+            Rules::Thresholds(rules) => rules.answer(group, limit, charge.size, lossless),
         };
         answer.map(|take| Take { pause: take.pause && lossless, ..take })
     }
@@ -138,6 +152,7 @@ impl Mmu {
             Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge.size, headroom, lossless),
             Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
             Rules::Hpcc(rules) => rules.charge(&mut self.totals, group, charge.size, headroom),
+            Rules::Thresholds(_) => group.bytes += charge.size,
         }
     }
 
@@ -157,6 +172,7 @@ impl Mmu {
             Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom, lossless),
             Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
             Rules::Hpcc(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom),
+            Rules::Thresholds(_) => group.bytes -= charge.size,
         }
     }
 
@@ -271,6 +287,7 @@ impl Mmu {
             Rules::Sonic(rules) => rules.may_resume(&self.totals, group),
             Rules::Conweave(rules) => rules.may_resume(&self.totals, group, class),
             Rules::Hpcc(rules) => rules.may_resume(&self.totals, group, input),
+            Rules::Thresholds(rules) => rules.may_resume(group),
         }
     }
 
@@ -328,7 +345,7 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
         ports += 1;
-        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, mmu, pfc)));
+        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, switch, pfc)));
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {
@@ -338,4 +355,4 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     }
 }
 
-pub const MODELS: &[Model] = &[sonic::MODEL, conweave::MODEL, hpcc::MODEL];
+pub const MODELS: &[Model] = &[sonic::MODEL, conweave::MODEL, hpcc::MODEL, thresholds::MODEL];

@@ -1,9 +1,11 @@
-//! D3's router (spec/transports.md §2.8): rates first come, first served, with sums for all state.
+//! D3's router: rates first come, first served, by sums over all flows. The paper's router has the sums alone, which lost SYNs, requests, answers and
+//! FINs leave wrong for ever; with `forget` it knows what each flow adds to them.
 
 pub use super::header::{D3Header as Header, HOPS};
 
 use super::header::{Seen, What};
 use crate::spec;
+use rustc_hash::FxHashMap;
 
 #[derive(Debug)]
 pub struct Link {
@@ -20,6 +22,22 @@ pub struct Link {
     flows: i64,
     desired: i64,
     allocated: i64,
+    known: Option<Known>,
+}
+
+/// What each flow adds to the sums.
+#[derive(Debug)]
+struct Known {
+    forget: u64,
+    swept: u64,
+    flows: FxHashMap<u32, Part>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    desired: u32,
+    granted: u32,
+    heard: u64,
 }
 
 impl Link {
@@ -27,7 +45,9 @@ impl Link {
         let line = line as f64 / 1e3;
         let base = (config.base_rate.0 / 1_000) as u32;
         let interval = config.interval.0;
-        Link { line, base, alpha: config.alpha, beta: config.beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0 }
+        let known = config.forget.map(|forget| Known { forget: forget.0, swept: 0, flows: FxHashMap::default() });
+        let (alpha, beta) = (config.alpha, config.beta);
+        Link { line, base, alpha, beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0, known }
     }
 
     /// C + alpha * (C - u) - beta * q / T, once per interval, when something comes; never more than the link has.
@@ -43,27 +63,62 @@ impl Link {
         (self.updated, self.sent_then) = (seen.now, seen.sent);
     }
 
-    pub fn on_forward(&mut self, seen: &Seen, what: What, header: &mut Header) {
+    /// Takes a flow out of the sums that is not heard of any more.
+    fn sweep(&mut self, now: u64) {
+        let Some(known) = &mut self.known else { return };
+        if now - known.swept < known.forget / 4 {
+            return;
+        }
+        known.swept = now;
+        let forget = known.forget;
+        known.flows.retain(|_, part| {
+            let stays = now - part.heard < forget;
+            if !stays {
+                self.flows -= 1;
+                self.desired -= i64::from(part.desired);
+                self.allocated -= i64::from(part.granted);
+            }
+            stays
+        });
+    }
+
+    /// The part of the sums that a flow's request or end takes away.
+    fn before(&mut self, flow: u32, what: What, header: &Header, hop: usize) -> Part {
+        let Some(known) = &mut self.known else {
+            self.flows += match what {
+                What::Syn => 1,
+                What::End => -1,
+                What::Data | What::Probe => 0,
+            };
+            return Part { desired: header.desired_before, granted: header.granted_before[hop], heard: 0 };
+        };
+        let part = known.flows.remove(&flow);
+        self.flows += match (what, part) {
+            (What::End, Some(_)) => -1,
+            (What::End, None) | (_, Some(_)) => 0,
+            (_, None) => 1,
+        };
+        part.unwrap_or_default()
+    }
+
+    pub fn on_forward(&mut self, seen: &Seen, flow: u32, what: What, header: &mut Header) {
         let hop = header.hops as usize;
         assert!(hop < HOPS, "validated: no path has more links");
-        match what {
-            What::End => {
-                self.flows -= 1;
-                self.allocated -= header.granted_before[hop] as i64;
-                self.desired -= header.desired_before as i64;
-                header.hops += 1;
-                return;
-            }
-            What::Syn => self.flows += 1,
-            What::Data | What::Probe => {}
+        if what != What::End && !header.request {
+            debug_assert!(what != What::Syn, "a SYN asks for a rate");
+            return;
         }
-        if !header.request {
+        self.sweep(seen.now);
+        let before = self.before(flow, what, header, hop);
+        self.allocated -= i64::from(before.granted);
+        self.desired -= i64::from(before.desired);
+        if what == What::End {
+            header.hops += 1;
             return;
         }
         self.refresh(seen);
         let capacity = self.capacity as i64;
-        self.allocated -= header.granted_before[hop] as i64;
-        self.desired += header.desired as i64 - header.desired_before as i64;
+        self.desired += i64::from(header.desired);
         let left = capacity - self.allocated;
         let share = ((capacity - self.desired) / self.flows.max(1)).max(0);
         let desired = header.desired as i64;
@@ -71,6 +126,9 @@ impl Link {
         let granted = granted.clamp(self.base as i64, u32::MAX as i64);
         self.allocated += granted;
         header.granted[hop] = granted as u32;
+        if let Some(known) = &mut self.known {
+            known.flows.insert(flow, Part { desired: header.desired, granted: granted as u32, heard: seen.now });
+        }
         header.hops += 1;
     }
 }
@@ -82,7 +140,7 @@ mod tests {
     use afflux_units::{Rate, Span};
 
     fn link() -> Link {
-        Link::new(10_000_000_000, &spec::D3 { interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() })
+        Link::new(10_000_000_000, &spec::D3 { forget: None, interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() })
     }
 
     fn seen(us: u64, waiting: u64, sent: u64) -> Seen {
@@ -94,7 +152,7 @@ mod tests {
         if let Some(before) = before {
             (header.desired_before, header.granted_before) = (before.desired, before.granted);
         }
-        link.on_forward(&seen(1, 0, 0), what, &mut header);
+        link.on_forward(&seen(1, 0, 0), 0, what, &mut header);
         header
     }
 
@@ -122,9 +180,30 @@ mod tests {
         // What flows return is there again.
         for of in [first, second, third] {
             let mut end = Header { desired_before: of.desired, granted_before: of.granted, ..Header::default() };
-            link.on_forward(&seen(2, 0, 0), What::End, &mut end);
+            link.on_forward(&seen(2, 0, 0), 0, What::End, &mut end);
         }
         assert_eq!((link.flows, link.desired, link.allocated), (0, 0, 0));
+    }
+
+    /// Whatever is lost, the sums are those of the flows that are heard of.
+    #[test]
+    fn sums_of_known_flows() {
+        let config = spec::D3 { forget: Some(Span::from_ms(4)), interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() };
+        let mut link = Link::new(10_000_000_000, &config);
+        let mut ask = |us: u64, flow: u32, what: What, desired: u32| {
+            let mut header = Header { request: what != What::End, desired, ..Header::default() };
+            link.on_forward(&seen(us, 0, 0), flow, what, &mut header);
+            (header.granted[0], link.flows, link.desired, link.allocated)
+        };
+        // The answers to the first two are lost: they are asked again as if nothing had been granted.
+        assert_eq!(ask(1, 7, What::Syn, 2_000_000), (10_000_000, 1, 2_000_000, 10_000_000));
+        assert_eq!(ask(2, 7, What::Syn, 2_000_000), (10_000_000, 1, 2_000_000, 10_000_000));
+        assert_eq!(ask(3, 7, What::Data, 4_000_000), (10_000_000, 1, 4_000_000, 10_000_000));
+        assert_eq!(ask(3_000, 8, What::Syn, 5_000_000), (1_000, 2, 9_000_000, 10_001_000));
+        // The first one's end is lost, too: 4 ms after its last request it does not count, nor does a late FIN.
+        assert_eq!(ask(4_500, 8, What::Data, 5_000_000), (10_000_000, 1, 5_000_000, 10_000_000));
+        assert_eq!(ask(4_600, 7, What::End, 0), (0, 1, 5_000_000, 10_000_000));
+        assert_eq!(ask(4_700, 8, What::End, 0), (0, 0, 0, 0));
     }
 
     /// A queue takes capacity away; an idle link gets it back.

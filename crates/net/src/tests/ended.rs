@@ -1,0 +1,175 @@
+//! Senders that end before all of their flow is acknowledged: at a time, or after retries in vain.
+
+use super::determinism::same_everywhere;
+use crate::record::{Output, Status};
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Rate, Span, Time};
+
+fn stopping(transport: TransportConfig, stop: Time) -> Plan {
+    let mut plan = plan(leaf_spine(2, 2, 2), vec![Flow { stop, ..flow(0, 0, 2, 1 << 40, Time::from_ns(1_000)) }, flow(1, 1, 2, 400_000, Time::ZERO)]);
+    plan.transports = vec![transport];
+    plan.record.explain = true;
+    plan
+}
+
+/// Every transport stops, sets its network free, and the run ends.
+#[test]
+fn every_transport_stops() {
+    let datagram = Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: false };
+    let transports = [
+        TransportConfig::Tcp(tcp()),
+        TransportConfig::Tcp(linux()),
+        TransportConfig::Mptcp(mptcp()),
+        TransportConfig::Rdma(rdma()),
+        TransportConfig::Rdma(irn()),
+        TransportConfig::Pfabric(pfabric()),
+        TransportConfig::Pdq(pdq()),
+        TransportConfig::D3(d3()),
+        TransportConfig::Nack(nack()),
+        TransportConfig::Ndp(ndp()),
+        TransportConfig::Datagram(datagram),
+    ];
+    let stop = Time::from_ns(150_000);
+    for transport in transports {
+        let name = format!("{transport:?}");
+        let mut plan = stopping(transport, stop);
+        plan.switches[0].aqm = if matches!(plan.transports[0], TransportConfig::Ndp(_)) { trimming() } else { None };
+        plan.switches[0].buffer = Buffer::Unlimited;
+        let Output { flows, counters, end, .. } = same_everywhere(&name, &plan);
+        assert_eq!((flows[0].status, flows[0].given_up, flows[0].finish), (Status::Terminated, Some(stop), None), "{name}");
+        assert!(flows[0].bytes_received > 100_000, "{name}: {} B", flows[0].bytes_received);
+        assert_eq!((flows[1].status, counters.in_flight_packets), (Status::Finished, 0), "{name}");
+        assert!(end >= stop && end < stop + Span::from_ms(30), "{name}: {end}");
+    }
+}
+
+/// A source of constant rate sends a frame each time that its rate allows before it stops.
+#[test]
+fn a_constant_rate_times_its_time() {
+    // 1,500 B with headers every 1.2 us, from 1 us on; at 13 us it stops before its eleventh frame.
+    for (stop, frames) in [(12_999, 10), (13_000, 10), (13_001, 11)] {
+        let transport = TransportConfig::Datagram(Datagram { rate: Some(Rate(1_460 * 8 * 1_000_000_000 / 1_200)), payload: 1_460, ecn_capable: false });
+        let plan = stopping(transport, Time::from_ns(stop));
+        let output = same_everywhere("datagrams", &plan);
+        let &crate::record::FlowRecord { packets_sent, bytes_received, .. } = &output.flows[0];
+        assert_eq!((packets_sent, bytes_received), (frames, frames * 1_460), "stop at {stop} ns");
+    }
+}
+
+/// A flow that would start later than it stops is not sent.
+#[test]
+fn a_stop_before_the_start() {
+    let mut plan = stopping(TransportConfig::Tcp(tcp()), Time::from_ns(150_000));
+    plan.flows[1].group = Some(0);
+    let late = Flow { start: Start::After { group: 0, delay: Span::from_ms(1) }, ..plan.flows[0].clone() };
+    plan.flows.push(Flow { id: 2, ..late });
+    let output = same_everywhere("late", &plan);
+    let late = &output.flows[2];
+    assert_eq!((late.status, late.packets_sent, late.given_up), (Status::Terminated, 0, late.start));
+}
+
+/// A path that fails for ever under a flow, or before it begins.
+fn cut(transport: TcpConfig, from: Time) -> Output {
+    let mut plan = plan(star(3), vec![flow(0, 0, 1, 1 << 30, Time::from_ns(1_000)), flow(1, 2, 1, 10_000, Time::from_ns(2_000))]);
+    plan.topology.links[1].down = vec![Down { from, to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
+    plan.transports = vec![TransportConfig::Tcp(transport)];
+    // Without series: minutes of silence.
+    let mut with = |engine, threads| {
+        (plan.run.engine, plan.run.threads) = (engine, threads);
+        run(&plan, &Progress::default()).unwrap()
+    };
+    let [oracle, others @ ..] =
+        [(EngineKind::Classical, 1), (EngineKind::WindowLog, 1), (EngineKind::WindowLog, 3)].map(|(engine, threads)| with(engine, threads));
+    for output in others {
+        let digest = |output: &Output| format!("{:?}{:?}{}", output.flows, output.counters, output.end);
+        assert_eq!(digest(&output), digest(&oracle));
+    }
+    oracle
+}
+
+/// Time-outs of 1, 2, 4 ms … from the last acknowledgement: after `retries` repetitions the next one gives up.
+#[test]
+fn retries_by_number() {
+    let config = TcpConfig {
+        retries: Some(Retries::Count(3)),
+        min_rto: Span::from_ms(1),
+        initial_rto: Span::from_ms(1),
+        max_rto: Span::from_s(60),
+        max_window: Some(10),
+        ..tcp()
+    };
+    let output = cut(config, Time::from_ns(20_000));
+    let flow = &output.flows[0];
+    assert_eq!((flow.status, flow.timeouts), (Status::Terminated, 3));
+    // The timer was restarted by the last acknowledgement before 20 us: 1 + 2 + 4 + 8 ms later it expires for the fourth time.
+    let given_up = flow.given_up.unwrap();
+    let after = given_up.since(Time::from_ns(20_000)).0;
+    let expected = Span::from_ms(15).0;
+    assert!((expected - 20_000_000..expected + 5_000_000).contains(&after), "{given_up}");
+    assert_eq!(output.end, given_up);
+}
+
+/// Linux: 15 doubled time-outs from 200 ms take 924.6 s; and a SYN is sent six times again, 1 + 2 + … + 64 s.
+#[test]
+fn retries_by_time() {
+    assert_eq!(Retries::doubled(15), Retries::Time(Span::from_ms(924_600)));
+    assert_eq!(Retries::doubled(3), Retries::Time(Span::from_ms(3_000)));
+    let config = || TcpConfig {
+        retries: Some(Retries::doubled(3)),
+        syn_retries: Some(6),
+        handshake: true,
+        initial_rto: Span::from_s(1),
+        max_rto: Span::from_s(120),
+        ..linux()
+    };
+    let output = cut(config(), Time::from_ns(40_000));
+    let flow = &output.flows[0];
+    assert_eq!(flow.status, Status::Terminated);
+    // At the first time-out that is 3 s after the first one.
+    let first = flow.given_up.unwrap().since(Time::from_ns(40_000));
+    assert!(first > Span::from_s(3) && first < Span::from_s(8), "{first}");
+    let output = cut(config(), Time::ZERO);
+    for (flow, start) in output.flows.iter().zip([1_000, 2_000]) {
+        assert_eq!((flow.status, flow.timeouts, flow.given_up), (Status::Terminated, 6, Some(Time::from_ns(start) + Span::from_s(127))));
+    }
+}
+
+/// A connection is given up with all of its flows; those that would use it later end when they start.
+#[test]
+fn connections_are_given_up_whole() {
+    let config = TcpConfig { retries: Some(Retries::Count(2)), min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..tcp() };
+    let on = |id, start| Flow { connection: Some(0), ..flow(id, 0, 1, 1 << 20, Time::from_ns(start)) };
+    let mut plan = plan(star(3), vec![on(0, 1_000), on(1, 2_000), on(2, 50_000_000)]);
+    plan.topology.links[1].down = vec![Down { from: Time::from_ns(40_000), to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
+    plan.transports = vec![TransportConfig::Tcp(config)];
+    let output = same_everywhere("connection", &plan);
+    let ends: Vec<Time> = output.flows.iter().map(|flow| flow.given_up.expect("given up")).collect();
+    assert_eq!((ends[0], ends[2]), (ends[1], Time::from_ns(50_000_000)));
+    assert!(ends[0] < Time::from_ns(10_000_000));
+}
+
+/// `irn_pfc`: one long time-out from the last frame or acknowledgement repairs a tail that the link has lost.
+#[test]
+fn a_lost_tail_is_repaired() {
+    let config = RdmaConfig {
+        recovery: RdmaRecovery::Irn(Irn { bdp: None, few: 0, rto_low: Span::from_ms(4), rto_high: Span::from_ms(4), timeouts: true, ns3: false }),
+        ..irn()
+    };
+    let finish = |down: Vec<Down>| {
+        let mut plan = plan(star(2), vec![flow(0, 0, 1, 100_000, Time::ZERO)]);
+        plan.topology.links[1].down = down;
+        plan.transports = vec![TransportConfig::Rdma(config.clone())];
+        let output = same_everywhere("a lost tail", &plan);
+        (output.flows[0].finish.unwrap(), output.flows[0].timeouts, output.flows[0].start.unwrap())
+    };
+    let (whole, timeouts, start) = finish(Vec::new());
+    assert_eq!(timeouts, 0);
+    // The last frame or two are on the wire in the second half of the last microseconds before the end.
+    let cut = Down { from: Time(whole.0 - 3_000_000), to: Some(whole), detect: Span::from_s(1), converge: Span::ZERO };
+    let (later, timeouts, _) = finish(vec![cut]);
+    assert_eq!(timeouts, 1);
+    let waited = later.since(start);
+    assert!(waited > Span::from_ms(4) && waited < Span::from_ms(4) + Span::from_us(40), "{waited}");
+}

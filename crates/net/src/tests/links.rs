@@ -1,0 +1,94 @@
+//! Links whose directions differ, that carry short frames only, and that fail and return.
+
+use super::determinism::same_everywhere;
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// 1,500 B with headers, every 1.2 us if a rate is given.
+fn datagrams(rate: Option<Rate>) -> TransportConfig {
+    TransportConfig::Datagram(Datagram { rate, payload: 1_460, ecn_capable: false })
+}
+
+const EVERY_NS: u64 = 1_200;
+
+fn regular() -> TransportConfig {
+    datagrams(Some(Rate(1_460 * 8 * 1_000_000_000 / EVERY_NS)))
+}
+
+/// Two hosts at a switch send 100 frames to each other.
+fn both_ways(change: impl Fn(&mut Link)) -> Output {
+    let mut plan = plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 1, 0, 146_000, Time::ZERO)]);
+    plan.transports = vec![datagrams(None)];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.record.explain = true;
+    change(&mut plan.topology.links[0]);
+    same_everywhere("both ways", &plan)
+}
+
+fn time(output: &Output, flow: usize) -> Span {
+    output.flows[flow].finish.unwrap().since(output.flows[flow].start.unwrap())
+}
+
+/// Each direction is as fast as if both had its rate, the ideal time included.
+#[test]
+fn each_direction_has_its_rate() {
+    let (up, down) = (Rate::from_gbps(10), Rate::from_gbps(1));
+    let two = both_ways(|link| (link.rate, link.rate_back) = (up, Some(down)));
+    let [fast, slow] = [up, down].map(|rate| both_ways(|link| link.rate = rate));
+    assert_eq!((time(&two, 0), two.flows[0].ideal), (time(&fast, 0), fast.flows[0].ideal));
+    assert_eq!((time(&two, 1), two.flows[1].ideal), (time(&slow, 1), slow.flows[1].ideal));
+    // 100 frames of 1,500 B at 1 Gbps, after their way over the other link.
+    let expected = Span::from_ns(100 * 12_000).0;
+    assert!((expected..expected + Span::from_us(10).0).contains(&time(&two, 1).0));
+    // Twelve microseconds, or 1.2, for each of 100 frames that were sent.
+    assert_eq!([0, 1].map(|direction| two.links[direction].busy), [100 * 1_200_000, 100 * 12_000_000]);
+}
+
+#[test]
+fn each_direction_has_its_loss() {
+    let half = Probability::new(0.5).unwrap();
+    for (direction, loses) in [(0, 1), (1, 0)] {
+        let output = both_ways(|link| if direction == 0 { (link.loss, link.loss_back) = (half, Some(Probability::ZERO)) } else { link.loss_back = Some(half) });
+        let received = [0, 1].map(|flow| output.flows[flow].bytes_received / 1_460);
+        assert!((30..70).contains(&received[direction]) && received[loses] == 100, "{received:?}");
+        assert_eq!(output.counters.drops_loss, 100 - received[direction]);
+    }
+}
+
+/// What the port at the end of a link does not accept takes its time on the link and is gone.
+#[test]
+fn long_frames_are_discarded_where_they_arrive() {
+    for (longest, lost) in [(1_500, 0), (1_499, 200)] {
+        let output = both_ways(|link| link.longest = Some(longest));
+        assert_eq!((output.counters.drops_mtu, output.counters.dropped_packets), (lost, lost), "{longest} B");
+        assert_eq!(output.links[0].frames, 100);
+    }
+}
+
+/// A frame every 1.2 us in each of 16 flows to and from the other rack, half of which hash to the spine whose link to leaf 0 fails.
+#[test]
+fn detection_and_convergence() {
+    let (from, detect, converge, back) = (Time::from_ns(300_000), Span::from_us(24), Span::from_us(60), Time::from_ns(600_000));
+    let mut topology = leaf_spine(2, 2, 2);
+    let (leaf, spine) = (topology.hosts, topology.hosts + 2);
+    let failing = topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, spine)).unwrap();
+    failing.down = vec![Down { from, to: Some(back), detect, converge }];
+    let frames = 1_000_000 / EVERY_NS;
+    let flows = (0..32).map(|id| flow(id, if id < 16 { 0 } else { 2 }, if id < 16 { 2 } else { 0 }, frames * 1_460, Time::from_ns(id as u64)));
+    let mut plan = plan(topology, flows.collect());
+    plan.transports = vec![regular()];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(400));
+    let output = same_everywhere("a link fails and returns", &plan);
+    let lost: Vec<u64> = output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
+    let per = |span: Span| span.0 / (EVERY_NS * 1_000);
+    // Away from leaf 0 it takes until the leaf notices; towards it until the other leaf knows.
+    for (flows, outage) in [(&lost[..16], detect), (&lost[16..], detect + converge)] {
+        let hit: Vec<u64> = flows.iter().copied().filter(|lost| *lost > 0).collect();
+        assert!((4..13).contains(&hit.len()), "{lost:?}");
+        assert!(hit.iter().all(|lost| (per(outage)..=per(outage) + 3).contains(lost)), "{outage}: {lost:?}");
+    }
+    assert_eq!(output.counters.drops_down, lost.iter().sum::<u64>());
+}

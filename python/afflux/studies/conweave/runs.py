@@ -1,0 +1,126 @@
+"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are.
+
+A run that has its line is not simulated again, so a sequence that was cut off continues.
+"""
+
+import csv
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...scenario import Scenario
+from .. import files
+from .cases import BDP, Case
+
+FILE = files("conweave") / "results" / "runs.csv"
+
+#: Parameters of a scheme that differ from the study's defaults, sorted by name.
+Setting = tuple[tuple[str, str], ...]
+DEFAULT: Setting = ()
+
+
+class Run(NamedTuple):
+    case: Case
+    scheme: str
+    setting: Setting
+    #: Milliseconds in which flows start, after a warm-up of 2 ms.
+    window: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.case}, {self.scheme} {shown(self.setting) or 'default'}, {self.window} ms, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Slowdowns, and what explains them. Flows of up to and above a bandwidth-delay product are distinguished on the fat-tree only."""
+
+    all_mean: float
+    all_p99: float
+    short_mean: float | None
+    short_p99: float | None
+    long_mean: float | None
+    long_p99: float | None
+    drops: int
+    retransmits: int
+    pause_frames: int
+    unfinished: int
+
+    @classmethod
+    def of(cls, case: Case, summary: Mapping[str, Any]) -> "Measured":
+        slowdown, bound = summary["slowdown"], BDP[case.fabric].replace("k", "K")
+        classes = [slowdown["all"], *(slowdown["by_size"].get(f"{side}_{bound}", {}) if case.fabric == "fat-tree" else {} for side in ("le", "gt"))]
+        values = [of.get(statistic) for of in classes for statistic in ("mean", "p99")]
+        rounded: list[Any] = [None if value is None else round(value, 5) for value in values]
+        counts = [summary[name] for name in COUNTS[:-1]] + [summary["flows"]["unfinished"]]
+        return cls(*rounded, *counts)
+
+    def slowdown(self, flows: str, statistic: str) -> float | None:
+        value: float | None = getattr(self, f"{flows}_{statistic}")
+        return value
+
+
+Runs = dict[Run, Measured]
+MEASURED = [field.name for field in fields(Measured)]
+COLUMNS = ["fabric", "sizes", "load", "mode", "scheme", "setting", "window_ms", "seed", *MEASURED]
+COUNTS = ("drops", "retransmits", "pause_frames", "unfinished")
+
+
+def shown(setting: Setting) -> str:
+    """As in the file: `gap=20us tdre=5us`."""
+    return " ".join(f"{key}={value}" for key, value in setting)
+
+
+def parsed(text: str) -> Setting:
+    pairs = (part.split("=", 1) for part in text.split())
+    return tuple(sorted((key, value) for key, value in pairs))
+
+
+def read(file: Path = FILE) -> Runs:
+    if not file.exists():
+        return {}
+    with file.open(encoding="utf-8", newline="") as lines:
+        return dict(_line(row) for row in csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
+    case = Case(row["fabric"], row["sizes"], int(row["load"]), row["mode"])
+    run = Run(case, row["scheme"], parsed(row["setting"]), int(row["window_ms"]), int(row["seed"]))
+    values: list[Any] = [int(row[name]) if name in COUNTS else float(row[name]) if row[name] else None for name in MEASURED]
+    return run, Measured(*values)
+
+
+def write(run: Run, measured: Measured, file: Path = FILE) -> None:
+    """Appends a line."""
+    file.parent.mkdir(exist_ok=True)
+    fresh = not file.exists()
+    with file.open("a", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out, lineterminator="\n")
+        if fresh:
+            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: python -m afflux.studies.conweave\n")
+            lines.writerow(COLUMNS)
+        case = run.case
+        head = [case.fabric, case.sizes, case.load, case.mode, run.scheme, shown(run.setting), run.window, run.seed]
+        lines.writerow([*head, *("" if value is None else value for value in astuple(measured))])
+
+
+def scenario(run: Run) -> Scenario:
+    found = Scenario.load(files("conweave") / f"{run.case.fabric}.toml")
+    setting: dict[str, Any] = {key: int(value) if value.isdigit() else value for key, value in run.setting}
+    keys = run.case.keys(run.scheme, setting) | {"traffic[0].duration": f"{run.window + 2}ms", "run.until": f"{run.window + 52}ms"}
+    # Series are of no use here. They change nothing of a run but what is written down.
+    keys.pop("record.reorder", None)
+    for key, value in keys.items():
+        found.set(key, value)
+    return found
+
+
+def simulate(run: Run) -> Measured:
+    with tempfile.TemporaryDirectory() as place:
+        return Measured.of(run.case, scenario(run).run(seed=run.seed, out=Path(place) / "result").summary)
+
+
+def missing(wanted: Iterator[Run], there: Mapping[Run, Measured]) -> Iterator[Run]:
+    return (run for run in dict.fromkeys(wanted) if run not in there)

@@ -1,0 +1,94 @@
+"""What is left of each claim of the paper, from results/runs.csv: against the baselines' defaults, and against their best parameters.
+
+The rule. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the geometric mean over
+the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain misses the published one if its whole interval is below it, and reaches it if
+it does not and ConWeave is clearly ahead (the interval is above 0). Otherwise the seeds do not tell. A claim holds if all gains over the baselines reach it,
+with the defaults and with their best parameters. It does not hold if a gain over a default misses it. It holds only against the default if those over the
+defaults reach it and one over best parameters misses it. Otherwise its seeds cannot tell.
+
+The claims at 80 %, lossless, must also hold in a window of 100 ms, because queues still grow when the study's window ends: the gain over ECMP has to be at
+least the published one with every seed that was simulated for so long, or the claim is withdrawn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...comparison.paired import UNCLEAR, of_pairs
+from .. import Check
+from .cases import BASELINES, CONWEAVE, LONG
+from .claims import Claim, Gain, claims
+from .runs import DEFAULT, Measured, Run, Setting, read
+from .sensitivity import JUDGED, LONG_SEEDS, LONG_WINDOW, best, judging
+
+HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = "holds", "holds only against the default", "does not hold", "withdrawn"
+
+Gains = Mapping[str, Gain]
+
+
+def verdict(published: float, default: Gains, tuned: Gains, long: Sequence[float] | None = None, baselines: Sequence[str] = BASELINES) -> str | None:
+    """The verdict of a claim. `long` are the gains in the long window, one per seed, if the claim needs one. None if a baseline is missing."""
+    if any(name not in gains for gains in (default, tuned) for name in baselines):
+        return None
+    over_default, over_tuned = ([gains[name].reaches(published) for name in baselines] for gains in (default, tuned))
+    if False in over_default:
+        return FAILS
+    if long is not None and not (long and min(long) >= published):
+        return WITHDRAWN
+    if None in over_default:
+        return UNCLEAR
+    return DEFAULT_ONLY if False in over_tuned else UNCLEAR if None in over_tuned else HOLDS
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim, with the gains that it is judged by."""
+
+    claim: Claim
+    settings: Mapping[str, Setting]
+    default: Gains
+    tuned: Gains
+    #: In the window of 100 ms, by seed; None if the claim needs none.
+    long: Sequence[float] | None
+
+    @property
+    def verdict(self) -> str | None:
+        return verdict(self.claim.gain, self.default, self.tuned, self.long)
+
+    @property
+    def ahead(self) -> bool:
+        """ConWeave is clearly ahead of every baseline with its best parameters, by whatever amount."""
+        return all(gain.ahead for gain in self.tuned.values())
+
+
+def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
+    """Over the judging seeds; None without a run of both."""
+    pairs = _pairs(claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs)
+    return Gain.told(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
+
+
+def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Mapping[Run, Measured]) -> list[tuple[float, float]]:
+    found = []
+    for seed in seeds:
+        both = [runs.get(Run(claim.case, name, of, window, seed)) for name, of in ((scheme, setting), (CONWEAVE, DEFAULT))]
+        old, new = (None if one is None else one.slowdown(claim.flows, claim.statistic) for one in both)
+        if old is not None and new is not None:
+            found.append((old, new))
+    return found
+
+
+def judged(runs: Mapping[Run, Measured]) -> Iterator[Judged]:
+    """All claims, as far as their runs are there."""
+    for claim in claims():
+        settings = {scheme: setting for scheme in BASELINES if (setting := best(claim.case, scheme, runs)) is not None}
+        default = {scheme: found for scheme in BASELINES if (found := gain(claim, scheme, DEFAULT, runs))}
+        tuned = {scheme: found for scheme, setting in settings.items() if (found := gain(claim, scheme, setting, runs))}
+        long = None
+        if claim.case == LONG:
+            long = [1 - new / old for old, new in _pairs(claim, "ecmp", DEFAULT, LONG_WINDOW, LONG_SEEDS, runs)]
+        yield Judged(claim, settings, default, tuned, long)
+
+
+def checks() -> Iterator[Check]:
+    for found in judged(read()):
+        if found.verdict is not None:
+            yield Check(f"{found.claim}: the claim, also against the baselines' best parameters", found.verdict == HOLDS, found.verdict, HOLDS)

@@ -1,0 +1,133 @@
+"""Simulated points of the study, one line each in results/runs.csv, and the tables of its README.
+
+    python -m afflux.studies.pfabric.runs --loads 0.6 --seeds 5                                # web search, every scheme
+    python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 5 --schemes PDQ DCTCP
+    python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 1 --schemes "DCTCP, open" "DCTCP, handshake"
+    python -m afflux.studies.pfabric.runs --table                                              # what is there, with intervals
+
+A point that has its line is not simulated again, so a sequence that was cut off continues.
+"""
+
+import argparse
+import csv
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...comparison.paired import Difference, of_pairs
+from ...metrics import Metric
+from ...results.result import Result
+from ...results.statistics import interval, mean
+from .. import files
+from . import schemes
+from .measure import FIGURES, measure
+
+FILE = files("pfabric") / "results" / "runs.csv"
+COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
+
+
+class Run(NamedTuple):
+    workload: str
+    load: float
+    scheme: str
+    seed: int
+
+
+def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
+    """What was measured, by point."""
+    if not file.exists():
+        return {}
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return {_run(row): {name: float(row[name]) if row[name] else None for name in FIGURES} for row in rows}
+
+
+def _run(row: dict[str, str]) -> Run:
+    return Run(row["workload"], float(row["load"]), row["scheme"], int(row["seed"]))
+
+
+def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:
+    """The figures of a point, and how many of its flows did not finish."""
+    if run.scheme in schemes.QUEUES:
+        schemes.write_flows(place, run.scheme, run.workload, run.load, run.seed)
+    point = schemes.point(run.scheme, run.workload, run.load, run.seed, place)
+    found = measure(Result.of_run(point.load().run(None)))
+    return {name: of(found) for name, (_, of) in FIGURES.items()}, found.unfinished
+
+
+def write(run: Run, found: dict[str, float | None], unfinished: int, file: Path = FILE) -> None:
+    """Appends a line."""
+    file.parent.mkdir(exist_ok=True)
+    fresh = not file.exists()
+    with file.open("a", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out, lineterminator="\n")
+        if fresh:
+            out.write("# Completion times over those of the idle fabric, 20,000 flows each: python -m afflux.studies.pfabric.runs\n")
+            lines.writerow(COLUMNS)
+        lines.writerow([*run, *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES), unfinished])
+
+
+def wanted(options: Any) -> Iterator[Run]:
+    """Seed by seed, so that a sequence that was cut off has whole seeds."""
+    chosen = options.schemes or [scheme for scheme in schemes.SCHEMES if options.workload == "websearch" or scheme not in schemes.WEB_ONLY]
+    for seed in range(1, options.seeds + 1):
+        for load in options.loads:
+            for scheme in chosen:
+                yield Run(options.workload, load, scheme, seed)
+
+
+def differences(found: dict[Run, dict[str, float | None]], workload: str, load: float, figure: str, base: str = "pFabric") -> dict[str, Difference]:
+    """Every scheme against one of them, over the seeds that both have: Student's t on the logarithms of the paired ratios."""
+    cell = {(run.scheme, run.seed): values[figure] for run, values in found.items() if (run.workload, run.load) == (workload, load)}
+    against = {}
+    for scheme in schemes.SCHEMES:
+        pairs = [(old, new) for (name, seed), new in sorted(cell.items()) if name == scheme and (old := cell.get((base, seed))) and new]
+        if scheme != base and pairs:
+            against[scheme] = of_pairs(Metric(figure, "", (), str), scheme, pairs)
+    return against
+
+
+def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
+    """Means with their intervals, a block for each workload and load with several seeds."""
+    for workload, load in sorted({run[:2] for run in found}):
+        here = {scheme: [values for run, values in found.items() if run[:3] == (workload, load, scheme)] for scheme in [*schemes.SCHEMES, *schemes.TESTS]}
+        yield f"\n{schemes.WORKLOADS[workload]}, load {load}\n"
+        yield "| scheme | seeds | " + " | ".join(title for title, _ in FIGURES.values()) + " |"
+        yield "|" + "---|" * (2 + len(FIGURES))
+        for scheme, values in here.items():
+            if values:
+                yield f"| {scheme} | {len(values)} | " + " | ".join(_cell([value[name] for value in values]) for name in FIGURES) + " |"
+        for figure in FIGURES:
+            against = differences(found, workload, load, figure)
+            known = {scheme: d for scheme, d in against.items() if d.ratio and d.ratio_low and d.ratio_high}
+            if shown := [f"{scheme} {d.ratio:.2f} ({d.ratio_low:.2f} – {d.ratio_high:.2f})" for scheme, d in known.items()]:
+                yield f"\n{FIGURES[figure][0]}, over pFabric: " + ", ".join(shown)
+
+
+def _cell(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    within = interval(known)
+    return f"{mean(known):.3f}" + (f" ({within[0]:.3f} – {within[1]:.3f})" if within else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workload", choices=schemes.WORKLOADS, default="websearch")
+    parser.add_argument("--loads", type=float, nargs="+", default=[])
+    parser.add_argument("--schemes", nargs="+", choices=[*schemes.SCHEMES, *schemes.TESTS], help="default: all, with data mining those of the slides and HULL")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
+    parser.add_argument("--table", action="store_true", help="show what is in results/runs.csv")
+    options = parser.parse_args()
+    there = read()
+    with tempfile.TemporaryDirectory() as place:
+        for run in [run for run in wanted(options) if run not in there]:
+            found, unfinished = simulate(run, Path(place))
+            write(run, found, unfinished)
+            print(f"{run.workload}, {run.load}, {run.scheme}, seed {run.seed}: {found['average']:.3f}", flush=True)
+    if options.table:
+        print("\n".join(table(read())))
+
+
+if __name__ == "__main__":
+    main()

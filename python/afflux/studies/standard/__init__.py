@@ -1,0 +1,122 @@
+"""One standard fabric for a mixture of tenants, instead of a network per use: the question of LY Corporation's talk (JANOG), simulated.
+
+README.md tells the question, what is assumed, and what came out. The mixture, the tenants' goals and the designs are the template of `afflux new standard`.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from ... import templates
+from ...batch import Point
+from ...comparison.compare import Comparison
+from ...exchange import sonic, sysctl
+from ...files import durable, toml
+from ...metrics import Metric
+from ...report import Table, Told
+from ...results.designs import Designs
+from ...scenario import Scenario
+from ...words import Words
+from .. import Check, Row, Study
+from . import overview, sentences
+from .evidence import Evidence, gather
+from .goals import read
+from .mixtures import Mixtures
+
+__all__ = ["STUDY", "Standard"]
+
+_SEEDS, _QUICK = 8, 5
+#: The quick part raises the load of this tenant, which fills the uplinks most.
+_VARIED = ("bulk",)
+
+
+class Standard(Study):
+    name = "standard"
+    title = "One standard fabric for Hadoop, queries, storage and bulk copies"
+
+    def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
+        self.scenario = scenario or templates.FILES / "standard.toml"
+        self.goals = goals or templates.FILES / "goals" / "standard.toml"
+        self._found: tuple[Designs, Evidence | None] | None = None
+
+    def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
+        return Standard(scenario, goals)
+
+    @property
+    def folder(self) -> str:
+        own = self.scenario if self.scenario != templates.FILES / "standard.toml" else None
+        return f"study-{self.name}-{own.stem}" if own else f"study-{self.name}"
+
+    def _mixtures(self, quick: bool = False) -> Mixtures:
+        goals = read(self.goals)
+        varied = None if not quick else [name for name in _VARIED if name in {tenant.name for tenant in goals.tenants}]
+        return Mixtures.of(self.scenario, goals, range(1, (_QUICK if quick else _SEEDS) + 1), varied)
+
+    def points(self, quick: bool) -> Sequence[Point]:
+        return list(self._mixtures(quick).points())
+
+    def evidence(self, designs: Designs) -> Evidence | None:
+        """Of these results, once."""
+        if self._found is None or self._found[0] is not designs:
+            self._found = designs, gather(self._mixtures(), designs)
+        return self._found[1]
+
+    def table(self, designs: Designs) -> Sequence[Row]:
+        found = self.evidence(designs)
+        return overview.rows(found) if found else []
+
+    def checks(self, designs: Designs) -> Sequence[Check]:
+        found = self.evidence(designs)
+        return overview.checks(found) if found else []
+
+    def overview(self, designs: Designs) -> Table | None:
+        found = self.evidence(designs)
+        return overview.table(found) if found else None
+
+    def answer(self, designs: Designs) -> Words | None:
+        found = self.evidence(designs)
+        return sentences.answer(found, _place(found, designs)) if found else None
+
+    def told(self, designs: Designs) -> Told | None:
+        found = self.evidence(designs)
+        return overview.told(found, _place(found, designs)) if found else None
+
+    def against(self, designs: Designs) -> Comparison | None:
+        found = self.evidence(designs)
+        return overview.against(found, self.shown(designs)) if found else None
+
+    def shown(self, designs: Designs) -> Designs:
+        found = self.evidence(designs)
+        return overview.with_values(found, designs) if found else designs
+
+    def measures(self, designs: Designs) -> Sequence[Metric] | None:
+        found = self.evidence(designs)
+        return overview.measures(found) if found else None
+
+    def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
+        """The settings of the chosen design, for switches and hosts."""
+        found = self.evidence(designs)
+        place = _place(found, designs) if found else None
+        return _settings(Path(place) / "scenario.toml", dir / "settings") if place else []
+
+
+def _place(found: Evidence, designs: Designs) -> str | None:
+    """The result directory of the chosen design, of its first seed."""
+    place = designs[found.choice.shown].first.dir
+    return str(place) if place else None
+
+
+def _settings(scenario: Path, to: Path) -> list[Path]:
+    to.mkdir(exist_ok=True)
+    tables, notes = sonic.exported(scenario)
+    groups = list(sysctl.of_scenario(toml.with_defaults(Scenario.load(scenario).check().resolved)))
+    missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
+    hosts = "\n".join(settings.text(title) for title, settings in groups)
+    return [
+        durable.write_text(to / "sonic.json", json.dumps(tables, indent=4) + "\n"),
+        durable.write_text(to / "linux.txt", hosts + "\n"),
+        durable.write_text(to / "notes.txt", "\n".join([*notes, *missing]) + "\n"),
+    ]
+
+
+STUDY = Standard()

@@ -1,0 +1,206 @@
+"""The claims of the ConWeave study: the rule of the verdicts on made numbers, the choice of the best parameters, and README's tables from results/runs.csv."""
+
+from dataclasses import replace
+
+import pytest
+from conftest import REPO
+
+from afflux.comparison.paired import UNCLEAR
+from afflux.studies.conweave import tables
+from afflux.studies.conweave.cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
+from afflux.studies.conweave.claims import Gain, claims
+from afflux.studies.conweave.runs import DEFAULT, Measured, Run, parsed, read, scenario, shown, simulate, write
+from afflux.studies.conweave.sensitivity import GRIDS as ALL_GRIDS
+from afflux.studies.conweave.sensitivity import LONG_SEEDS, LONG_WINDOW, SELECTING, TUNABLE, WINDOW, best, candidates, judge, judging, select, selecting
+from afflux.studies.conweave.verdicts import DEFAULT_ONLY, FAILS, HOLDS, WITHDRAWN, judged, verdict
+
+CASE = CLAIMED[0]
+GRIDS = ALL_GRIDS[CASE.fabric]
+
+
+def measured(mean: float, p99: float = 10.0) -> Measured:
+    return Measured(mean, p99, mean, p99, mean, p99, 0, 0, 0, 0)
+
+
+def gain(low: float, high: float) -> Gain:
+    return Gain((low + high) / 2, low, high, "")
+
+
+# The rule.
+
+
+def of(gains: dict[str, Gain], otherwise: Gain) -> dict[str, Gain]:
+    return {name: gains.get(name, otherwise) for name in BASELINES}
+
+
+LARGE, SMALL, BEHIND, UNKNOWN = gain(0.3, 0.4), gain(0.05, 0.1), gain(-0.2, -0.1), gain(-0.1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("default", "tuned", "expected"),
+    [
+        ({}, {}, HOLDS),
+        ({}, {"conga": SMALL}, DEFAULT_ONLY),
+        ({}, {"conga": BEHIND}, DEFAULT_ONLY),
+        ({"drill": SMALL}, {}, FAILS),
+        ({"ecmp": BEHIND}, {"ecmp": BEHIND}, FAILS),
+        # Intervals from behind to beyond the published gain: too few seeds.
+        ({}, {"letflow": UNKNOWN}, UNCLEAR),
+        ({"ecmp": UNKNOWN}, {}, UNCLEAR),
+        # One that is clear decides.
+        ({"ecmp": UNKNOWN, "drill": SMALL}, {}, FAILS),
+        ({}, {"letflow": UNKNOWN, "conga": SMALL}, DEFAULT_ONLY),
+        ({"ecmp": UNKNOWN}, {"conga": SMALL}, UNCLEAR),
+    ],
+)
+def test_verdicts(default, tuned, expected):
+    assert verdict(0.25, of(default, LARGE), of(tuned, LARGE)) == expected
+
+
+def test_bounds_of_intervals():
+    # The published gain at the upper bound is reached, just above it is not; a lower bound of 0 is not ahead.
+    assert gain(0.1, 0.25).reaches(0.25) is True
+    assert gain(0.1, 0.2499).reaches(0.25) is False
+    assert gain(-0.2, -0.1).reaches(0.25) is False
+    assert gain(0.0, 0.5).reaches(0.25) is None
+    assert gain(0.4, 0.5).reaches(0.25) is True
+    # One seed has no interval.
+    assert Gain(0.5, None, None, "").reaches(0.25) is None
+    assert not Gain(0.5, None, None, "").ahead
+
+
+def test_a_claim_with_missing_baselines_is_not_judged():
+    every = of({}, LARGE)
+    some = {name: found for name, found in every.items() if name != "drill"}
+    assert verdict(0.25, every, some) is None
+    assert verdict(0.25, some, every) is None
+
+
+@pytest.mark.parametrize(
+    ("long", "expected"),
+    [([0.3, 0.26], HOLDS), ([0.25], HOLDS), ([0.3, 0.249], WITHDRAWN), ([], WITHDRAWN), ([-0.1, 0.5], WITHDRAWN), (None, HOLDS)],
+)
+def test_the_long_window_withdraws_a_claim(long, expected):
+    assert verdict(0.25, of({}, LARGE), of({}, LARGE), long) == expected
+
+
+def test_what_does_not_hold_is_not_withdrawn():
+    assert verdict(0.25, of({}, SMALL), of({}, SMALL), []) == FAILS
+    assert verdict(0.25, of({}, LARGE), of({}, SMALL), [0.1]) == WITHDRAWN
+    assert verdict(0.25, of({}, LARGE), of({}, SMALL), [0.3]) == DEFAULT_ONLY
+
+
+# The choice.
+
+
+def selected(means: dict, scheme: str, case: Case = CASE) -> dict[Run, Measured]:
+    return {run: measured(value + 0.01 * place) for setting, value in means.items() for place, run in enumerate(selecting(case, scheme, setting))}
+
+
+def test_the_lowest_mean_is_chosen():
+    runs = selected({setting: 3.0 - place for place, setting in enumerate(GRIDS["letflow"][0][:3])} | {GRIDS["letflow"][0][3]: 2.0}, "letflow")
+    assert best(CASE, "letflow", runs) == GRIDS["letflow"][0][2]
+    # Where all are alike, it is the default.
+    assert best(CASE, "letflow", selected(dict.fromkeys(GRIDS["letflow"][0], 2.0), "letflow")) == DEFAULT
+
+
+def test_conga_is_searched_one_parameter_at_a_time():
+    first, second = GRIDS["conga"]
+    tdre = parsed("tdre=5us")
+    runs = selected({setting: 1.5 if setting == tdre else 2.0 for setting in first}, "conga")
+    assert best(CASE, "conga", runs) is None, "the second step is missing"
+    assert [shown(setting) for setting in candidates(CASE, "conga", runs)[len(first) :]] == ["gap=20us tdre=5us", "gap=50us tdre=5us", "gap=200us tdre=5us"]
+    further = {parsed(f"{shown(setting)} tdre=5us"): 1.6 for setting in second}
+    assert best(CASE, "conga", runs | selected(further, "conga")) == tdre
+    further[parsed("gap=50us tdre=5us")] = 1.4
+    assert best(CASE, "conga", runs | selected(further, "conga")) == parsed("gap=50us tdre=5us")
+
+
+def test_runs_that_are_missing_are_no_choice():
+    few = selected(dict.fromkeys(GRIDS["drill"][0][:-1], 2.0), "drill")
+    assert best(CASE, "drill", few) is None
+    one = {run: value for run, value in selected(dict.fromkeys(GRIDS["drill"][0], 2.0), "drill").items() if run.setting != DEFAULT}
+    assert best(CASE, "drill", one) is None
+    assert best(CASE, "ecmp", {}) == DEFAULT
+
+
+def test_seeds_that_judge_do_not_choose():
+    assert not {*SELECTING} & {*LONG_SEEDS, *(seed for case in CLAIMED for seed in judging(case, "ecmp"))}
+    # Whatever the judging runs are, the choice is the same.
+    runs = selected(dict.fromkeys(GRIDS["letflow"][0], 2.0) | {parsed("gap=20us"): 1.0}, "letflow")
+    others = {run: measured(0.1) for run in judge(runs) if run.setting != parsed("gap=20us")}
+    assert best(CASE, "letflow", runs | others) == parsed("gap=20us")
+
+
+def test_every_grid_has_the_default():
+    assert all(steps[0][0] == DEFAULT for grids in ALL_GRIDS.values() for steps in grids.values())
+    assert {run.scheme for run in select({})} == set(GRIDS) == set(TUNABLE)
+    # Without a search it is the default.
+    assert best(Case("fat-tree", "alistorage", 60, "lossless"), "drill", {}) == DEFAULT
+
+
+# Gains of made runs.
+
+
+def test_claims_are_judged_by_pairs_within_seeds():
+    runs = {}
+    for scheme in GRIDS:
+        for steps in GRIDS[scheme]:
+            runs |= {run: measured(2.0) for setting in steps for run in selecting(CASE, scheme, setting)}
+        runs |= {run: measured(2.0) for setting in candidates(CASE, scheme, runs) for run in selecting(CASE, scheme, setting)}
+    for seed in judging(CASE, CONWEAVE):
+        runs |= {Run(CASE, scheme, DEFAULT, WINDOW, seed): measured(2.0 * seed, 20.0 * seed) for scheme in BASELINES}
+        runs[Run(CASE, CONWEAVE, DEFAULT, WINDOW, seed)] = measured((0.99 + 0.003 * seed) * seed, (9.0 + seed) * seed)
+    found = {judge.claim.statistic: judge for judge in judged(runs) if judge.claim.case == CASE}
+    assert found["mean"].default["ecmp"].mean == pytest.approx(0.5, abs=0.002)
+    assert found["p99"].default["ecmp"].low < found["p99"].default["ecmp"].mean < found["p99"].default["ecmp"].high
+    assert found["mean"].settings == dict.fromkeys(BASELINES, DEFAULT)
+    # It is the case that needs the long window.
+    assert CASE == LONG
+    assert found["mean"].verdict == WITHDRAWN
+    for seed in LONG_SEEDS:
+        runs |= {Run(CASE, "ecmp", DEFAULT, LONG_WINDOW, seed): measured(8.0), Run(CASE, CONWEAVE, DEFAULT, LONG_WINDOW, seed): measured(2.0)}
+    (mean,) = [judge for judge in judged(runs) if judge.claim.case == CASE and judge.claim.statistic == "mean"]
+    assert mean.long == pytest.approx([0.75] * len(LONG_SEEDS))
+
+
+# The file.
+
+
+def test_runs_are_written_line_by_line_and_read_again(tmp_path):
+    file = tmp_path / "results" / "runs.csv"
+    fat = next(case for case in CLAIMED if case.fabric == "fat-tree")
+    runs = {
+        Run(CASE, "conga", parsed("tdre=5us gap=20us"), WINDOW, 1): replace(measured(1.25), short_mean=None, short_p99=None, long_mean=None, long_p99=None),
+        Run(fat, CONWEAVE, DEFAULT, LONG_WINDOW, 2): measured(2.5),
+    }
+    for run, found in runs.items():
+        write(run, found, file)
+    assert read(file) == runs
+    assert read(tmp_path / "none.csv") == {}
+
+
+def test_settings_are_keys_of_the_scenario():
+    run = Run(CASE, "drill", parsed("samples=4 memory=1"), 4, 1)
+    balance = scenario(run)["switch"]["balance"]
+    assert (balance["samples"], balance["memory"]) == (4, 1)
+    assert scenario(run)["traffic"][0]["duration"] == "6ms"
+    assert scenario(Run(CASE, CONWEAVE, DEFAULT, WINDOW, 1))["switch"]["balance"]["reorder_memory"] == "unbounded"
+
+
+def test_a_line_of_the_file_can_be_computed_again():
+    """The cheapest of the runs that judge."""
+    run = Run(Case("leaf-spine", "alistorage", 50, "irn"), "ecmp", DEFAULT, WINDOW, 1)
+    assert simulate(run) == read()[run]
+
+
+def test_claims_on_the_leaf_spine_are_judged():
+    found = list(judged(read()))
+    assert [judge.claim for judge in found] == list(claims())
+    assert all(judge.verdict is not None for judge in found if judge.claim.case.fabric == "leaf-spine")
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_the_tables_of_the_readme_are_those_of_the_file(name):
+    text = (REPO / "studies" / "conweave" / "README.md").read_text(encoding="utf-8")
+    assert tables.TABLES[name](read()) in text
