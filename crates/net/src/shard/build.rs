@@ -168,6 +168,8 @@ impl<'a> Shard<'a> {
             && !recorded
             && world.tick() == 1
             && world.rates.is_empty()
+            // Links that grant rates ask what waits.
+            && !plan.has_rates()
             && marking.is_none()
             && header.is_none()
             && matches!(buffer, Buffer::Unlimited)

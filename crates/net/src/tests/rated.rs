@@ -82,6 +82,18 @@ fn engines_and_threads() {
     }
 }
 
+/// Links that grant rates ask how much waits, also in pFabric's queue, which the window engine decides on late.
+#[test]
+fn behind_the_queue_of_pfabric() {
+    for (name, transport) in both() {
+        let mut plan = symmetric(star(4), traffic(4, 80, 40, 60_000, 5), transport);
+        let urgent = Some(Aqm::Pfabric(Some(Limit::Packets(8))));
+        (plan.hosts[0].aqm, plan.switches[0].aqm) = (urgent.clone(), urgent);
+        plan.run.until = Some(Time::from_ns(20_000_000));
+        same_everywhere(name, &plan);
+    }
+}
+
 /// Pairs of hosts over one link of 10 Gbps; everything else has 40.
 fn dumbbell(pairs: u32) -> Topology {
     let mut nodes: Vec<Node> = (0..2 * pairs).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / pairs))).collect();
