@@ -328,6 +328,8 @@ impl Sender {
         let (bits, deadline) = (self.remaining_bits(), self.deadline);
         match (&mut self.memory, config) {
             (Memory::Pdq { pausing, .. }, _) => {
+                // Probes are shorter than data: over slow, short links a frame would not fit into their round trip at any rate, and no rate would be given.
+                let round_trip = round_trip.max((2 * pdq::LEAST * 1_000_000_000_000 / line as u128) as u64);
                 Scheme::Pdq(pdq::Header { rate: line, pausing: *pausing, deadline: deadline.unwrap_or(u64::MAX), remaining, round_trip, interval: 0.0 })
             }
             (Memory::D3 { desired, granted, awaiting, due, ended }, _) => {

@@ -54,7 +54,7 @@ pub struct Link {
 /// A flow that was not heard of for so many intervals between its probes is forgotten.
 const SILENT: f64 = 10.0;
 /// A rate of less than a frame of so many bits per round trip is none.
-const LEAST: u128 = 12_000;
+pub const LEAST: u128 = 12_000;
 
 impl Link {
     pub fn new(id: u32, line: u64, config: &spec::Pdq) -> Self {
