@@ -14,9 +14,7 @@ fn stopping(transport: TransportConfig, stop: Time) -> Plan {
     plan
 }
 
-/// Every transport stops, sets its network free, and the run ends.
-#[test]
-fn every_transport_stops() {
+fn every_transport(stop: Time) -> Vec<(String, Plan)> {
     let datagram = Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: false };
     let transports = [
         TransportConfig::Tcp(tcp()),
@@ -31,17 +29,43 @@ fn every_transport_stops() {
         TransportConfig::Ndp(ndp()),
         TransportConfig::Datagram(datagram),
     ];
-    let stop = Time::from_ns(150_000);
-    for transport in transports {
+    let plans = transports.into_iter().map(|transport| {
         let name = format!("{transport:?}");
         let mut plan = stopping(transport, stop);
         plan.switches[0].aqm = if matches!(plan.transports[0], TransportConfig::Ndp(_)) { trimming() } else { None };
         plan.switches[0].buffer = Buffer::Unlimited;
+        (name, plan)
+    });
+    plans.collect()
+}
+
+/// Every transport stops, sets its network free, and the run ends.
+#[test]
+fn every_transport_stops() {
+    let stop = Time::from_ns(150_000);
+    for (name, plan) in every_transport(stop) {
         let Output { flows, counters, end, .. } = same_everywhere(&name, &plan);
         assert_eq!((flows[0].status, flows[0].given_up, flows[0].finish), (Status::Terminated, Some(stop), None), "{name}");
         assert!(flows[0].bytes_received > 100_000, "{name}: {} B", flows[0].bytes_received);
         assert_eq!((flows[1].status, counters.in_flight_packets), (Status::Finished, 0), "{name}");
         assert!(end >= stop && end < stop + Span::from_ms(30), "{name}: {end}");
+    }
+}
+
+/// All data are there when the sender stops, but no acknowledgement says so: the flow has finished, and its time is known to the last part.
+#[test]
+fn every_transport_stops_before_the_last_acknowledgement() {
+    for (name, mut plan) in every_transport(Time::from_ns(150_000)) {
+        plan.run.fct_end = FctEnd::LastByte;
+        plan.flows.truncate(1);
+        plan.flows[0].bytes = 30_000;
+        plan.topology.links[2].delay = Span::from_us(20);
+        let finish = run(&plan, &Progress::default()).unwrap().flows[0].finish.expect("it finishes long before");
+        plan.flows[0].stop = finish + Span::from_ns(50);
+        // The sum of its parts is held in there.
+        let &crate::record::FlowRecord { status, finish: again, given_up, .. } = &same_everywhere(&name, &plan).flows[0];
+        let has_ended = matches!(plan.transports[0], TransportConfig::Datagram(_));
+        assert_eq!((status, again, given_up.is_some()), (Status::Finished, Some(finish), !has_ended), "{name}");
     }
 }
 

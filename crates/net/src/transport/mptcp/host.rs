@@ -463,10 +463,11 @@ impl<'a> Shard<'a> {
     /// The connection ends before all of it is acknowledged.
     fn abandon_mptcp(&mut self, now: u64, slot: u32) {
         let connection = &self.transports.mptcp.connections[slot];
-        let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, connection.account.clone()) };
+        let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, None) };
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
-        if connection.account.is_some() {
-            // All of it may yet arrive: the account is kept until then.
+        let shape = self.world.shape(self.world.flow(record.flow));
+        if self.world.plan.record.explain && !self.world.ends_with_ack(shape) {
+            // All of it may have arrived: that decides at the end what its time is made of.
             self.transports.mptcp.abandoned.insert(record.flow, slot);
         } else {
             self.transports.mptcp.connections.remove(slot);
