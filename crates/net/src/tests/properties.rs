@@ -626,6 +626,12 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut plan = plan(topology, flows);
                 let in_order = !several && switch.balance == Balance::default() && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
+                if let Balance::Glb(glb) = &mut plan.switches[0].balance
+                    && plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1))
+                {
+                    // Reports every 4 us would leave nothing of such links.
+                    glb.sampling_interval = Span::from_us(100);
+                }
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![
                     TransportConfig::Tcp(first),
@@ -659,7 +665,7 @@ fn case() -> impl Strategy<Value = Case> {
                     by_granted_rates(&mut plan, seed);
                 }
                 // Whatever waits for ever shows as a flow that has not finished, not as a test that does not.
-                plan.run.until = plan.run.until.or(Some(Time(Span::from_s(100).0)));
+                plan.run.until = plan.run.until.or(Some(Time(Span::from_s(10_000).0)));
                 Case { plan, threads, completes: until.is_none(), in_order, lossless }
             },
         )
