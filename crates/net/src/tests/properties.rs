@@ -553,9 +553,12 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
 fn by_granted_rates(plan: &mut Plan, seed: u64) {
     plan.switches[0].hash = RouteHash::Symmetric;
     let (min_rto, early) = (Span::from_ms(1), (seed / 6).is_multiple_of(2));
+    // No shorter than a full frame's, and no higher than a frame without data in each, as by default.
+    let slow = plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1));
+    let (interval, base_rate) = if slow { (Span::from_ms(1), Rate::from_mbps(1)) } else { (Span::from_us(10), Rate::from_mbps(40)) };
     plan.transports[3] = match seed / 12 % 2 {
-        0 => TransportConfig::Pdq(Pdq { min_rto, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
-        _ => TransportConfig::D3(D3 { min_rto, quench: early, ..d3() }),
+        0 => TransportConfig::Pdq(Pdq { min_rto, interval, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
+        _ => TransportConfig::D3(D3 { min_rto, interval, base_rate, quench: early, ..d3() }),
     };
     if (seed / 48).is_multiple_of(2) {
         plan.flows.iter_mut().filter(|flow| flow.transport == 3 && flow.id % 3 == 0).for_each(|flow| flow.deadline = Some(Span::from_us(5 + seed % 300)));
