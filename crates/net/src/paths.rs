@@ -29,7 +29,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    pub fn new(topology: &Topology, ports: &Ports, routes: &Routes) -> Result<Paths, NoPaths> {
+    /// The first switch goes by its `own` routes; what others alone know of their links it does not know.
+    pub fn new(topology: &Topology, ports: &Ports, own: &Routes, routes: &Routes) -> Result<Paths, NoPaths> {
         let racks = routes.racks();
         let mut example = vec![0; racks];
         for host in (0..topology.hosts).rev() {
@@ -45,7 +46,7 @@ impl Paths {
                 if from != to {
                     let goal = Goal { start: routes.anchor(from), end: routes.anchor(to), host: example[to as usize] };
                     let begin = paths.lists.len();
-                    walk(ports, routes, goal.start, goal, (0, 0), &mut paths.lists)?;
+                    walk(ports, (own, routes), goal.start, goal, (0, 0), &mut paths.lists)?;
                     paths.lists[begin..].sort_unstable();
                 }
             }
@@ -105,8 +106,8 @@ fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize
     count
 }
 
-/// Follows all next hops from `node`, `hops` behind the start, towards the end.
-fn walk(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, (path, hops): (u32, usize), lists: &mut Vec<u32>) -> Result<(), NoPaths> {
+/// Follows all next hops from `node`, `hops` behind the start, towards the end: by the first routes there, and by the second from then on.
+fn walk(ports: &Ports, (own, routes): (&Routes, &Routes), node: NodeId, goal: Goal, (path, hops): (u32, usize), lists: &mut Vec<u32>) -> Result<(), NoPaths> {
     if node == goal.end {
         lists.push(path);
         return Ok(());
@@ -114,10 +115,10 @@ fn walk(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, (path, hops): 
     if hops == HOPS {
         return Err(NoPaths::Hops(goal.start, goal.end));
     }
-    for &port in routes.next_hops(node, goal.host).as_slice() {
+    for &port in own.next_hops(node, goal.host).as_slice() {
         let number = u8::try_from(port).map_err(|_| NoPaths::Ports(node))?;
         let path = path | (number as u32) << (8 * hops);
-        walk(ports, routes, ports.of(node)[port as usize].peer, goal, (path, hops + 1), lists)?;
+        walk(ports, (routes, routes), ports.of(node)[port as usize].peer, goal, (path, hops + 1), lists)?;
     }
     Ok(())
 }
@@ -129,7 +130,7 @@ mod tests {
 
     fn of(topology: &Topology) -> (Ports, Routes, Paths) {
         let (ports, routes) = (Ports::new(topology), Routes::build(topology));
-        let paths = Paths::new(topology, &ports, &routes).unwrap();
+        let paths = Paths::new(topology, &ports, &routes, &routes).unwrap();
         (ports, routes, paths)
     }
 
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn fabrics_without() {
         let mut topology = leaf_spine(2, 2, 2);
-        let fails = |topology: &Topology| Paths::new(topology, &Ports::new(topology), &Routes::build(topology)).unwrap_err();
+        let fails = |topology: &Topology| Paths::new(topology, &Ports::new(topology), &Routes::build(topology), &Routes::build(topology)).unwrap_err();
         // Host 0 on both leaves.
         topology.links.push(crate::testing::link(0, 5, afflux_units::Rate::from_gbps(100), afflux_units::Span::from_us(1)));
         assert_eq!(fails(&topology), NoPaths::Host(0));

@@ -93,7 +93,9 @@ impl<'a> World<'a> {
         let ports = Ports::new(topology);
         let (epochs, agreed) = epochs(topology, &ports);
         let pins = plan.switches.iter().any(|switch| switch.balance.about().pins);
-        let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
+        let paths = (epochs.iter().enumerate().filter(|_| pins))
+            .map(|(number, (_, own))| Paths::new(topology, &ports, own, agreed.get(&number).unwrap_or(own)))
+            .collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
         let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
         let mut shard_ports = Vec::new();

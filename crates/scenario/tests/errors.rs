@@ -181,9 +181,9 @@ says! {
     an_mtu_without_payload: "[switch]" => "[[topology.override]]\nlink = \"leaf0-spine1\"\nmtu = \"30B\"\n[switch]",
         "fabric.toml:13: key topology.override[0].mtu: \"30B\": write a packet size from 41B to 65517B";
     a_stop_before_the_start: "[[traffic]]" => "[[traffic]]\nstart = \"2ms\"\nstop = \"1ms\"",
-        "key traffic[0].stop: \"1ms\": write a time after start = \"2ms\", up to 2400h";
-    a_stall_of_nothing: "[switch]" => "[run]\nstall = \"0s\"\n[switch]",
-        "fabric.toml:12: key run.stall: write a time from 1ms to 2400h, or \"off\"";
+        "fabric.toml:32: key traffic[0].stop: \"1ms\": write a time after start = \"2ms\", up to 2400h";
+    a_stall_of_nothing: "[run]" => "[run]\nstall = \"0s\"",
+        "fabric.toml:45: key run.stall: write a time from 1ms to 2400h, or \"off\"";
     a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
     dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",
@@ -249,7 +249,7 @@ says! {
     d3_that_grants_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nbase_rate = \"0bps\"",
         "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps";
     d3_with_a_key_of_pdq: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nearly_start = 2",
-        "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, alpha, beta";
+        "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, forget, alpha, beta";
     a_rate_of_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nrate = \"0bps\"",
         "fabric.toml:25: key host.transport.rate: \"0bps\": write a rate above 0, or \"unlimited\"";
     reports_too_often: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nreport = \"10ns\"",

@@ -144,7 +144,8 @@ fn mtus() {
     };
     for (transport, overhead) in [
         ("kind = \"tcp\"", 0),
-        ("kind = \"tcp\"\nmptcp = {}", 0),
+        // The data sequence signal.
+        ("kind = \"tcp\"\nmptcp = {}", 24),
         ("kind = \"pfabric\"", 0),
         ("kind = \"ndp\"", 0),
         ("kind = \"pdq\"", 16),

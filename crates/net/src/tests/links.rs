@@ -67,11 +67,10 @@ fn long_frames_are_discarded_where_they_arrive() {
     }
 }
 
-/// A frame every 1.2 us in each of 16 flows to and from the other rack, half of which hash to the spine whose link to leaf 0 fails.
-#[test]
-fn detection_and_convergence() {
-    let (from, detect, converge, back) = (Time::from_ns(300_000), Span::from_us(24), Span::from_us(60), Time::from_ns(600_000));
-    let mut topology = leaf_spine(2, 2, 2);
+/// A frame every 1.2 us in each of 16 flows to and from the other rack; one of the links of leaf 0 fails and returns.
+fn failing(spines: u32, balance: Balance, (detect, converge): (Span, Span)) -> (Plan, u64) {
+    let (from, back) = (Time::from_ns(300_000), Time::from_ns(600_000));
+    let mut topology = leaf_spine(2, spines, 2);
     let (leaf, spine) = (topology.hosts, topology.hosts + 2);
     let failing = topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, spine)).unwrap();
     failing.down = vec![Down { from, to: Some(back), detect, converge }];
@@ -80,15 +79,40 @@ fn detection_and_convergence() {
     let mut plan = plan(topology, flows.collect());
     plan.transports = vec![regular()];
     plan.switches[0].buffer = Buffer::Unlimited;
+    plan.switches[0].balance = balance;
     plan.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(400));
-    let output = same_everywhere("a link fails and returns", &plan);
-    let lost: Vec<u64> = output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
-    let per = |span: Span| span.0 / (EVERY_NS * 1_000);
-    // Away from leaf 0 it takes until the leaf notices; towards it until the other leaf knows.
-    for (flows, outage) in [(&lost[..16], detect), (&lost[16..], detect + converge)] {
-        let hit: Vec<u64> = flows.iter().copied().filter(|lost| *lost > 0).collect();
-        assert!((4..13).contains(&hit.len()), "{lost:?}");
-        assert!(hit.iter().all(|lost| (per(outage)..=per(outage) + 3).contains(lost)), "{outage}: {lost:?}");
+    (plan, frames)
+}
+
+/// Half of the flows hash to the spine whose link to leaf 0 fails, or are pinned to it, flowlets without end.
+#[test]
+fn detection_and_convergence() {
+    let (detect, converge) = (Span::from_us(24), Span::from_us(60));
+    for balance in [Balance::default(), Balance::Letflow(LetflowConfig { gap: Span::from_ms(1), ns3: false })] {
+        let (plan, frames) = failing(2, balance, (detect, converge));
+        let output = same_everywhere("a link fails and returns", &plan);
+        let lost: Vec<u64> = output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
+        let per = |span: Span| span.0 / (EVERY_NS * 1_000);
+        // Away from leaf 0 it takes until the leaf notices; towards it until the other leaf knows.
+        for (flows, outage) in [(&lost[..16], detect), (&lost[16..], detect + converge)] {
+            let hit: Vec<u64> = flows.iter().copied().filter(|lost| *lost > 0).collect();
+            assert!((4..13).contains(&hit.len()), "{lost:?}");
+            assert!(hit.iter().all(|lost| (per(outage)..=per(outage) + 3).contains(lost)), "{outage}: {lost:?}");
+        }
+        assert_eq!(output.counters.drops_down, lost.iter().sum::<u64>());
     }
-    assert_eq!(output.counters.drops_down, lost.iter().sum::<u64>());
+}
+
+/// The other leaf sends on to the only spine until it knows. Nothing arrives from when the link fails until its return is known, whatever chooses paths.
+#[test]
+fn the_only_path_fails() {
+    for (name, balance) in super::balance::balancers() {
+        let (plan, frames) = failing(1, balance, (Span::from_us(24), Span::from_us(60)));
+        let output = same_everywhere(name, &plan);
+        for flow in &output.flows {
+            let lost = frames - flow.bytes_received / 1_460;
+            // 300 us, and 84 until the return is known; and what was on its way.
+            assert!((320..=323).contains(&lost), "{name}: {lost}");
+        }
+    }
 }

@@ -45,7 +45,8 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
         return Err(Wrong::at(key(), format!("{what} by which {name} could distinguish flows: write another aqm, or another balance")));
     }
     let named = |node: u32| &topology.nodes[node as usize].name;
-    Paths::new(topology, &Ports::new(topology), &Routes::build(topology)).map(drop).map_err(|why| {
+    let routes = Routes::build(topology);
+    Paths::new(topology, &Ports::new(topology), &routes, &routes).map(drop).map_err(|why| {
         use afflux_net::paths::NoPaths;
         let why = match why {
             NoPaths::Ports(node) => format!("{} has more than 256 ports, and a path can name at most 256", named(node)),
