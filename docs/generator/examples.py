@@ -56,6 +56,7 @@ BY_NAME = {
     "dscp_to_priority": {"26": 3},
     "ack": "64B",
     "syn": "64B",
+    "cnp": "64B",
     "data_header": "58B",
     "mtu_header": "40B",
     "min_frame": "64B",
