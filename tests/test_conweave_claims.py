@@ -194,10 +194,10 @@ def test_a_line_of_the_file_can_be_computed_again():
     assert simulate(run) == read()[run]
 
 
-def test_claims_on_the_leaf_spine_are_judged():
+def test_all_claims_are_judged():
     found = list(judged(read()))
     assert [judge.claim for judge in found] == list(claims())
-    assert all(judge.verdict is not None for judge in found if judge.claim.case.fabric == "leaf-spine")
+    assert all(judge.verdict not in (None, UNCLEAR) for judge in found)
 
 
 @pytest.mark.parametrize("name", tables.TABLES)
