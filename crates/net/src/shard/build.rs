@@ -206,7 +206,7 @@ impl<'a> Shard<'a> {
             let mut stream = Stream::new(seed, purpose::MARKING, global);
             assert!(pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && room == 0, "validated: they cannot be paused");
             let automaton = (!plain && !urgent).then(|| {
-                let site = Site { line: world.rate(info).0, frame: largest };
+                let site = Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, site, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),

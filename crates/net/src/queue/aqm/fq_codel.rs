@@ -229,7 +229,7 @@ mod tests {
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
         FqCodel::new(
             &FqCodelConfig { target, interval, ecn: false, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 },
-            Site { line: 0, frame: 1_514 },
+            Site { frame: 1_514, ..Site::default() },
             &mut Stream::new(1, 1, 1),
         )
     }

@@ -186,7 +186,7 @@ mod tests {
 
     impl Held {
         fn new(limit: Option<Limit>) -> Self {
-            Held(Policy::new(&limit, Site { line: 0, frame: 1_500 }, &mut Stream::new(1, 1, 1)), VecDeque::new())
+            Held(Policy::new(&limit, Site { frame: 1_500, ..Site::default() }, &mut Stream::new(1, 1, 1)), VecDeque::new())
         }
         /// The frame that is dropped.
         fn push(&mut self, waiting: Waiting) -> Option<Frame> {

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
         let mut phantom =
-            Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, Site { line: 10_000_000_000, frame: 1_500 }, &mut Stream::new(1, 1, 1));
+            Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, Site { line: 10_000_000_000, ..Site::default() }, &mut Stream::new(1, 1, 1));
         let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
         let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
         // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).

@@ -150,7 +150,7 @@ mod tests {
     fn pi2(ecn: bool, coupling: Option<f64>) -> Pi2 {
         let (target, t_update) = (Span::from_ms(15), Span::from_ms(16));
         let config = Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn, scalable: coupling.is_some(), coupling };
-        Pi2::new(&config, Site { line: 0, frame: 9_000 }, &mut Stream::new(1, 1, 1))
+        Pi2::new(&config, Site { frame: 9_000, ..Site::default() }, &mut Stream::new(1, 1, 1))
     }
 
     fn waiting(ready: u64, flags: u16) -> Waiting {

@@ -194,7 +194,7 @@ mod tests {
             ecn_threshold: None,
             derandomize: false,
         };
-        Pie::new(&config, Site { line: 0, frame: 1_514 }, &mut Stream::new(1, 1, 1))
+        Pie::new(&config, Site { frame: 1_514, ..Site::default() }, &mut Stream::new(1, 1, 1))
     }
 
     /// The same states whether it is asked often or seldom.

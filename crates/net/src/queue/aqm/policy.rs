@@ -53,12 +53,14 @@ pub trait Policy: Send + Sync {
 }
 
 /// Where a queue is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Site {
     /// Bits per second of its link.
     pub line: u64,
     /// Bytes of the largest frame of the scenario.
     pub frame: u64,
+    /// Bytes that shorter frames are padded to.
+    pub least: u16,
 }
 
 /// Takes all frames of a class out of a queue.

@@ -23,7 +23,7 @@ keys! {
         /// Most bytes of headers and answers. What does not fit is dropped.
         headers: Size as u64 = (Size(Bytes(data.saturating_mul(2)))) "twice `data`, as in htsim; the paper has as much as for data",
             check |Size(Bytes(bytes)), _| Ok(bytes);
-        /// Size of a header.
+        /// Size of a header; padded to the smallest frame of `host.wire`.
         header: Size as u16 = "64B" from "htsim; 206 B on some switches with SONiC", check |size, at| match size {
             Size(Bytes(bytes @ 1..=1_000)) => Ok(bytes as u16),
             Size(bytes) => Err(Wrong::at(at, format!("\"{bytes}\": write a size from 1B to 1000B"))),
@@ -43,8 +43,10 @@ pub struct Trim {
 
 impl Policy for Trim {
     type Config = TrimConfig;
-    fn new(config: &TrimConfig, _: Site, _: &mut Stream) -> Self {
-        Trim { config: config.clone(), headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
+    fn new(config: &TrimConfig, site: Site, _: &mut Stream) -> Self {
+        // A header is a frame, too.
+        let config = TrimConfig { header: config.header.max(site.least), ..config.clone() };
+        Trim { config, headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
     }
 
     fn about(config: &TrimConfig) -> About {
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn full_queues_trim_and_headers_go_first() {
         const DATA: u16 = Frame::DATAGRAM | Frame::TRIMMABLE;
-        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 }, Site { line: 0, frame: 1_000 }, &mut Stream::new(1, 2, 3));
+        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 40 }, Site { least: 64, ..Site::default() }, &mut Stream::new(1, 2, 3));
         let (mut data, mut stream) = (VecDeque::new(), Stream::new(1, 2, 3));
         let mut victims = [0, 0];
         for seq in 0..3 {
