@@ -549,13 +549,17 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
     plan.flows.iter_mut().filter(|flow| flow.transport == 0).for_each(|flow| flow.connection = None);
 }
 
+/// A full frame takes longer on them than many a round trip of faster ones.
+fn has_slow_links(plan: &Plan) -> bool {
+    plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1))
+}
+
 /// Links that grant rates, and transport 3 asks for them.
 fn by_granted_rates(plan: &mut Plan, seed: u64) {
     plan.switches[0].hash = RouteHash::Symmetric;
     let (min_rto, early) = (Span::from_ms(1), (seed / 6).is_multiple_of(2));
     // No shorter than a full frame's, and no higher than a frame without data in each, as by default.
-    let slow = plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1));
-    let (interval, base_rate) = if slow { (Span::from_ms(1), Rate::from_mbps(1)) } else { (Span::from_us(10), Rate::from_mbps(40)) };
+    let (interval, base_rate) = if has_slow_links(plan) { (Span::from_ms(1), Rate::from_mbps(1)) } else { (Span::from_us(10), Rate::from_mbps(40)) };
     plan.transports[3] = match seed / 12 % 2 {
         0 => TransportConfig::Pdq(Pdq { min_rto, interval, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
         _ => TransportConfig::D3(D3 { min_rto, interval, base_rate, quench: early, ..d3() }),
@@ -629,8 +633,9 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut plan = plan(topology, flows);
                 let in_order = !several && switch.balance == Balance::default() && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
+                let slow = has_slow_links(&plan);
                 if let Balance::Glb(glb) = &mut plan.switches[0].balance
-                    && plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1))
+                    && slow
                 {
                     // Reports every 4 us would leave nothing of such links.
                     glb.sampling_interval = Span::from_us(100);

@@ -37,7 +37,8 @@ pub const PDQ: Model = Model {
                  when a frame arrives; a rate counts from the time at which it is granted, not from the time at which the answer passes; if no flow in \
                  the list waits, flows outside the list share the remaining capacity equally; the dampening time is Aequitas' 10 us (the paper gives \
                  none); an entry without frames is removed after ten probe intervals; the receiver never reduces the rate; a rate below one frame per \
-                 round trip is a pause; a segment is lost when three later ones have arrived, or at a time-out",
+                 round trip is a pause, and the sender tells no shorter round trip than two frames take on its slowest link; a segment is lost when three later \
+                 ones have arrived, or at a time-out",
 };
 
 pub const D3: Model = Model {
