@@ -124,6 +124,8 @@ impl<T: Timed> WindowLog<T> {
     #[cold]
     #[inline(never)]
     fn file_far(&mut self, window: u64, entry: T) {
+        // An event of the past comes here, since its distance wraps. It would never be taken.
+        assert!(window > self.current, "an event in the past");
         let (earliest, entries) = self.far.entry(window / RING).or_insert((window, Vec::new()));
         *earliest = window.min(*earliest);
         entries.push((window, entry));

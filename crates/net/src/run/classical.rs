@@ -38,11 +38,12 @@ pub(super) struct Later {
     frames: Slab<Frame>,
     /// Keys but those of samples.
     pending: i64,
+    now: u64,
 }
 
 impl Later {
     pub fn new() -> Self {
-        Later { heap: Heap::new(), frames: Slab::default(), pending: 0 }
+        Later { heap: Heap::new(), frames: Slab::default(), pending: 0, now: 0 }
     }
 
     /// When something happens next.
@@ -56,6 +57,8 @@ impl Later {
     pub fn step(&mut self, shard: &mut Shard) {
         let key = Key(self.heap.peek().expect("something is to happen"));
         let at = key.at();
+        assert!(at >= self.now, "an event in the past");
+        self.now = at;
         self.heap.pop();
         if key.rank() == 0 {
             self.pending -= 1;

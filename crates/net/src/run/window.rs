@@ -49,7 +49,8 @@ impl Ord for Soon {
 struct Later {
     me: u16,
     log: WindowLog<Frame>,
-    /// End of the window under way.
+    /// Bounds of the window under way.
+    window_start: u64,
     window_end: u64,
     soon: BinaryHeap<Reverse<Soon>>,
     /// When the NIC of the node at hand looks for its next frame within the window; `u64::MAX` for not.
@@ -92,6 +93,7 @@ impl Outlet for Later {
             // Never dealt with, but the run does not end before `until` while it is to come.
             self.pending += 1;
         } else if at < self.window_end {
+            assert!(at >= self.window_start, "an event in the past");
             self.soon.push(Reverse(Soon { at, rank: Rank::of(&event), event }));
         } else {
             self.pending += 1;
@@ -166,6 +168,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let mut later = Later {
         me: shard.index,
         log: WindowLog::new(windows),
+        window_start: 0,
         window_end: 0,
         soon: BinaryHeap::new(),
         nic_at: u64::MAX,
@@ -233,7 +236,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             break;
         }
         later.log.advance(window);
-        later.window_end = start + windows.length();
+        (later.window_start, later.window_end) = (start, start + windows.length());
         end = later.window_end;
         sorter.collect(&mut later.log);
         done.events += sorter.taken as u64;

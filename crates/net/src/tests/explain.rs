@@ -205,6 +205,21 @@ fn a_lost_window_update_is_recovery() {
     assert!((6_990 * US..7_020 * US).contains(&lost.split.recovery), "{lost:?}");
 }
 
+/// The handshake takes longer than the application reads: its turns begin when the connection is open, not with the SYN.
+#[test]
+fn an_application_takes_turns_once_the_connection_is_open() {
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
+    let reader = Some(Reader::Turns { read: Span::from_us(20), sleep: Span::from_ms(5) });
+    let rto = Span::from_ms(50);
+    let tcp = TcpConfig { receive, reader, handshake: true, initial_window: 10, initial_rto: rto, min_rto: rto, ..tcp() };
+    let mut plan = one(TransportConfig::Tcp(tcp), 8);
+    let delay = Span::from_ms(1);
+    plan.topology.links.iter_mut().for_each(|link| link.delay = delay);
+    let record = &explained("turns", &plan).flows[0];
+    // Four times the path of two links, and nothing waits for the application.
+    assert!((8 * MS..8 * MS + 40 * US).contains(&took(record)), "{record:?}");
+}
+
 /// Datagrams with negative acknowledgements: the last one is lost, of which no report tells.
 #[test]
 fn a_lost_tail_of_datagrams_is_recovery() {

@@ -322,6 +322,22 @@ fn an_application_that_sleeps_before_the_first_acknowledgement() {
     }
 }
 
+/// It takes its turns from when the connection is open, however long that took.
+#[test]
+fn an_application_reads_from_when_the_connection_is_open() {
+    let buffer = ReceiveBuffer { initial: Bytes(100_000), most: Bytes(100_000), share: 256 };
+    let reader = Some(Reader::Turns { read: Span::from_ms(1), sleep: Span::from_ms(3) });
+    let config = TcpConfig { receive: Receive::Buffer(buffer), reader, handshake: true, ..open() };
+    let mut receiver = receiver(&config, 100);
+    receiver.answered = 2 * MS;
+    assert_eq!(receiver.wake(), 0);
+    receiver.on_established(9 * MS);
+    assert_eq!(receiver.wake(), 10 * MS);
+    // Known already.
+    receiver.on_established(20 * MS);
+    assert_eq!(receiver.wake(), 10 * MS);
+}
+
 /// Auto-tuning stays ahead of slow start, with the round trip of a handshake and without (Linux tcp_rcv_space_adjust).
 #[test]
 fn the_buffer_grows_ahead_of_slow_start() {

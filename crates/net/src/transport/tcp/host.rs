@@ -342,6 +342,7 @@ impl<'a> Shard<'a> {
                 let slot = self.receiving_slot(frame.flow);
                 if slot != OVER && slot != NOT_YET {
                     self.transports.tcp.receivers[slot].on_established(now);
+                    self.arm_receiver(out, slot);
                 }
             }
             Control::Report => unreachable!("it is no frame of TCP"),

@@ -240,7 +240,7 @@ keys! {
 #[serde(deny_unknown_fields, crate = "afflux_config::serde")]
 #[schemars(crate = "afflux_config::schemars")]
 pub struct Reader {
-    /// Time during which it reads everything.
+    /// Time during which it reads everything, first from when the connection is open.
     pub read: Duration,
     /// Time during which it reads nothing.
     pub sleep: Duration,

@@ -105,10 +105,13 @@ pub struct ReceiverSetup {
 
 impl Receiver {
     pub fn new(setup: ReceiverSetup, config: &TcpConfig) -> Self {
-        let room = match config.receive {
+        let mut room = match config.receive {
             Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, setup.now, super::sender::first_edge(config), config))),
             _ => None,
         };
+        if let Some(room) = room.as_mut().filter(|_| !config.handshake) {
+            room.open(setup.now);
+        }
         Receiver {
             next: 0,
             segments: setup.segments,
@@ -178,6 +181,9 @@ impl Receiver {
     pub fn on_established(&mut self, now: u64) {
         if self.answered != 0 && self.round_trip == 0 {
             self.round_trip = now - self.answered;
+            if let Some(room) = &mut self.room {
+                room.open(now);
+            }
         }
     }
     /// What has come is acknowledged now.

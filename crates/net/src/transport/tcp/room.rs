@@ -87,10 +87,7 @@ impl Room {
             announced: first_edge,
             mss: of.mss as u64,
             reader: of.reader,
-            turns_at: match of.reader {
-                Some(Reader::Turns { read, .. }) => now + read.0,
-                _ => 0,
-            },
+            turns_at: 0,
             asleep: false,
             space: 0,
             from: 0,
@@ -102,6 +99,13 @@ impl Room {
         // Linux tcp_init_buffer_space: in whole segments, as windows are.
         room.space = room.mss * room.allowed.min(10) as u64;
         room
+    }
+
+    /// The connection is open: an application that takes turns begins to read.
+    pub fn open(&mut self, now: u64) {
+        if let Some(Reader::Turns { read, .. }) = self.reader {
+            self.turns_at = now + read.0;
+        }
     }
 
     /// Room for payload.
