@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from afflux import batch
+from afflux.studies import files
 from afflux.studies.pfabric import STUDY, runs, schemes
 
 
@@ -56,6 +57,18 @@ def test_the_kept_runs_and_their_differences():
     assert min(ratios) <= dctcp.ratio <= max(ratios)
     assert dctcp.ratio_low < dctcp.ratio < dctcp.ratio_high
     assert "| pFabric |" in "\n".join(runs.table(found))
+
+
+def test_the_readme_has_the_tables_and_the_order():
+    found = runs.read()
+    readme = (files("pfabric") / "README.md").read_text(encoding="utf-8")
+    for lines in (runs.means, runs.compared):
+        assert "\n".join(lines(found, "websearch", 0.6)) in readme
+    for scheme in schemes.SCHEMES:
+        assert {run.seed for run in found if run[:3] == ("websearch", 0.6, scheme)} >= {1, 2, 3, 4, 5}
+    for seed in range(1, 6):
+        order = [found[runs.Run("websearch", 0.6, scheme, seed)]["average"] for scheme in ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")]
+        assert order == sorted(order)
 
 
 def test_a_run_keeps_its_line(tmp_path):

@@ -88,27 +88,48 @@ def differences(found: dict[Run, dict[str, float | None]], workload: str, load: 
     return against
 
 
+#: Figures of the second table.
+_COMPARED = ("average", "mice_p99", "elephants")
+
+
 def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
-    """Means with their intervals, a block for each workload and load with several seeds."""
+    """Means with their intervals, a block for each workload and load."""
     for workload, load in sorted({run[:2] for run in found}):
-        here = {scheme: [values for run, values in found.items() if run[:3] == (workload, load, scheme)] for scheme in [*schemes.SCHEMES, *schemes.TESTS]}
-        yield f"\n{schemes.WORKLOADS[workload]}, load {load}\n"
-        yield "| scheme | seeds | " + " | ".join(title for title, _ in FIGURES.values()) + " |"
-        yield "|" + "---|" * (2 + len(FIGURES))
-        for scheme, values in here.items():
-            if values:
-                yield f"| {scheme} | {len(values)} | " + " | ".join(_cell([value[name] for value in values]) for name in FIGURES) + " |"
-        for figure in FIGURES:
-            against = differences(found, workload, load, figure)
-            known = {scheme: d for scheme, d in against.items() if d.ratio and d.ratio_low and d.ratio_high}
-            if shown := [f"{scheme} {d.ratio:.2f} ({d.ratio_low:.2f} – {d.ratio_high:.2f})" for scheme, d in known.items()]:
-                yield f"\n{FIGURES[figure][0]}, over pFabric: " + ", ".join(shown)
+        yield f"{schemes.WORKLOADS[workload]}, load {load}\n"
+        yield from means(found, workload, load)
+        yield ""
+        yield from compared(found, workload, load)
+        yield ""
+
+
+def means(found: dict[Run, dict[str, float | None]], workload: str, load: float) -> Iterator[str]:
+    yield "| scheme | seeds | " + " | ".join(title for title, _ in FIGURES.values()) + " |"
+    yield "|" + "---|" * (2 + len(FIGURES))
+    for scheme in [*schemes.SCHEMES, *schemes.TESTS]:
+        values = [values for run, values in found.items() if run[:3] == (workload, load, scheme)]
+        if values:
+            yield f"| {scheme} | {len(values)} | " + " | ".join(_cell([value[name] for value in values]) for name in FIGURES) + " |"
+
+
+def compared(found: dict[Run, dict[str, float | None]], workload: str, load: float) -> Iterator[str]:
+    against = {figure: differences(found, workload, load, figure) for figure in _COMPARED}
+    rows = {scheme: [_ratio(of.get(scheme)) for of in against.values()] for scheme in schemes.SCHEMES}
+    if any(any(cells) for cells in rows.values()):
+        yield "| over pFabric | " + " | ".join(FIGURES[figure][0] for figure in _COMPARED) + " |"
+        yield "|" + "---|" * (1 + len(_COMPARED))
+        yield from (f"| {scheme} | " + " | ".join(cells) + " |" for scheme, cells in rows.items() if any(cells))
 
 
 def _cell(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
     within = interval(known)
-    return f"{mean(known):.3f}" + (f" ({within[0]:.3f} – {within[1]:.3f})" if within else "")
+    return f"{mean(known):.2f}" + (f" ({within[0]:.2f} to {within[1]:.2f})" if within else "")
+
+
+def _ratio(found: Difference | None) -> str:
+    if found is None or not (found.ratio and found.ratio_low and found.ratio_high):
+        return ""
+    return f"{found.ratio:.2f} ({found.ratio_low:.2f} to {found.ratio_high:.2f})"
 
 
 def main() -> None:
