@@ -26,7 +26,8 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
 }
 #: What the source's slides also name, without a measured job time: a discipline against the standing queue of the deep buffer (slide 20), a data leaf that
-#: is shallow, too (44), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that choose among uplinks by load.
+#: is shallow, too (44), DCTCP also at the hosts of the management (79), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that
+#: choose among uplinks by load.
 OTHERS: dict[str, dict[str, Any]] = {
     "deep_codel": {f"{_LEAF}.preset": "jericho_plus", f"{_LEAF}.ecn": "off", f"{_LEAF}.aqm": {"kind": "codel"}},
     "deep_codel_fast": {
@@ -35,10 +36,22 @@ OTHERS: dict[str, dict[str, Any]] = {
         f"{_LEAF}.aqm": {"kind": "codel", "target": "500us", "interval": "10ms"},
     },
     "all_shallow": {"switch.preset": "trident3"} | _SHALLOW,
+    "dctcp_everywhere": DESIGNS["dctcp"] | {"host.override[0].ecn": True},
     "pfc_watchdog": _LOSSLESS | {f"{_LEAF}.pfc.watchdog": {}},
     "pfc_spines_obey": _LOSSLESS | {"switch.honours_pause": True},
     "shallow_dlb": _SHALLOW | {"switch.balance": "dlb"},
     "shallow_glb": _SHALLOW | {"switch.balance": "glb"},
+}
+#: What is assumed, assumed otherwise, at the deep and the shallow buffer: does it explain what the deep buffer costs? Other frames, all ports full instead of
+#: those that several nodes send to, and a cap of 100 ms (25G) instead of 40 ms on queues of the deep buffer.
+OTHERWISE: dict[str, dict[str, Any]] = {
+    "1500B": {"host.mtu": "1500B"},
+    "4500B": {"host.mtu": "4500B"},
+    "all_ports": {"traffic[1].pairing": "permutation", "traffic[1].rate": "25Gbps"},
+    "100ms": {f"{_LEAF}.voq": {"max_bytes": "312MB"}},
+}
+VARIED: dict[str, dict[str, Any]] = {
+    f"{design}_{name}": DESIGNS[design] | changed for name, changed in OTHERWISE.items() for design in ("deep", "shallow") if (design, name) != ("shallow", "100ms")
 }
 #: The same design measured again.
 _SAME = {"ecn_again": "ecn"}
@@ -120,7 +133,8 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
         cluster |= _YARN_TEZ
     if case.traffic:
         cluster["cpu_share"] = constants.share
-    found = (DESIGNS | OTHERS)[case.simulated] | {
+    design = (DESIGNS | OTHERS | VARIED)[case.simulated]
+    found: dict[str, Any] = {
         "traffic[0].framework": case.framework,
         "traffic[0].size": f"{case.size}GB",
         "host.transport.receive_buffer": assumed["receive_buffer"][0],
@@ -131,4 +145,4 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
     found |= {f"traffic[0].cluster.{key}": value for key, value in cluster.items()}
     if case.traffic:
         found |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
-    return found
+    return found | design

@@ -1,11 +1,12 @@
-"""What the source names and has not measured, beside the design that each is a change of: python -m afflux.studies.hadoop.others.
+"""What the source names and has not measured, beside the design that each is a change of, and what the deep buffer costs when an assumption is another:
+python -m afflux.studies.hadoop.others.
 
 The sort of 10 GB by MapReduce under traffic, from results/runs.csv. Nothing here is judged: the source has no numbers for these designs.
 """
 
 from ...comparison.paired import Difference, of_pairs
 from ...metrics import JOB_TIME
-from .cases import BASE, FRAMEWORKS, OTHERS, SIZES, Case
+from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, VARIED, Case
 from .runs import Run, read
 
 #: The measured design that each changes.
@@ -13,6 +14,7 @@ CHANGED = {
     "deep_codel": "deep",
     "deep_codel_fast": "deep",
     "all_shallow": "shallow",
+    "dctcp_everywhere": "dctcp",
     "pfc_watchdog": "pfc",
     "pfc_spines_obey": "pfc",
     "shallow_dlb": "shallow",
@@ -47,5 +49,38 @@ def table(found: list[Difference]) -> str:
     return "\n".join(lines)
 
 
+#: What each of `OTHERWISE` assumes, and the first line what the study does.
+NAMES = {
+    "": "as in the study (9000 B, 40 ms, pairs drawn at random)",
+    "1500B": "frames of 1500 B",
+    "4500B": "frames of 4500 B",
+    "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
+    "100ms": "queues of the deep buffer up to 100 ms (312 MB)",
+}
+assert NAMES.keys() - {""} == OTHERWISE.keys()
+
+
+def otherwise(runs: dict[Run, float]) -> list[tuple[str, Difference]]:
+    """How much longer a job takes behind the deep buffer than behind the shallow one, when something else is assumed."""
+    found = []
+    for name in NAMES:
+        deep = f"deep_{name}" if name else "deep"
+        shallow = f"shallow_{name}" if f"shallow_{name}" in VARIED else "shallow"
+        own, before = _times(deep, runs), _times(shallow, runs)
+        pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
+        if pairs:
+            found.append((name, of_pairs(JOB_TIME, deep, pairs)))
+    return found
+
+
+def table_otherwise(found: list[tuple[str, Difference]]) -> str:
+    lines = ["| assumed | seeds | deep, s | shallow, s | deep longer by, s (95 % interval) |", "|---|---|---|---|---|"]
+    for name, one in found:
+        between = "" if one.low is None or one.high is None else f" ({one.low / 1e9:.1f} to {one.high / 1e9:.1f})"
+        cells = f"{one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} | {one.difference / 1e9:.1f}{between}"
+        lines.append(f"| {NAMES[name]} | {cells} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
-    print(table(differences(read())))
+    print(table(differences(read())) + "\n\n" + table_otherwise(otherwise(read())))
