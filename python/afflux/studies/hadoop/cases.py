@@ -51,7 +51,10 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "100ms": {f"{_LEAF}.voq": {"max_bytes": "312MB"}},
 }
 VARIED: dict[str, dict[str, Any]] = {
-    f"{design}_{name}": DESIGNS[design] | changed for name, changed in OTHERWISE.items() for design in ("deep", "shallow") if (design, name) != ("shallow", "100ms")
+    f"{design}_{name}": DESIGNS[design] | changed
+    for name, changed in OTHERWISE.items()
+    for design in ("deep", "shallow")
+    if (design, name) != ("shallow", "100ms")
 }
 #: The same design measured again.
 _SAME = {"ecn_again": "ecn"}
