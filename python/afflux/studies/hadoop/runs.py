@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ... import Progress
+from ..._core import Progress
 from ...metrics import JOB_TIME
 from ...scenario import Scenario
 from .. import files
