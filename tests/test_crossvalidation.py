@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from afflux.studies.hadoop import crossvalidation
+from afflux.studies import files
+from afflux.studies.hadoop import crossvalidation, runs
 from afflux.studies.hadoop.cases import BASE, DESIGNS, FRAMEWORKS, SIZES, Case, Constants, keys, published
 from afflux.studies.hadoop.crossvalidation import SPLITS, Simulated, fit, judge, signs
 from afflux.studies.hadoop.runs import CPU, DISK, Run, read, write
@@ -107,6 +108,28 @@ def test_signs_are_those_of_deep_against_shallow_above_8_percent():
     assert signs(predicted)[1] == [(case, case._replace(design="dctcp"))]
 
 
+def test_the_readme_has_the_numbers():
+    readme = (files("hadoop") / "README.md").read_text(encoding="utf-8")
+    judged = crossvalidation.all_judged(resamples=0)
+    for one in judged:
+        (row,) = [line for line in readme.splitlines() if line.startswith(f"| {one.split} |")]
+        cells = row.split(" | ")
+        assert cells[1] == str(len(one.predicted))
+        assert cells[2].startswith(f"{100 * one.error:.1f} (")
+        assert cells[3].startswith(f"{100 * one.null:.1f} (")
+        assert cells[4] == ("yes" if one.better else "no")
+    predicted = judged[-1].predicted
+    assert crossvalidation.case_tables(predicted) in readme
+    right, wrong = signs(predicted)
+    assert f"{len(right)} of {len(right) + len(wrong)} differences between deep and shallow" in " ".join(readme.split())
+
+
+def test_a_job_that_does_not_end_counts_as_the_limit(monkeypatch):
+    monkeypatch.setattr(runs, "LIMIT", 0.5)
+    monkeypatch.setattr(runs, "UPLOAD", 0.0)
+    assert runs.simulate(Run(Case("deep", "tez", 10, False), BASE.cpu, BASE.disk, 1)) == 0.5
+
+
 def test_cases_that_are_not_simulated_are_left_out():
     some = made()
     few = Simulated({run: seconds for run, seconds in some.runs.items() if run.case.size == 10 or not run.case.traffic}, SEEDS)
@@ -117,10 +140,10 @@ def test_cases_that_are_not_simulated_are_left_out():
 
 def test_runs_are_written_line_by_line_and_read_again(tmp_path):
     file = tmp_path / "results" / "runs.csv"
-    runs = {Run(Case("pfc", "tez", 10, True), 10.0, 150.0, seed): 40.5 + seed for seed in (1, 2)}
-    for run, seconds in runs.items():
+    made_up = {Run(Case("pfc", "tez", 10, True), 10.0, 150.0, seed): 40.5 + seed for seed in (1, 2)}
+    for run, seconds in made_up.items():
         write(run, seconds, file)
-    assert read(file) == runs
+    assert read(file) == made_up
 
 
 def test_constants_are_keys_of_the_scenario():

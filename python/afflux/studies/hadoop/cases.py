@@ -26,7 +26,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
 }
 #: What the source's slides also name, without a measured job time: a discipline against the standing queue of the deep buffer (slide 20), a data leaf that
-#: is shallow, too (44), DCTCP also at the hosts of the management (79), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that
+#: is shallow, too (44), management hosts that agree to ECN with DCTCP (79), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that
 #: choose among uplinks by load.
 OTHERS: dict[str, dict[str, Any]] = {
     "deep_codel": {f"{_LEAF}.preset": "jericho_plus", f"{_LEAF}.ecn": "off", f"{_LEAF}.aqm": {"kind": "codel"}},

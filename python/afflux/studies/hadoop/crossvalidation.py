@@ -377,9 +377,25 @@ def main() -> None:
         print(f"  wrong: {pair[0].name} and {pair[1].design}")
     everything = fit(simulated, numbers)
     print(f"\nFitted on all numbers: {everything}")
-    print("\n| case | measured | predicted without this design | error, % | network's part, s |\n|---|---|---|---|---|")
-    for case, (seconds, ours) in by_design.items():
-        print(f"| {case.design}, {case.name} | {seconds} | {ours:.1f} | {100 * (ours / seconds - 1):+.1f} | {simulated.network(case):+.1f} |")
+    print("\n" + case_tables(by_design))
+    print("\nNetwork's part of the simulated jobs, s:\n")
+    for case in by_design:
+        print(f"  {case.design}, {case.name}: {simulated.network(case):+.1f}")
+
+
+def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
+    """Measured and predicted seconds, a table for each size with and without traffic."""
+    tables = []
+    for size in SIZES:
+        for traffic in (True, False):
+            lines = [f"{size} GB {'under' if traffic else 'without'} traffic, seconds:", ""]
+            lines.append("| | MapReduce: measured | predicted without this design | Tez: measured | predicted without this design |")
+            lines.append("|---|---|---|---|---|")
+            for design in dict.fromkeys(case.design for case in predicted):
+                pairs = [predicted[Case(design, framework, size, traffic)] for framework in FRAMEWORKS]
+                lines.append(f"| {design} | " + " | ".join(f"{seconds} | {ours:.1f} ({100 * (ours / seconds - 1):+.0f} %)" for seconds, ours in pairs) + " |")
+            tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
 if __name__ == "__main__":

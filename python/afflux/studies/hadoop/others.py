@@ -28,15 +28,16 @@ def _times(design: str, runs: dict[Run, float]) -> dict[int, float]:
     return {run.seed: seconds for run, seconds in runs.items() if run.case == case and (run.cpu, run.disk) == (BASE.cpu, BASE.disk)}
 
 
+def _difference(design: str, base: str, runs: dict[Run, float]) -> Difference | None:
+    own, before = _times(design, runs), _times(base, runs)
+    pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
+    return of_pairs(JOB_TIME, design, pairs) if pairs else None
+
+
 def differences(runs: dict[Run, float]) -> list[Difference]:
     """Job times in nanoseconds, over the seeds that both designs have."""
-    found = []
-    for design, base in CHANGED.items():
-        own, before = _times(design, runs), _times(base, runs)
-        pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
-        if pairs:
-            found.append(of_pairs(JOB_TIME, design, pairs))
-    return found
+    found = (_difference(design, base, runs) for design, base in CHANGED.items())
+    return [one for one in found if one]
 
 
 def table(found: list[Difference]) -> str:
@@ -49,7 +50,7 @@ def table(found: list[Difference]) -> str:
     return "\n".join(lines)
 
 
-#: What each of `OTHERWISE` assumes, and the first line what the study does.
+#: What is assumed: the study's own assumptions, then each of `OTHERWISE`.
 NAMES = {
     "": "as in the study (9000 B, 40 ms, pairs drawn at random)",
     "1500B": "frames of 1500 B",
@@ -66,10 +67,8 @@ def otherwise(runs: dict[Run, float]) -> list[tuple[str, Difference]]:
     for name in NAMES:
         deep = f"deep_{name}" if name else "deep"
         shallow = f"shallow_{name}" if f"shallow_{name}" in VARIED else "shallow"
-        own, before = _times(deep, runs), _times(shallow, runs)
-        pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
-        if pairs:
-            found.append((name, of_pairs(JOB_TIME, deep, pairs)))
+        if one := _difference(deep, shallow, runs):
+            found.append((name, one))
     return found
 
 

@@ -26,7 +26,6 @@ COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb",
 CPU = (4.0, 10.0, 20.0)
 DISK = (150.0, 1500.0)
 
-
 #: Seconds after which a job is given up: twice the longest that was measured (193.6 s). It counts as if it had taken so long, so what is judged by it is
 #: a lower bound.
 LIMIT = 400.0
