@@ -270,6 +270,16 @@ def test_linux(command, scenario):
     assert "receive_window = 'unlimited'" in done.stderr
 
 
+def test_linux_without_ecn(command, scenario):
+    changes = [('[host.transport]', '[host]\necn = false\n\n[host.transport]'), ('stack = "basic"\nmin_rto = "1ms"', 'congestion = "{}"')]
+    for congestion, told in [("cubic", False), ("dctcp", True)]:
+        done = command("export", "linux", scenario(changes[0], (changes[1][0], changes[1][1].format(congestion))))
+        assert done.returncode == 0, done.stderr
+        assert "net.ipv4.tcp_ecn = 0" in done.stdout
+        # DCTCP of Linux does not look at it.
+        assert ("host.ecn = false: DCTCP of Linux asks for ECN" in done.stderr) == told
+
+
 LOSSLESS = """format = 1
 [topology]
 kind = "star"

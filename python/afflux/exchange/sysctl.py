@@ -34,16 +34,18 @@ class Settings:
         return "\n".join(lines) + "\n"
 
 
-def settings(transport: Mapping[str, Any], agrees: bool = True, mtu: str | None = None) -> Settings:
-    """From a resolved `[host.transport]`; `agrees`: `[host] ecn`."""
+def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None) -> Settings:
+    """From a resolved `[host.transport]`; `uses_ecn`: `[host] ecn`."""
     out = Settings()
     if transport.get("kind", "tcp") != "tcp":
         out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
         return out
     for step in (_congestion, _ecn, _loss, _window, _timers, _sending):
         step(transport, out)
-    if not agrees:
+    if not uses_ecn:
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
+        if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
+            out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is; give these hosts another congestion control")
     if mtu is not None:
         out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
     return out

@@ -38,7 +38,7 @@ pub struct HostConfig {
     pub marking: Option<super::Marking>,
     /// Holds back data of TCP flows that have met congestion.
     pub pacer: Option<super::Pacer>,
-    /// Agrees to explicit congestion notification when a peer asks for it.
+    /// Asks for explicit congestion notification where its transport uses it, and agrees to it when a peer asks.
     pub ecn: bool,
     /// Its NIC stops sending when told to.
     pub honours_pause: bool,

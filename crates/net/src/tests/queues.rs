@@ -171,30 +171,62 @@ fn series_of_queues() {
     }
 }
 
-/// Linux tcp_dctcp.c: without a peer that agrees DCTCP is Reno. The run is Reno's, frame for frame.
+/// Linux tcp_dctcp.c: without ECN DCTCP is Reno. It has none where either end has nothing to do with it, and the run is Reno's, frame for frame.
 #[test]
-fn dctcp_without_a_willing_peer_is_reno() {
-    let with = |config: TcpConfig, willing: bool| {
+fn dctcp_without_willing_ends_is_reno() {
+    let with = |config: TcpConfig, unwilling: &[usize]| {
         let flows = (0..8).map(|s| flow(s as i64, s as u32 + 1, 0, 3_000_000, Time::ZERO)).collect();
         let mut plan = plan(star(9), flows);
         plan.transports = vec![TransportConfig::Tcp(config)];
-        plan.hosts.push(HostConfig { ecn: willing, ..host() });
-        plan.topology.nodes[0].config = 1;
+        plan.hosts.push(HostConfig { ecn: false, ..host() });
+        for node in unwilling {
+            plan.topology.nodes[*node].config = 1;
+        }
         plan.switches[0].marking = Some(step(Limit::Bytes(60_000)));
         let output = execute(&plan);
         (output.counters.ecn_marks, output.counters.dropped_packets, format!("{:?}", output.flows))
     };
-    let (marks, drops, flows) = with(dctcp(), false);
-    assert!(marks == 0 && drops > 0, "the data are not ECN-capable: {marks} marks, {drops} drops");
-    assert_eq!(flows, with(tcp(), true).2);
-    let (marks, ..) = with(dctcp(), true);
-    assert!(marks > 0);
+    let senders: Vec<usize> = (1..9).collect();
     // The same where a handshake finds out.
-    let shake = |config: TcpConfig| TcpConfig { handshake: true, ..config };
-    let (marks, _, refused) = with(shake(dctcp()), false);
-    let (_, _, reno) = with(shake(tcp()), true);
-    assert_eq!(marks, 0);
-    assert_eq!(refused, reno);
+    for handshake in [false, true] {
+        let shake = |config: TcpConfig| TcpConfig { handshake, ..config };
+        let reno = with(shake(tcp()), &[]);
+        for unwilling in [&[0][..], &senders] {
+            let refused = with(shake(dctcp()), unwilling);
+            assert!(refused.0 == 0 && refused.1 > 0, "the data are not ECN-capable: {} marks, {} drops", refused.0, refused.1);
+            assert_eq!(refused, reno);
+        }
+        assert!(with(shake(dctcp()), &[]).0 > 0);
+        // Each pair for itself: the other seven are marked.
+        let (marks, _, flows) = with(shake(dctcp()), &senders[..1]);
+        assert!(marks > 0 && flows != reno.2);
+    }
+}
+
+/// What transports that lean on TCP send from or to a host without ECN is not ECN-capable either.
+#[test]
+fn hosts_without_ecn_are_never_marked() {
+    let marks = |transport: TransportConfig, unwilling: Option<usize>| {
+        let flows = (0..8).map(|s| flow(s as i64, s as u32 + 1, 0, 300_000, Time::ZERO)).collect();
+        let mut plan = plan(star(9), flows);
+        plan.transports = vec![transport];
+        plan.hosts.push(HostConfig { ecn: false, ..host() });
+        match unwilling {
+            Some(0) => plan.topology.nodes[0].config = 1,
+            Some(_) => (1..9).for_each(|node| plan.topology.nodes[node].config = 1),
+            None => {}
+        }
+        plan.switches[0].marking = Some(step(Limit::Bytes(30_000)));
+        execute(&plan).counters.ecn_marks
+    };
+    for handshake in [false, true] {
+        let several = TransportConfig::Mptcp(MptcpConfig { tcp: TcpConfig { handshake, ..dctcp() }, ..mptcp() });
+        let marked = [None, Some(0), Some(1)].map(|unwilling| marks(several.clone(), unwilling));
+        assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
+    }
+    let ns2 = TransportConfig::Pfabric(ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 })));
+    let marked = [None, Some(0), Some(1)].map(|unwilling| marks(ns2.clone(), unwilling));
+    assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
 }
 
 /// Acknowledgements in a class of their own overtake data on a busy way back.

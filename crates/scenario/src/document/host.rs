@@ -28,8 +28,9 @@ table! {
         /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub dscp_to_priority: BTreeMap<String, u8>,
-        /// Whether the host agrees to explicit congestion notification when a peer asks for it; otherwise the connection does not use it (DCTCP then is
-        /// Reno, as in Linux). Default `true`.
+        /// Whether the host uses explicit congestion notification: asks for it if its transport does, and agrees when a peer asks. If not, no
+        /// connection from or to it uses it, and DCTCP is Reno there, as in Linux. `false` is Linux's `tcp_ecn = 0` on a host without DCTCP (that asks
+        /// and agrees whatever `tcp_ecn` is). Default `true`.
         ecn: bool,
         /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
         nic_ecn: Or<Off, Ecn>,

@@ -144,7 +144,7 @@ impl Transport for Mptcp {
                 ends: u32::MAX,
                 idle,
                 deadline: None,
-                ecn: if config.tcp.handshake { config.tcp.ecn } else { shard.agreed_ecn(flow.dst, &config.tcp) },
+                ecn: shard.first_ecn(flow, &config.tcp),
                 explain: plan.record.explain,
                 random: Stream::new(plan.run.seed, CONTROL, (id as u64) << 8 | number as u64),
             };
@@ -538,7 +538,7 @@ impl<'a> Shard<'a> {
             priority: config.tcp.ack_priority.unwrap_or(flow.priority),
             segments: u32::MAX,
             to: u32::MAX,
-            ecn: self.agreed_ecn(flow.dst, &config.tcp),
+            ecn: self.agreed_ecn(flow, &config.tcp),
             now,
         };
         let mut receiver = Receiver::new(setup, &config.tcp);

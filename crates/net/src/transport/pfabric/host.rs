@@ -61,7 +61,7 @@ impl Transport for Pfabric {
             }
         }
         let setup =
-            SenderSetup { half: Sending::new(shard.world, &opening, now), bytes: flow.bytes, ecn: shard.agreed_ecn(flow.dst, &config.tcp), connected, kept };
+            SenderSetup { half: Sending::new(shard.world, &opening, now), bytes: flow.bytes, ecn: shard.agreed_ecn(flow, &config.tcp), connected, kept };
         let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, config));
         shard.opened(id, slot | PFABRIC);
         if connected { shard.pump_pfabric(out, now, slot, Cause::Start, config) } else { shard.send_pfabric_syn(out, now, slot, config) }

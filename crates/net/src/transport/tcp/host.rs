@@ -129,7 +129,7 @@ impl Transport for Tcp {
             ends: shard.world.connection_end(id),
             idle,
             deadline,
-            ecn: if config.handshake { config.ecn } else { shard.agreed_ecn(flow.dst, config) },
+            ecn: shard.first_ecn(flow, config),
             explain: plan.record.explain,
             random: Stream::new(plan.run.seed, CONTROL, id as u64),
         };
@@ -266,10 +266,24 @@ impl<'a> Shard<'a> {
         self.world.plan.transports[transport as usize].tcp()
     }
 
-    /// What a sender that asks for `config.ecn` gets from `dst`.
-    pub fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
-        let node = &self.world.plan.topology.nodes[dst as usize];
-        if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
+    /// What a sender asks for: nothing on a host that has nothing to do with ECN (Linux's `tcp_ecn = 0`).
+    pub fn asked_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
+        if self.uses_ecn(flow.src) { config.ecn } else { EcnMode::Off }
+    }
+
+    /// What it gets from its peer.
+    pub fn agreed_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
+        if self.uses_ecn(flow.dst) { self.asked_ecn(flow, config) } else { EcnMode::Off }
+    }
+
+    fn uses_ecn(&self, host: u32) -> bool {
+        let node = &self.world.plan.topology.nodes[host as usize];
+        self.world.plan.hosts[node.config as usize].ecn
+    }
+
+    /// With which a sender begins: what it asks for in its SYN, or, without a handshake, what it would have got.
+    pub fn first_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
+        if config.handshake { self.asked_ecn(flow, config) } else { self.agreed_ecn(flow, config) }
     }
 
     /// A frame of the connection's own from a sender or a receiver.
@@ -637,7 +651,7 @@ impl<'a> Shard<'a> {
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
-            ecn: self.agreed_ecn(flow.dst, config),
+            ecn: self.agreed_ecn(flow, config),
             now,
         };
         Receiver::new(setup, config)
