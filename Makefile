@@ -65,7 +65,7 @@ validate-live: setup $(VENV)/tested
 
 # Random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
 SECONDS ?= 3600
-SEED ?= 1
+SEED ?= 1001
 fuzz: setup $(VENV)/tested
 	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
 	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)

@@ -41,7 +41,9 @@ pub struct Named {
 /// Purpose of the random stream.
 const SCENARIO: u64 = 0x7363_656e_6172_696f;
 
-/// From this seed on there are also switches that trim, and PI²: scenarios of smaller seeds stay what they are.
+/// From this seed on everything is drawn; scenarios of smaller seeds stay what they are and lack what came later: switches that trim, PI², disciplines,
+/// credits and PFC on virtual output queues, disciplines on memory management units, changes of one direction of a link, its MTU and convergence, traffic that
+/// stops, connections that are given up, D3 that ends, `rocev2`, and `run.stall`.
 pub const NEWER: u64 = 1_000;
 
 /// Scenario number `number` of `seed`; it names files in `data`.

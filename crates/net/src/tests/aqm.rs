@@ -121,11 +121,14 @@ fn disciplines_do_the_same_on_any_memory() {
         (deep(Some(1)), false),
     ];
     let fair = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 10_240, 64);
-    for aqm in [Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), fair, Aqm::Pie(pie()), Aqm::Pi2(pi2())] {
+    let disciplines = [Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), fair, Aqm::Pie(pie()), Aqm::Pi2(pi2())];
+    let pmax = Probability::new(0.1).unwrap();
+    let red = Marking { kmax: Limit::Bytes(90_000), pmax, average_weight: Some(0.002), gentle: true, ..step(Limit::Bytes(30_000)) };
+    for (aqm, marking) in disciplines.into_iter().map(|aqm| (Some(aqm), None)).chain([(None, Some(red))]) {
         let sent = |buffer: &Buffer, pauses: bool| {
             let mut plan = plan(bottleneck(1, Rate::from_mbps(100), Span::from_us(10)), vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
             plan.transports = vec![datagrams(Rate::from_mbps(110))];
-            (plan.switches[0].buffer, plan.switches[0].aqm) = (buffer.clone(), Some(aqm.clone()));
+            (plan.switches[0].buffer, plan.switches[0].aqm, plan.switches[0].marking) = (buffer.clone(), aqm.clone(), marking.clone());
             (plan.switches[0].pfc, plan.switches[0].honours_pause) = (pauses.then(|| pfc.clone()), pauses);
             plan.run.until = Some(Time::from_ns(2_000_000_000));
             plan.record.captures = vec![Capture { link: 0, reverse: true }];
@@ -135,8 +138,8 @@ fn disciplines_do_the_same_on_any_memory() {
         };
         let expected = sent(&Buffer::Unlimited, false);
         assert!(expected.0 > 0 && expected.0 == expected.2, "{aqm:?}: {} drops", expected.0);
-        // Each queue of PI² has draws of its own.
-        let cores = !matches!(aqm, Aqm::Pi2(_));
+        // Each queue of PI² and of RED has draws of its own.
+        let cores = !matches!(aqm, Some(Aqm::Pi2(_)) | None);
         for (buffer, pauses) in memories.iter().filter(|(buffer, _)| cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))) {
             let got = sent(buffer, *pauses);
             assert!(got == expected, "{aqm:?} on {buffer:?}: {} drops, {} pauses, expected {} drops", got.0, got.1, expected.0);

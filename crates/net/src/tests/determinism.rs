@@ -99,7 +99,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 /// Everything but the engine's own figures, as text.
 pub(super) fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -116,7 +116,9 @@ pub(super) fn digest(output: &Output) -> String {
         output.counters,
         output.end,
         output.storms,
-        output.deadlocks
+        output.deadlocks,
+        output.ended,
+        output.stuck
     )
 }
 

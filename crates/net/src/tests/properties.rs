@@ -702,6 +702,8 @@ fn digest(output: &Output) -> Vec<(&'static str, String)> {
         ("uplinks", format!("{:?}", output.uplinks)),
         ("captures", format!("{:?}", output.captures)),
         ("deadlocks", format!("{:?}", output.deadlocks)),
+        ("senders", format!("{:?}", output.senders)),
+        ("why it ended", format!("{:?} {:?}", output.ended, output.stuck)),
     ]
 }
 
