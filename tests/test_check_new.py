@@ -9,10 +9,11 @@ import pytest
 from conftest import REPO
 
 import afflux
-from afflux import templates
+from afflux import studies, templates
 from afflux._core import parse
 from afflux.estimates.checking import check
 from afflux.estimates.topology import FIELD, drawing, tiers
+from afflux.studies.standard import goals
 
 TEMPLATES = {template.name: template for template in templates.every()}
 
@@ -102,6 +103,25 @@ def test_new(invoke, tmp_path):
     unknown = invoke("new", "incest")
     assert unknown.exit_code == 2
     assert "did you mean 'incast'" in unknown.stderr
+
+
+def test_new_standard_writes_a_mixture_and_its_goals(invoke, tmp_path):
+    """Both files pass the checks of the command that the message names, and give all simulations of the study."""
+    done = invoke("new", "standard", "-o", "mixture.toml")
+    assert done.exit_code == 0, done.stderr
+    assert "afflux study standard --scenario mixture.toml --goals mixture-goals.toml" in done.stdout
+    files = tmp_path / "mixture.toml", tmp_path / "mixture-goals.toml"
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
+    checked = invoke("check", "mixture.toml")
+    assert checked.exit_code == 0, checked.stderr
+    blocks = [block["name"] for block in afflux.load(files[0])["traffic"]]
+    assert [tenant.name for tenant in goals.read(files[1]).tenants] == blocks
+    own, built_in = studies.find("standard").of_files(*files), studies.find("standard")
+    for quick in (True, False):
+        points = own.points(quick)
+        assert [(point.name, point.seed) for point in points] == [(point.name, point.seed) for point in built_in.points(quick)]
+    for point in {point.name: point for point in points}.values():
+        point.load()
 
 
 def test_show_config(invoke, tmp_path):

@@ -204,3 +204,28 @@ def test_all_claims_are_judged():
 def test_the_tables_of_the_readme_are_those_of_the_file(name):
     text = (REPO / "studies" / "conweave" / "README.md").read_text(encoding="utf-8")
     assert tables.TABLES[name](read()) in text
+
+
+def test_the_answer_of_the_readme_follows_from_the_file():
+    text = (REPO / "studies" / "conweave" / "README.md").read_text(encoding="utf-8")
+    answer = " ".join(text.partition("**Answer.** ")[2].partition("\n\n")[0].split())
+    found = list(judged(read()))
+    default = [100 * gain.mean for judge in found for gain in judge.default.values()]
+    assert all(gain.ahead for judge in found for gain in judge.default.values())
+    assert f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %" in answer
+    verdicts = [judge.verdict for judge in found]
+    assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 3, 3, 10)
+    assert "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold." in answer
+    # The least gain of each claim over the baselines' best parameters.
+    tails, means = ([judge for judge in found if judge.claim.statistic == statistic] for statistic in ("p99", "mean"))
+    assert all(judge.ahead for judge in tails)
+    assert [judge for judge in means if judge.ahead] == [judge for judge in means if judge.claim.case.fabric == "fat-tree"]
+    tail, mean = ([100 * min(gain.mean for gain in judge.tuned.values()) for judge in some if judge.ahead] for some in (tails, means))
+    published = [100 * judge.claim.gain for judge in tails]
+    assert f"by {min(tail):.0f} to {max(tail):.0f} % (published: {min(published):.0f} to {max(published):.0f} %)" in answer
+    assert f"but the mean only on the fat-tree, by {min(mean):.1f} to {max(mean):.0f} %." in answer
+
+
+def test_the_long_window_was_simulated_over_ecmp_alone():
+    """As the README says: it bounds no difference from another baseline."""
+    assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}

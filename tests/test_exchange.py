@@ -271,7 +271,7 @@ def test_linux(command, scenario):
 
 
 def test_linux_without_ecn(command, scenario):
-    changes = [('[host.transport]', '[host]\necn = false\n\n[host.transport]'), ('stack = "basic"\nmin_rto = "1ms"', 'congestion = "{}"')]
+    changes = [("[host.transport]", "[host]\necn = false\n\n[host.transport]"), ('stack = "basic"\nmin_rto = "1ms"', 'congestion = "{}"')]
     for congestion, told in [("cubic", False), ("dctcp", True)]:
         done = command("export", "linux", scenario(changes[0], (changes[1][0], changes[1][1].format(congestion))))
         assert done.returncode == 0, done.stderr

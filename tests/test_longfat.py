@@ -1,6 +1,7 @@
 """The long-fat study: every point is a valid scenario, and what it measures is right where that is known."""
 
 import pytest
+from conftest import REPO
 
 from afflux import batch
 from afflux.studies import find, longfat
@@ -64,6 +65,34 @@ def test_a_table_and_checks_without_most_points(designs):
     assert {check.name for check in checks} == {"a cached threshold slows the connections after a loss down to half and less, Mbps"}
     assert study.answer(designs) is None
     assert study.figures(designs) == [] or all(figure.series for figure in study.figures(designs))
+
+
+def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
+    """The command's sentences with the numbers of the README's tables."""
+    text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
+
+    def cells(start: str) -> list[str]:
+        return [cell.strip() for cell in text[text.index(f"\n| {start}") :].split("\n")[1].strip("|").split("|")]
+
+    apart, once = (float(cells(f"2, 4, 8 connections{of}")[-1].split(",")[-1]) for of in (" of 450 kB, starts 1 s apart", ", slow start at once"))
+    flush = float(cells("files: 8 connections")[-1].split(";")[2].partition(",")[0])
+    numbers = {longfat._of_parallel(8, "1s"): apart, longfat._of_parallel(8, "1ns"): once, longfat._of_stall("the kernel stops"): flush}
+    for transport, cell in zip(longfat._TRANSPORTS, cells("300 ms, 1 frame in 10,000 lost")[1:], strict=True):
+        numbers[longfat._of_transfer(transport, 300, "loss 1e-4")] = float(cell.split()[0])
+    monkeypatch.setattr(longfat, "over_seeds", lambda number, _: (number, None, None))
+    said = find("longfat").answer(numbers)
+    answer = text.partition("**Answer.** ")[2].partition("\n\n")[0]
+    assert said == " ".join(answer.split())
+    assert f"データグラムは {numbers[longfat._of_transfer('datagrams', 300, 'loss 1e-4')]:.0f} Mbps" in said.ja
+    numbers.pop(longfat._of_stall("the kernel stops"))
+    assert find("longfat").answer(numbers) is None
+
+
+def test_the_checks_of_our_formulas_say_so():
+    """Three checks are about formulas that the source does not have; the README counts them apart."""
+    folder = REPO / "studies" / "longfat"
+    assert sum(path.read_text(encoding="utf-8").count('"our formula: ') for path in folder.glob("*.py")) == 3
+    assert "**Three test our own formulas**" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_processor_limits_where_its_formula_says(designs):

@@ -142,7 +142,7 @@ def test_shallow_switches_are_chosen():
     said = sentences.parts(evidence(SHALLOW_WINS))
     assert said[sentences.CHOICE] == "Choose one fabric of shallow switches without marking."
     assert said[sentences.SIZE].startswith(
-        "beside the tenants' own fabrics, hadoop (job time) 10.2 s instead of 10.0 s, 2.0 % more (95 % interval 1.5 to 2.5 %, 10 paired seeds); query (p99"
+        "compared with the tenants' own fabrics, hadoop (job time) 10.2 s instead of 10.0 s, 2.0 % more (95 % interval 1.5 to 2.5 %, 10 paired seeds); query ("
     )
     assert said[sentences.COSTS] == (
         "USD 40,000 instead of 180,000 for fabrics of the tenants' own (78 % less). Dearer: deep (USD 100,000). "
@@ -393,6 +393,16 @@ def test_mixtures_that_lack_a_tenant_are_refused(tmp_path):
     (tmp_path / "mine.toml").write_text(scenario.to_toml())
     with pytest.raises(ValueError, match=r'tenant bulk of .*standard.toml needs a \[\[traffic\]\] block with name = "bulk" and class likewise'):
         standard.Standard(tmp_path / "mine.toml").points(True)
+
+
+def test_the_readme_names_the_settings_that_are_written(tmp_path):
+    text = (REPO / "studies" / "standard" / "README.md").read_text(encoding="utf-8")
+    found = small()
+    (tmp_path / "scenario.toml").write_text(found.to_toml())
+    written = standard._settings(tmp_path / "scenario.toml", tmp_path / "settings")
+    assert [path.name for path in written] == re.findall(r"(?m)^\| `(\w+\.\w+)` \| [^|]+ \| [^|]+ \|$", text)
+    assert "out/study-standard/settings/" in text
+    assert studies.find("standard").folder == "study-standard"
 
 
 def test_what_the_readme_says_is_in_its_goals():

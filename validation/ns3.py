@@ -17,8 +17,8 @@ What the columns and the README of the reference become:
 - `ns3.traces` are the runs of which traces/ has the windows. A reduction there is where the window begins to fall, until it is up again by a segment;
   for the runs with drop-tail and CoDel these are as many as the column `recov` has entries. Where queues mark, the column `cwr` counts them. Ours come
   from a capture at the sender: entries to recovery (the first retransmission beyond all that was outstanding at the entry before) and frames with CWR.
-  Time-outs count as reductions; what is repeated after one may count again here. How far a window falls is not compared: afflux does not record
-  windows, and what is outstanding is less than the window during a recovery.
+  Time-outs count as reductions; what is repeated after one may count again here. How far a window falls is not compared: a capture has
+  no windows, and what is outstanding is less than the window during a recovery. (`record.senders` has windows, at intervals; this comparison does not use it.)
 - Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
 """
 

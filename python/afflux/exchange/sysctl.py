@@ -45,7 +45,7 @@ def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | Non
     if not uses_ecn:
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
         if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
-            out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is; give these hosts another congestion control")
+            out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one")
     if mtu is not None:
         out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
     return out

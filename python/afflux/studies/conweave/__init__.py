@@ -17,7 +17,7 @@ from .runs import read
 
 class ConWeave(Study):
     name = "conweave"
-    title = "ConWeave beside ECMP, CONGA, LetFlow and DRILL, lossless and with IRN"
+    title = "ConWeave compared with ECMP, CONGA, LetFlow and DRILL, lossless and with IRN"
 
     def points(self, quick: bool) -> Sequence[Point]:
         if quick:

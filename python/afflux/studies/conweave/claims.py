@@ -1,4 +1,4 @@
-"""What the paper claims, beside ours."""
+"""What the paper claims, and ours."""
 
 import csv
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Windows over time, as the source plots them: a slow start, one with losses, eight connections, and a cached threshold."""
+"""Windows over time, of other cases than the source's: a slow start, one with losses, eight connections, and a cached threshold."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -219,14 +219,14 @@ class Mptcp(Study):
         return Designs([design for design in designs.values() if design.name.startswith("slice, 70 kB")])
 
     def answer(self, designs: Designs) -> str | None:
-        names = [*(four.name(case, "70 kB") for case in (BESIDE, LARGE, LIA, AWARE)), path.PRINTED, path.SPACED]
+        names = [*(four.name(case, "70 kB") for case in (BESIDE, LARGE, LIA, AWARE)), path.PRINTED, path.SPACED, _of_fabric(8)]
         if not all(name in designs for name in names):
             return None
-        beside, large, lia, aware, printed, spaced = (designs[name] for name in names)
+        beside, large, lia, aware, printed, spaced, eight = (designs[name] for name in names)
         alone, fin = _over_seeds(printed, path.lone)[0], _over_seeds(spaced, path.lone_to_fin())[0]
         later, overflow = (_over_seeds(design, four.later, signed=True) for design in (beside, large))
         flows, sends = _against(lia, aware, four.slow, "ms"), _against(lia, aware, four.background, "Mbps")
-        told = {"later": _within(*later), "overflow": _within(*overflow)}
+        told = {"later": _within(*later), "overflow": _within(*overflow), "filled": f"{100 * _over_seeds(eight, _share_used)[0]:.0f}"}
         return say("mptcp.answer", lone=f"{alone:.1f}", fin=f"{fin:.0f}", flows=flows, sends=sends, **told)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:

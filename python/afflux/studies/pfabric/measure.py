@@ -11,7 +11,9 @@ from ...results.statistics import quantile
 TRIMMED = 0.001
 
 _SEGMENT, _HOSTS_PER_RACK = 1460, 16
-_MICE, _ELEPHANTS = 100_000, 10_000_000
+
+#: Largest size of mice, and what elephants are larger than, in bytes.
+MICE, ELEPHANTS = 100_000, 10_000_000
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ def measure(result: Result) -> Measured:
     rows = list(zip(*columns, strict=True))
     done = sorted((fct / idle_ns(src, dst, size), size) for src, dst, size, fct in rows if fct is not None)
     every = [ratio for ratio, _ in done]
-    mice = [ratio for ratio, size in done if size <= _MICE]
-    elephants = [ratio for ratio, size in done if size > _ELEPHANTS]
+    mice = [ratio for ratio, size in done if size <= MICE]
+    elephants = [ratio for ratio, size in done if size > ELEPHANTS]
     return Measured(
         flows=len(rows),
         average=fmean(every),

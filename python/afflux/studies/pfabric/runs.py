@@ -21,7 +21,7 @@ from ...results.result import Result
 from ...results.statistics import interval, mean
 from .. import files
 from . import schemes
-from .measure import FIGURES, measure
+from .measure import ELEPHANTS, FIGURES, MICE, measure
 
 FILE = files("pfabric") / "results" / "runs.csv"
 COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
@@ -100,6 +100,8 @@ def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
         yield ""
         yield from compared(found, workload, load)
         yield ""
+        yield from by_size(found, workload, load)
+        yield ""
 
 
 def means(found: dict[Run, dict[str, float | None]], workload: str, load: float) -> Iterator[str]:
@@ -118,6 +120,42 @@ def compared(found: dict[Run, dict[str, float | None]], workload: str, load: flo
         yield "| over pFabric | " + " | ".join(FIGURES[figure][0] for figure in _COMPARED) + " |"
         yield "|" + "---|" * (1 + len(_COMPARED))
         yield from (f"| {scheme} | " + " | ".join(cells) + " |" for scheme, cells in rows.items() if any(cells))
+
+
+def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
+    """Shares of flows up to 100 kB, of those beyond 10 MB, and of those in between. All schemes have the same flows."""
+    drawn, _ = schemes.point("pFabric", workload, load, seed, Path()).load().flow_list()
+    sizes = list(drawn.column("bytes"))
+    mice, elephants = (sum(chosen) / len(sizes) for chosen in ((size <= MICE for size in sizes), (size > ELEPHANTS for size in sizes)))
+    return mice, elephants, 1 - mice - elephants
+
+
+def by_size(found: dict[Run, dict[str, float | None]], workload: str, load: float, base: str = "pFabric") -> Iterator[str]:
+    """What flows of 100 kB to 10 MB take, and which sizes make the difference of a scheme's average to that of another one.
+
+    The average of all flows is that of the three classes, weighted by their shares.
+    """
+    seeds = sorted({run.seed for run in found if run[:3] == (workload, load, base)})
+    of_seed = {seed: shares(workload, load, seed) for seed in seeds}
+    if of_seed:
+        yield "| scheme | flows of 100 kB to 10 MB, average | difference to pFabric's average | by flows up to 100 kB | by 100 kB to 10 MB | by beyond 10 MB |"
+        yield "|" + "---|" * 6
+    for scheme in schemes.SCHEMES if of_seed else ():
+        own = {seed: values for seed in seeds if (values := found.get(Run(workload, load, scheme, seed)))}
+        if not own:
+            continue
+        # Each class's part of the average, by seed: short ones, long ones, and the rest.
+        parts = {seed: _parts(values, of_seed[seed]) for seed, values in own.items()}
+        against = {seed: _parts(found[Run(workload, load, base, seed)], of_seed[seed]) for seed in own}
+        short, long, middle = (mean([parts[seed][place] - against[seed][place] for seed in own]) for place in range(3))
+        whole = short + long + middle
+        cells = ["–"] * 4 if scheme == base else [f"{whole:+.2f}", *(f"{round(100 * part / whole)} %" for part in (short, middle, long))]
+        yield f"| {scheme} | {_cell([parts[seed][2] / of_seed[seed][2] for seed in own])} | " + " | ".join(cells).replace("-", "−") + " |"
+
+
+def _parts(values: dict[str, float | None], weights: tuple[float, float, float]) -> tuple[float, float, float]:
+    short, long = (weight * (values[name] or 0.0) for weight, name in zip(weights, ("mice_average", "elephants"), strict=False))
+    return short, long, (values["average"] or 0.0) - short - long
 
 
 def _cell(values: Sequence[float | None]) -> str:

@@ -124,7 +124,7 @@ class Mixtures:
         }
 
     def under(self, designs: Designs, condition: Condition, values: Values) -> Values | None:
-        """Values with the designs of a condition, beside `values` of the tenants' own fabrics."""
+        """Values with the designs of a condition, together with `values` of the tenants' own fabrics."""
         names = {design: condition_name(design, condition) for design in condition.designs}
         if not all(name in designs for name in names.values()):
             return None

@@ -104,7 +104,7 @@ def _measure(tenant: Tenant) -> Metric:
 
 
 def against(of: Evidence, shown: Designs) -> Comparison:
-    """Each design beside the one in which the cause is looked for, in the tenants' measures, too."""
+    """Each design compared with the one in which the cause is looked for, in the tenants' measures, too."""
     found = compare(shown, of.rejected or of.choice.shown)
     base = shown[found.baseline]
     own = [d for design in found.designs for metric in measures(of) if (d := difference(metric, base, shown[design], base.seeds))]

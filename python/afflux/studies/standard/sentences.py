@@ -119,7 +119,7 @@ def _mean(values: Mapping[int, float]) -> float:
 
 
 def _others(of: Evidence, design: str, tenant: Tenant) -> Difference:
-    """The mixture beside the tenant alone, on the same fabric."""
+    """The mixture compared with the tenant alone, on the same fabric."""
     return paired(tenant, design, of.alone[design][tenant.name], of.values[design][tenant.name])
 
 
@@ -153,7 +153,7 @@ def _shares(of: Evidence, design: str, tenant: Tenant) -> Words:
 
 
 def _pays(of: Evidence) -> Words:
-    """Each tenant in the mixture beside itself alone, on the chosen fabric."""
+    """Each tenant in the mixture compared with itself alone, on the chosen fabric."""
     chosen = of.choice.shown
     items = []
     for tenant in of.goals.tenants:
