@@ -2,9 +2,10 @@
 
 import pytest
 
+from afflux.scenario import Scenario
 from afflux.studies import files
-from afflux.studies.hadoop.cases import BASE, Case
-from afflux.studies.hadoop.others import CHANGED, NAMES, differences, otherwise, table, table_otherwise
+from afflux.studies.hadoop.cases import BASE, FRAMEWORKS, OTHERWISE, Case
+from afflux.studies.hadoop.others import CHANGED, DELAYS, QUESTIONS, delays, differences, table
 from afflux.studies.hadoop.runs import Run, read
 
 
@@ -22,22 +23,46 @@ def test_seeds_that_both_have() -> None:
     assert "| `deep_codel` | 2 | 25.6 | 30.0 (`deep`) | -14.6 (-56.3 to +66.7) |" in table([one])
 
 
-def test_what_is_assumed_otherwise_changes_both_buffers() -> None:
+def test_what_is_assumed_otherwise_changes_both_designs() -> None:
     runs = {run("deep", 1): 31.0, run("deep", 2): 33.0, run("shallow", 1): 28.0, run("shallow", 2): 28.0}
     runs |= {run("deep_1500B", 1): 40.0, run("shallow_1500B", 1): 30.0, run("deep_100ms", 2): 35.0}
-    study, small, long = otherwise(runs)
+    deep = QUESTIONS[0]
+    study, small, long = deep.answers(runs)
     assert (study[0], study[1].difference, study[1].samples) == ("", 4e9, 2)
     assert (small[0], small[1].difference) == ("1500B", 10e9)
     # The cap is the deep buffer's; the shallow one has none.
     assert (long[0], long[1].difference, long[1].baseline_mean) == ("100ms", 7e9, 28e9)
-    assert table_otherwise([study]).splitlines()[-1].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) |")
+    assert deep.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) |")
+
+
+def test_delays_are_added_to_the_job_without_traffic() -> None:
+    quiet = Case("deep", "tez", 10, False)
+    runs = {Run(quiet, BASE.cpu, BASE.disk, seed): 30.0 for seed in (1, 2)}
+    runs |= {Run(quiet._replace(design="deep_30ms_tez"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)}
+    assert delays(runs).splitlines()[2:] == ["| 30 ms at all compute ports | Tez | 2 | 6.0 (6.0 to 6.0) |"]
+
+
+def test_a_choice_of_uplinks_by_load_ends_congestion_of_the_fabric() -> None:
+    """Of the flows of fabric.toml six share an uplink that carries four: they take half as long again. With DLB and GLB each has its 25 Gbps."""
+    took = {}
+    for balance in ("ecmp", "dlb", "glb"):
+        scenario = Scenario.load(files("hadoop") / "fabric.toml").set("switch.balance", balance)
+        took[balance] = scenario.run().summary["slowdown"]["all"]["mean"]
+    assert took["ecmp"] > 1.4
+    assert max(took["dlb"], took["glb"]) < 1.02
+    readme = (files("hadoop") / "README.md").read_text(encoding="utf-8")
+    assert f"slowdown of {took['ecmp']:.2f}, {took['dlb']:.2f} with DLB and {took['glb']:.2f} with GLB" in " ".join(readme.split())
 
 
 def test_the_readme_has_the_tables() -> None:
     readme = (files("hadoop") / "README.md").read_text(encoding="utf-8")
-    found = differences(read())
+    runs = read()
+    found = differences(runs)
     assert [one.design for one in found] == list(CHANGED)
     assert table(found) in readme
-    other = otherwise(read())
-    assert [name for name, _ in other] == list(NAMES)
-    assert table_otherwise(other) in readme
+    for question in QUESTIONS:
+        assert [name for name, _ in question.answers(runs)] == list(question.assumed)
+        assert question.table(runs) in readme
+    assert delays(runs) in readme
+    asked = {name for question in QUESTIONS for name in question.assumed if name}
+    assert OTHERWISE.keys() == asked | {f"{name}_{framework}" for name, _ in DELAYS for framework in FRAMEWORKS}

@@ -1,19 +1,24 @@
-"""What the source names and has not measured, beside the design that each is a change of, and what the deep buffer costs when an assumption is another:
+"""What the source names and has not measured, next to the design that each is a change of, and what designs cost when an assumption is another:
 python -m afflux.studies.hadoop.others.
 
-The sort of 10 GB by MapReduce under traffic, from results/runs.csv. Nothing here is judged: the source has no numbers for these designs.
+Sorts of 10 GB from results/runs.csv. Nothing here is judged: the source has no numbers for these designs.
 """
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ...comparison.paired import Difference, of_pairs
 from ...metrics import JOB_TIME
-from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, VARIED, Case
+from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case
 from .runs import Run, read
 
 #: The measured design that each changes.
 CHANGED = {
     "deep_codel": "deep",
     "deep_codel_fast": "deep",
-    "all_shallow": "shallow",
+    "shallow_data_leaf": "shallow",
+    "ecn_compute_only": "ecn",
+    "ecn_data_only": "ecn",
     "dctcp_everywhere": "dctcp",
     "pfc_watchdog": "pfc",
     "pfc_spines_obey": "pfc",
@@ -23,20 +28,33 @@ CHANGED = {
 assert CHANGED.keys() == OTHERS.keys()
 
 
-def _times(design: str, runs: dict[Run, float]) -> dict[int, float]:
-    case = Case(design, FRAMEWORKS[0], SIZES[0], True)
+def _times(case: Case, runs: dict[Run, float]) -> dict[int, float]:
     return {run.seed: seconds for run, seconds in runs.items() if run.case == case and (run.cpu, run.disk) == (BASE.cpu, BASE.disk)}
 
 
-def _difference(design: str, base: str, runs: dict[Run, float]) -> Difference | None:
-    own, before = _times(design, runs), _times(base, runs)
+def _difference(case: Case, base: Case, runs: dict[Run, float]) -> Difference | None:
+    own, before = _times(case, runs), _times(base, runs)
     pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
-    return of_pairs(JOB_TIME, design, pairs) if pairs else None
+    return of_pairs(JOB_TIME, case.design, pairs) if pairs else None
+
+
+def _seconds(nanoseconds: float) -> str:
+    """Without a minus before 0."""
+    return f"{round(nanoseconds / 1e9, 1) + 0.0:.1f}"
+
+
+def _longer(one: Difference) -> str:
+    between = "" if one.low is None or one.high is None else f" ({_seconds(one.low)} to {_seconds(one.high)})"
+    return f"{_seconds(one.difference)}{between}"
+
+
+def _under_traffic(design: str) -> Case:
+    return Case(design, FRAMEWORKS[0], SIZES[0], True)
 
 
 def differences(runs: dict[Run, float]) -> list[Difference]:
     """Job times in nanoseconds, over the seeds that both designs have."""
-    found = (_difference(design, base, runs) for design, base in CHANGED.items())
+    found = (_difference(_under_traffic(design), _under_traffic(base), runs) for design, base in CHANGED.items())
     return [one for one in found if one]
 
 
@@ -50,36 +68,89 @@ def table(found: list[Difference]) -> str:
     return "\n".join(lines)
 
 
-#: What is assumed: the study's own assumptions, then each of `OTHERWISE`.
-NAMES = {
-    "": "as in the study (9000 B, 40 ms, pairs drawn at random)",
-    "1500B": "frames of 1500 B",
-    "4500B": "frames of 4500 B",
-    "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
-    "100ms": "queues of the deep buffer up to 100 ms (312 MB)",
-}
-assert NAMES.keys() - {""} == OTHERWISE.keys()
+class Question(NamedTuple):
+    """What one design takes longer than another, when something else is assumed than in the study (`OTHERWISE`; "": nothing else)."""
+
+    design: str
+    base: str
+    framework: str
+    traffic: bool
+    #: What is assumed, in words.
+    assumed: dict[str, str]
+
+    def case(self, design: str, name: str) -> Case:
+        """With another assumption, if that says something else for this design."""
+        changed = name and design in OTHERWISE[name].designs
+        return Case(f"{design}_{name}" if changed else design, self.framework, SIZES[0], self.traffic)
+
+    def answers(self, runs: dict[Run, float]) -> Iterator[tuple[str, Difference]]:
+        for name in self.assumed:
+            if one := _difference(self.case(self.design, name), self.case(self.base, name), runs):
+                yield name, one
+
+    def table(self, runs: dict[Run, float]) -> str:
+        lines = [f"| assumed | seeds | {self.design}, s | {self.base}, s | longer by, s (95 % interval) |", "|---|---|---|---|---|"]
+        for name, one in self.answers(runs):
+            cells = f"{one.samples} | {_seconds(one.design_mean)} | {_seconds(one.baseline_mean)} | {_longer(one)}"
+            lines.append(f"| {self.assumed[name]} | {cells} |")
+        return "\n".join(lines)
 
 
-def otherwise(runs: dict[Run, float]) -> list[tuple[str, Difference]]:
-    """How much longer a job takes behind the deep buffer than behind the shallow one, when something else is assumed."""
-    found = []
-    for name in NAMES:
-        deep = f"deep_{name}" if name else "deep"
-        shallow = f"shallow_{name}" if f"shallow_{name}" in VARIED else "shallow"
-        if one := _difference(deep, shallow, runs):
-            found.append((name, one))
-    return found
+_STUDY = "as in the study"
+_DEEP = Question(
+    "deep",
+    "shallow",
+    "mapreduce",
+    True,
+    {
+        "": f"{_STUDY} (9000 B, 40 ms, pairs drawn at random)",
+        "1500B": "frames of 1500 B",
+        "4500B": "frames of 4500 B",
+        "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
+        "100ms": "queues of the deep buffer up to 100 ms (312 MB)",
+        "4_connections": "4 connections from each node instead of 16",
+    },
+)
+_PFC = Question(
+    "pfc",
+    "shallow",
+    "mapreduce",
+    True,
+    {
+        "": f"{_STUDY} (16 connections from each node, a group may take half of the memory)",
+        "4_connections": "4 connections from each node",
+        "lossless_alpha_8": "a group may take 8/9 of the memory before it is paused",
+        "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
+    },
+)
+_DCTCP = Question("dctcp", "shallow", "mapreduce", True, {"": f"{_STUDY} (16 connections from each node)", "4_connections": "4 connections from each node"})
+_TEZ = Question(
+    "shallow",
+    "deep",
+    "tez",
+    False,
+    {
+        "": f"{_STUDY} (disks of 150 MB/s, 5 fetches at a time)",
+        "fast_disks": "disks as fast as memory (1500 MB/s)",
+        "20_copies": "20 fetches at a time",
+        "fast_disks_20_copies": "both",
+    },
+)
+DELAYS = [("30ms", "30 ms at all compute ports"), ("60ms", "60 ms at all"), ("60ms_at_four", "60 ms at four")]
+QUESTIONS = [_DEEP, _PFC, _DCTCP, _TEZ]
 
 
-def table_otherwise(found: list[tuple[str, Difference]]) -> str:
-    lines = ["| assumed | seeds | deep, s | shallow, s | deep longer by, s (95 % interval) |", "|---|---|---|---|---|"]
-    for name, one in found:
-        between = "" if one.low is None or one.high is None else f" ({one.low / 1e9:.1f} to {one.high / 1e9:.1f})"
-        cells = f"{one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} | {one.difference / 1e9:.1f}{between}"
-        lines.append(f"| {NAMES[name]} | {cells} |")
+def delays(runs: dict[Run, float]) -> str:
+    """How much longer a job takes when each call to a compute node does: the check of the counted round trips, without traffic or losses."""
+    lines = ["| added to each call | framework | seeds | longer by, s (95 % interval) |", "|---|---|---|---|"]
+    for name, words in DELAYS:
+        for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
+            quiet = Case("deep", framework, SIZES[0], False)
+            if one := _difference(quiet._replace(design=f"deep_{name}_{framework}"), quiet, runs):
+                lines.append(f"| {words} | {title} | {one.samples} | {_longer(one)} |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(table(differences(read())) + "\n\n" + table_otherwise(otherwise(read())))
+    _runs = read()
+    print("\n\n".join([table(differences(_runs)), *(question.table(_runs) for question in QUESTIONS), delays(_runs)]))
