@@ -18,10 +18,10 @@ from afflux.studies.hadoop import DESIGNS, findings
 QUIET = {"traffic[1].start": "3000s", "traffic[0].cluster.client_poll": "5ms"}
 #: More is read at once than the uplinks' priority groups may hold when the ports below are paused.
 MANY_READS = {"traffic[0].size": "6GB", "traffic[0].cluster.map_slots": 16, "traffic[0].cluster.containers_per_heartbeat": 16}
-#: Data nodes and management were not set up for ECN or DCTCP, and get the jobs' logs.
+#: Management was not set up for ECN or DCTCP.
 MIXED = {
     "host.transports.plain": {"stack": "linux", "congestion": "htcp", "receive_buffer": "6MiB"},
-    "host.override": [{"match": ["host6", "host7", "host8", "host9"], "transport": "plain", "ecn": False}],
+    "host.override": [{"match": "host9", "transport": "plain", "ecn": False}],
     "traffic[0].cluster.log_size": "5MB",
 }
 

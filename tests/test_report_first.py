@@ -320,7 +320,7 @@ def test_published_numbers_stand_beside_ours():
     assert "ours alone−3.50––" in table
     assert "負荷 0.6" in published.section(rows, terms)
     checks = published.checks([published.Held("median error under traffic", True, 0.0339, 0.06), published.Held("x", False, 1, 2)])
-    assert "1 of 2 findings of the source hold here." in text(checks)
+    assert "1 of 2 checks hold." in text(checks)
     assert 'chip good"><span lang="en">holds' in checks
     assert 'chip bad"><span lang="en">does not' in checks
     assert "0.034, bar 0.06" in text(checks)
