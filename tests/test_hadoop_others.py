@@ -4,7 +4,7 @@ import pytest
 
 from afflux.scenario import Scenario
 from afflux.studies import files
-from afflux.studies.hadoop.cases import BASE, FRAMEWORKS, OTHERWISE, Case
+from afflux.studies.hadoop.cases import BASE, OTHERWISE, Case
 from afflux.studies.hadoop.others import CHANGED, DELAYS, QUESTIONS, delays, differences, table
 from afflux.studies.hadoop.runs import Run, read
 
@@ -38,7 +38,7 @@ def test_what_is_assumed_otherwise_changes_both_designs() -> None:
 def test_delays_are_added_to_the_job_without_traffic() -> None:
     quiet = Case("deep", "tez", 10, False)
     runs = {Run(quiet, BASE.cpu, BASE.disk, seed): 30.0 for seed in (1, 2)}
-    runs |= {Run(quiet._replace(design="deep_30ms_tez"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)}
+    runs |= {Run(quiet._replace(design="deep_30ms"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)}
     assert delays(runs).splitlines()[2:] == ["| 30 ms at all compute ports | Tez | 2 | 6.0 (6.0 to 6.0) |"]
 
 
@@ -65,4 +65,4 @@ def test_the_readme_has_the_tables() -> None:
         assert question.table(runs) in readme
     assert delays(runs) in readme
     asked = {name for question in QUESTIONS for name in question.assumed if name}
-    assert OTHERWISE.keys() == asked | {f"{name}_{framework}" for name, _ in DELAYS for framework in FRAMEWORKS}
+    assert OTHERWISE.keys() == asked | {name for name, _ in DELAYS}

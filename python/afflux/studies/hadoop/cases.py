@@ -67,7 +67,7 @@ class Otherwise(NamedTuple):
 
     keys: dict[str, Any]
     designs: tuple[str, ...]
-    framework: str = "mapreduce"
+    frameworks: tuple[str, ...] = ("mapreduce",)
     traffic: bool = True
 
 
@@ -90,16 +90,13 @@ OTHERWISE: dict[str, Otherwise] = {
     "4_connections": Otherwise({"traffic[1].connections": 4}, ("deep", "shallow", "pfc", "dctcp")),
     "lossless_alpha_8": Otherwise({f"{_LEAF}.mmu.lossless_alpha": 8.0}, ("pfc",)),
     # What explains that Tez without traffic is slower behind the shallow buffer? What fills its port: disks as fast as memory, 20 fetches at a time.
-    "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), "tez", False),
-    "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), "tez", False),
-    "fast_disks_20_copies": Otherwise(_FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), "tez", False),
+    "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), ("tez",), False),
+    "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
+    "fast_disks_20_copies": Otherwise(_FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
     # Is the count of the round trips right? The delay of a standing queue, without traffic or losses.
-    "30ms_mapreduce": Otherwise(_compute_links("15ms"), ("deep",), "mapreduce", False),
-    "30ms_tez": Otherwise(_compute_links("15ms"), ("deep",), "tez", False),
-    "60ms_mapreduce": Otherwise(_compute_links("30ms"), ("deep",), "mapreduce", False),
-    "60ms_tez": Otherwise(_compute_links("30ms"), ("deep",), "tez", False),
-    "60ms_at_four_mapreduce": Otherwise(_compute_links("30ms", 4), ("deep",), "mapreduce", False),
-    "60ms_at_four_tez": Otherwise(_compute_links("30ms", 4), ("deep",), "tez", False),
+    "30ms": Otherwise(_compute_links("15ms"), ("deep",), ("mapreduce", "tez"), False),
+    "60ms": Otherwise(_compute_links("30ms"), ("deep",), ("mapreduce", "tez"), False),
+    "60ms_at_four": Otherwise(_compute_links("30ms", 4), ("deep",), ("mapreduce", "tez"), False),
 }
 VARIED = {f"{design}_{name}": DESIGNS[design] | _CLUSTER.get(design, {}) | one.keys for name, one in OTHERWISE.items() for design in one.designs}
 #: The same design measured again.

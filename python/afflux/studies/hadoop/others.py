@@ -146,7 +146,7 @@ def delays(runs: dict[Run, float]) -> str:
     for name, words in DELAYS:
         for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
             quiet = Case("deep", framework, SIZES[0], False)
-            if one := _difference(quiet._replace(design=f"deep_{name}_{framework}"), quiet, runs):
+            if one := _difference(quiet._replace(design=f"deep_{name}"), quiet, runs):
                 lines.append(f"| {words} | {title} | {one.samples} | {_longer(one)} |")
     return "\n".join(lines)
 

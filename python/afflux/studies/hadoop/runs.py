@@ -9,7 +9,7 @@ A case that has its line is not simulated again, so a sequence that was cut off 
 import argparse
 import csv
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,10 +89,10 @@ def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
                 yield Run(Case(design, framework, size, traffic), BASE.cpu, BASE.disk, seed)
 
 
-def changed(designs: Iterable[str], seeds: int) -> Iterator[Run]:
+def others(seeds: int) -> Iterator[Run]:
     """Designs without a measured time: the sort of 10 GB by MapReduce under traffic."""
     for seed in range(1, seeds + 1):
-        for design in designs:
+        for design in OTHERS:
             yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE.cpu, BASE.disk, seed)
 
 
@@ -101,7 +101,8 @@ def varied(seeds: int) -> Iterator[Run]:
     for seed in range(1, seeds + 1):
         for name, one in OTHERWISE.items():
             for design in one.designs:
-                yield Run(Case(f"{design}_{name}", one.framework, SIZES[0], one.traffic), BASE.cpu, BASE.disk, seed)
+                for framework in one.frameworks:
+                    yield Run(Case(f"{design}_{name}", framework, SIZES[0], one.traffic), BASE.cpu, BASE.disk, seed)
 
 
 def simulate(run: Run) -> float:
@@ -145,7 +146,7 @@ def main() -> None:
     if arguments.traffic:
         wanted += designs(arguments.traffic, arguments.seeds, True)
     if arguments.others:
-        wanted += changed(OTHERS, arguments.seeds)
+        wanted += others(arguments.seeds)
     if arguments.varied:
         wanted += varied(arguments.seeds)
     for run in list(missing(iter(wanted), read())):
