@@ -32,6 +32,9 @@ mod view;
 pub use transport::keys as transports;
 mod world;
 
+// An experiment that an example and a test share names the crate from outside.
+#[cfg(test)]
+extern crate self as afflux_net;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

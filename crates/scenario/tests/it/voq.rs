@@ -1,11 +1,9 @@
 //! `[switch.voq]`: what it becomes, and what does not go with it.
 
-mod common;
-
+use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, MarkAt, Voq};
 use afflux_scenario::Scenario;
 use afflux_units::{Rate, Span};
-use common::{VALID, error, parse};
 
 fn with_switch(keys: &str) -> Scenario {
     let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1)).unwrap_or_else(|error| panic!("{error}"));

@@ -1,10 +1,8 @@
 //! Hosts and switches by name and address.
 
-mod common;
-
+use crate::common::parse;
 use afflux_net::spec::Start;
 use afflux_scenario::Scenario;
-use common::parse;
 
 fn load(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|error| panic!("{error}"))

@@ -1,11 +1,9 @@
 //! The keys of pFabric: the study's parameters without saying them, what its TCP and DCTCP differ in, and what is refused.
 
-mod common;
-
+use crate::common::parse;
 use afflux_net::congestion::newreno::RenoFlavour;
 use afflux_net::spec::{self, Aqm, Buffer, Compare, CongestionControl, EcnMode, Limit, TransportConfig};
 use afflux_units::Span;
-use common::parse;
 
 const STUDY: &str = r#"format = 1
 

@@ -1,9 +1,7 @@
 //! The scenarios in `examples/` are valid.
 
-mod common;
-
+use crate::common::{NoParquet, folder};
 use afflux_scenario::{Overrides, load};
-use common::{NoParquet, folder};
 use std::path::Path;
 
 #[test]

@@ -1,9 +1,7 @@
 //! What is wrong with a scenario is said with file, line, key, what was found, what is allowed and the nearest spelling.
 
-mod common;
-
+use crate::common::{NoParquet, VALID, error, folder, parse, parse_with};
 use afflux_scenario::Overrides;
-use common::{VALID, error, folder, parse, parse_with};
 
 /// Replacement in the valid scenario, and the whole message.
 macro_rules! says {
@@ -352,7 +350,7 @@ fn flow_lists() {
         let (list, scenario) = (folder.join("flows.csv"), folder.join("lists.toml"));
         std::fs::write(&list, content).unwrap();
         let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nfile = \"flows.csv\"\n";
-        match afflux_scenario::parse(text, &scenario, &Overrides::default(), &common::NoParquet) {
+        match afflux_scenario::parse(text, &scenario, &Overrides::default(), &NoParquet) {
             Ok(scenario) => format!("{} flows", scenario.plan.flows.len()),
             Err(error) => error.to_string().replace(&format!("{}/", folder.display()), ""),
         }
@@ -378,7 +376,7 @@ fn flows_of_a_file_that_are_too_large() {
     let folder = folder("too_large");
     std::fs::write(folder.join("flows.cm"), "Nodes 4\nConnections 1\n0->2 id 1 start 0 size 18446744073709551615\n").unwrap();
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nformat = \"htsim\"\nfile = \"flows.cm\"\n";
-    let error = afflux_scenario::parse(text, &folder.join("lists.toml"), &Overrides::default(), &common::NoParquet).err().unwrap().to_string();
+    let error = afflux_scenario::parse(text, &folder.join("lists.toml"), &Overrides::default(), &NoParquet).err().unwrap().to_string();
     let error = error.replace(&format!("{}/", folder.display()), "");
     let message =
         "flows.cm: a flow of \"18446744073709551615B\": at most \"6270652247780B\" are possible with this transport, 2^32 segments (key traffic[0].file, ";
@@ -390,7 +388,7 @@ fn inputs_that_are_missing_or_changed() {
     let folder = folder("inputs");
     let scenario = folder.join("inputs.toml");
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nfile = \"flows.csv\"\n";
-    let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &common::NoParquet);
+    let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &NoParquet);
     let missing = parse(text).unwrap_err();
     assert!(missing.to_string().contains("flows.csv: cannot be read: No such file"), "{missing}");
     // Neither a device nor a pipe may have an end.
@@ -409,7 +407,7 @@ fn inputs_that_are_missing_or_changed() {
 
 #[test]
 fn scenarios_without_an_end() {
-    let endless = afflux_scenario::load(std::path::Path::new("/dev/zero"), &Overrides::default(), &common::NoParquet).unwrap_err().to_string();
+    let endless = afflux_scenario::load(std::path::Path::new("/dev/zero"), &Overrides::default(), &NoParquet).unwrap_err().to_string();
     assert_eq!(endless, "/dev/zero: cannot be read: a scenario has at most 64 MiB; long lists of flows go into a file of their own");
 }
 

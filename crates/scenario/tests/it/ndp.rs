@@ -1,10 +1,8 @@
 //! NDP and trimming: defaults, and what is refused.
 
-mod common;
-
+use crate::common::parse;
 use afflux_net::spec::{Aqm, Buffer, TransportConfig};
 use afflux_units::Span;
-use common::parse;
 
 const FABRIC: &str = r#"format = 1
 

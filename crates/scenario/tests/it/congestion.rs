@@ -1,10 +1,8 @@
 //! The three kinds of congestion of `studies/hadoop`: the queue is where the drawing has it.
 
-mod common;
-
+use crate::common::NoParquet;
 use afflux_net::{Progress, run};
 use afflux_scenario::{Overrides, load};
-use common::NoParquet;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,11 +1,9 @@
 //! The resolved scenario is the same scenario.
 
-mod common;
-
+use crate::common::{VALID, folder, parse, parse_with};
 use afflux_net::spec;
 use afflux_scenario::{Overrides, Scenario};
 use afflux_units::Span;
-use common::{VALID, folder, parse, parse_with};
 
 fn same(first: &Scenario) -> Scenario {
     let again = parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));

@@ -1,10 +1,8 @@
 //! `kind = "rdma"`: parameter sets by name, modes, and what they need.
 
-mod common;
-
+use crate::common::parse;
 use afflux_net::spec::{Cnp, Compat, DcqcnConfig, Entropy, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, RouteHash, TransportConfig};
 use afflux_units::Span;
-use common::parse;
 
 const LOSSLESS: &str = r#"format = 1
 

@@ -1,9 +1,7 @@
 //! The flow-level engine against pFabric's Ideal: spec/transports.md §8.1 (144 hosts, 150,000 flows completed, one seed) and §8.2 (12 hosts, 60,000).
 
-mod common;
-
+use crate::common::parse;
 use afflux_net::{Progress, run};
-use common::parse;
 
 /// Of completed flows: mean of all, and of the classes up to 100 KB, up to 10 MB, and above.
 type Means = [f64; 4];

@@ -1,8 +1,6 @@
 //! Whatever is done to a valid file, it is read or refused, never a panic; and an error points into the file.
 
-mod common;
-
-use common::{VALID, parse};
+use crate::common::{VALID, parse};
 use proptest::prelude::*;
 
 /// Pieces that tend to matter.

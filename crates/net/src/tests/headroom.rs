@@ -1,9 +1,9 @@
 //! Headroom: as much as the closed form says, found by worst-case alignment, and never more than `"worst_case"` gives.
 
-#[path = "../examples/headroom/experiment.rs"]
+#[path = "../../examples/headroom/experiment.rs"]
 mod experiment;
 
-use afflux_net::spec::Formula;
+use crate::spec::Formula;
 use afflux_units::Rate;
 use experiment::Case;
 

@@ -1,10 +1,8 @@
 //! Fabrics: sizes, names, order of ports, racks.
 
-mod common;
-
+use crate::common::{folder, parse};
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{NodeKind, Topology};
-use common::{folder, parse};
 use std::time::Instant;
 
 fn topology(fabric: &str) -> Topology {

@@ -1,9 +1,7 @@
 //! What is valid and yet does not do what it seems to say is said: once, with file, line and key. And what does what it says is not.
 
-mod common;
-
+use crate::common::{parse, parse_with};
 use afflux_scenario::Overrides;
-use common::{parse, parse_with};
 
 /// DCTCP over a star with marks, as it should be.
 const STAR: &str = r#"format = 1

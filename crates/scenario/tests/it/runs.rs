@@ -1,9 +1,7 @@
 //! A scenario goes all the way: read, built, simulated.
 
-mod common;
-
+use crate::common::{VALID, parse};
 use afflux_net::Progress;
-use common::{VALID, parse};
 
 #[test]
 fn both_engines_carry_it_out() {

@@ -1,10 +1,8 @@
 //! `preset` stands for the keys of a switch as it is bought.
 
-mod common;
-
+use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, Headroom, Rules};
 use afflux_scenario::Scenario;
-use common::{VALID, error, parse};
 
 const TRIDENT3: Buffer = Buffer::Shared { total: 24_192_256, alpha: 8.0, reserved_per_queue: 1_792 };
 

@@ -1,10 +1,8 @@
 //! Queues by class, DSCP and hosts of several kinds: what the keys mean, what is refused, and that the resolved scenario is the same.
 
-mod common;
-
+use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, CongestionControl, EcnMode, Limit, Scheduling, Service, TransportConfig};
 use afflux_scenario::Scenario;
-use common::{VALID, error, parse};
 
 /// The valid scenario with these blocks in `[switch]`.
 fn with(blocks: &str) -> Result<Scenario, String> {

@@ -1,0 +1,22 @@
+//! Tests of the scenario format through the public API, in one binary: linking is the slow part.
+
+mod common;
+mod congestion;
+mod derived;
+mod errors;
+mod examples;
+mod hadoop;
+mod ideal;
+mod mutations;
+mod names;
+mod ndp;
+mod pfabric;
+mod presets;
+mod queues;
+mod rdma;
+mod resolved;
+mod runs;
+mod schema;
+mod topologies;
+mod voq;
+mod warnings;
