@@ -1,16 +1,17 @@
-# make setup | demo | wheel | docs | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
+# make setup | demo | wheel | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-LOCK := $(if $(LOCKED),PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
+# Versions of what the tests need are those of the lock; UNLOCKED=1 takes the newest.
+LOCK := $(if $(UNLOCKED),,PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
 .PHONY: setup demo wheel docs test bench validate validate-live fuzz audit lint clean
 
-# The build, and what running needs.
-setup: $(VENV)/built
+# The build for users, and what running needs.
+setup: $(VENV)/released
 
 $(VENV)/tools: pyproject.toml
 	$(if $(shell command -v cargo),,$(error afflux is built with Rust 1.88 or later, and cargo is not there: install it from https://rustup.rs, or put it on the PATH))
@@ -19,13 +20,19 @@ $(VENV)/tools: pyproject.toml
 	$(PIP) "maturin>=1.9.4,<2"
 	@touch $@
 
-$(VENV)/built: $(VENV)/tools $(SOURCES)
-	@echo "Compiling afflux takes some minutes the first time."
+$(VENV)/released: $(VENV)/tools $(SOURCES)
+	@echo "Compiling afflux takes about four minutes the first time."
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release
+	@touch $(VENV)/built $@
+
+# The build for tests: what `make setup` has built if it is up to date, otherwise the profile that linters and Rust tests share.
+$(VENV)/built: $(VENV)/tools $(SOURCES)
+	@rm -f $(VENV)/released
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --profile checking
 	@touch $@
 
 # What the tests need besides.
-$(VENV)/tested: pyproject.toml | $(VENV)/built
+$(VENV)/tested: pyproject.toml requirements-dev.lock | $(VENV)/tools
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > $(VENV)/test.txt
 	$(LOCK) $(PIP) --requirement $(VENV)/test.txt
 	@touch $@
@@ -47,10 +54,9 @@ $(VENV)/documented: pyproject.toml | $(VENV)/built
 	$(LOCK) $(PIP) --requirement $(VENV)/docs.txt
 	@touch $@
 
-# The Rust tests share target/release with the build above.
-test: setup $(VENV)/tested
-	cargo test --release --workspace --quiet
-	$(BIN)/python -m pytest
+# FAST=1 leaves out what took more than a second in an earlier run, for the loop of a developer.
+test: $(VENV)/built $(VENV)/tested
+	$(BIN)/python -m tests.suite $(if $(FAST),--fast)
 
 bench: setup
 	$(BIN)/python benches/run.py $(CASE)
@@ -85,13 +91,13 @@ audit: setup $(VENV)/tested
 	$(BIN)/python .ci/audit.py
 
 # Form, types, and the doors between the rooms: between crates, and between the folders of the Python package.
-lint: setup $(VENV)/tested
+lint: $(VENV)/built $(VENV)/tested
 	cargo fmt --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
-	cargo clippy --release --workspace --all-targets -- -D warnings
+	cargo clippy --profile checking --workspace --all-targets -- -D warnings
 
 clean:
 	rm -rf $(VENV) target out site dist

@@ -1,10 +1,17 @@
-"""What the tests share: small scenarios, and the command as users run it."""
+"""Fixtures of all tests: small scenarios, and the command as users run it.
 
+Two kinds of tests carry a mark. `slow` may take more than `LIMIT` seconds. `realtime` compares with the wall clock and runs alone, after all others.
+"""
+
+import contextlib
+import json
 import os
 import secrets
 import shutil
 import subprocess
 import sys
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +23,13 @@ from afflux import cli
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared"
+
+#: Seconds that a test without the mark `slow` may take, fixtures included.
+LIMIT = 20.0
+#: Seconds above which `--fast` leaves a test out, by the durations of an earlier run.
+FAST = 1.0
+#: Seconds of each test in an earlier run, longest first; `python -m tests.durations` renews it.
+DURATIONS = Path(__file__).with_name("durations.json")
 
 # Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -57,7 +71,7 @@ paths = true
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium, driven by Playwright."""
     chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
@@ -71,8 +85,8 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
-    """Runs `afflux` in an empty directory."""
+def process(tmp_path: Path) -> Command:
+    """Runs `afflux` as a process of its own in an empty directory: for tests of processes, signals, memory and the first steps of the program."""
 
     def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
@@ -82,8 +96,22 @@ def command(tmp_path: Path) -> Command:
 
 
 @pytest.fixture
+def command(invoke: Callable[..., Any], tmp_path: Path) -> Command:
+    """Runs `afflux` inside the test process, 0.4 s faster than a process of its own, with the result that `subprocess.run` would give."""
+
+    def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        with contextlib.chdir(cwd):
+            done = invoke(*args)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(["afflux", *map(str, args)], done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
 def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """The same within this process: quicker, for what does not hang on processes."""
+    """Runs `afflux` inside the test process in an empty directory, with the result of typer's test runner."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -115,3 +143,80 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs the reference data in {SHARED}")
     return SHARED
+
+
+# ------------------------------------------------------------------------------------------------------------ order, groups and time
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help=f"leave out tests that took more than {FAST:g} s, and those in real time")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Longest first, so that two processes end together; tests that share an expensive fixture stay in one process."""
+    took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
+    if config.getoption("--fast"):
+        long = [item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in set(long)]
+    groups = {item.nodeid: _group(item) for item in items}
+    total: dict[str, float] = defaultdict(float)
+    for name, group in groups.items():
+        total[group] += took.get(name, 0.0)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(groups[item.nodeid]))
+    items.sort(key=lambda item: (-total[groups[item.nodeid]], groups[item.nodeid]))
+
+
+def _group(item: pytest.Item) -> str:
+    """The module for tests with a fixture of their module; otherwise the test itself."""
+    definitions = item._fixtureinfo.name2fixturedefs  # noqa: B009: pytest has no public name for it
+    shared = any(fixture.scope == "module" and fixture.func.__module__ == item.module.__name__ for found in definitions.values() for fixture in found)
+    return item.path.stem if shared else item.nodeid
+
+
+class Stopwatch:
+    """Seconds that a test takes on a machine that does nothing else.
+
+    A busy machine makes a test wait for a processor. The kernel counts this wait for the test's own process. For ended children it does not, so the
+    time in which any process of the machine waited stands for them, up to four times the processor time that they took.
+    """
+
+    def __init__(self) -> None:
+        self.start = self._now()
+
+    def seconds(self) -> float:
+        wall, waited, children, stalled = (now - before for now, before in zip(self._now(), self.start, strict=True))
+        return wall - waited - min(stalled, 4 * children)
+
+    @staticmethod
+    def _now() -> tuple[float, float, float, float]:
+        times = os.times()
+        waited = stalled = 0.0
+        with contextlib.suppress(OSError):
+            waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
+        with contextlib.suppress(OSError):
+            stalled = int(Path("/proc/pressure/cpu").read_text().partition("total=")[2].split()[0]) * 1e-6
+        return time.monotonic(), waited, times.children_user + times.children_system, stalled
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A test without the mark `slow` fails if it takes longer than `LIMIT`."""
+    report = yield
+    watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
+    if call.when == "teardown" and report.passed and not item.get_closest_marker("slow"):
+        seconds = watch.seconds()
+        if seconds > LIMIT:
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} took {seconds:.0f} s, more than {LIMIT:g}: make it shorter, or mark it `slow` and say why it needs the time"
+    return report
+
+
+_WATCH = pytest.StashKey[Stopwatch]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[_WATCH] = Stopwatch()

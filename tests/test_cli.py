@@ -13,8 +13,8 @@ COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example(command, name):
-    done = command(name, "--help")
+def test_help_has_an_example(process, name):
+    done = process(name, "--help")
     assert done.returncode == 0
     assert "xample" in done.stdout
     assert f"afflux {name}" in done.stdout
@@ -26,8 +26,8 @@ def test_help_lists_the_commands_there_are(command):
     assert listed == COMMANDS
 
 
-def test_version(command):
-    done = command("--version")
+def test_version(process):
+    done = process("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("afflux 0.")
 

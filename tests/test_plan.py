@@ -1,8 +1,6 @@
 """`afflux plan`: formulas against numbers worked out by hand, and its own simulation."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,10 +10,6 @@ from afflux.estimates import planner
 def path(congestion: str = "cubic", loss: float = 0.0, **other: float) -> planner.Path:
     known = {"rate": 100e6, "rtt": 0.3, "memory": 64e6, "mtu": 1500}
     return planner.Path(**(known | other), loss=loss, congestion=congestion)
-
-
-def command(*options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "afflux", "plan", *options], capture_output=True, text=True, check=False)
 
 
 def test_response_functions():
@@ -62,8 +56,8 @@ def test_simulation_agrees_where_the_window_or_the_rate_decides(congestion: str)
     assert (found.retransmits, found.timeouts) == (0, 0)
 
 
-def test_command():
-    ran = command("--rate", "20Mbps", "--rtt", "100ms", "--loss", "1e-3", "--congestion", "newreno", "--json")
+def test_command(command):
+    ran = command("plan", "--rate", "20Mbps", "--rtt", "100ms", "--loss", "1e-3", "--congestion", "newreno", "--json")
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert told["proposal"]["connections"] == 5
@@ -71,7 +65,7 @@ def test_command():
     assert told["simulated"]["seeds"] == 3
     assert told["simulated"]["retransmits"] > 0
     assert 0.7 * told["formula"]["expected_bps"] < told["simulated"]["settled_bps"] < told["formula"]["limits"]["path"]["bps"]
-    assert "Not simulated." in command("--rate", "1Gbps", "--rtt", "300ms", "--formula-only").stdout
+    assert "Not simulated." in command("plan", "--rate", "1Gbps", "--rtt", "300ms", "--formula-only").stdout
 
 
 @pytest.mark.parametrize(
@@ -85,7 +79,7 @@ def test_command():
         (("--congestion", "vegas"), "error: --congestion: there is no congestion control called 'vegas': there are newreno, cubic, htcp, bbr, nack"),
     ],
 )
-def test_errors(options: tuple[str, ...], message: str):
+def test_errors(command, options: tuple[str, ...], message: str):
     given = {"--rate": "1Gbps", "--rtt": "300ms"} | {options[0]: options[1]}
-    ran = command(*(word for pair in given.items() for word in pair))
+    ran = command("plan", *(word for pair in given.items() for word in pair))
     assert (ran.returncode, ran.stderr.strip()) == (2, message)

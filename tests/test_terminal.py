@@ -139,10 +139,10 @@ def test_a_pager_that_ends_early(tmp_path):
     assert "error" not in shown.lower()
 
 
-def test_never_a_pager_without_a_terminal(command, monkeypatch):
+def test_never_a_pager_without_a_terminal(process, monkeypatch):
     monkeypatch.setenv("PAGER", MARK)
-    assert "paged:" not in command("models").stdout
-    assert "paged:" not in command("schema").stdout
+    assert "paged:" not in process("models").stdout
+    assert "paged:" not in process("schema").stdout
 
 
 # ----------------------------------------------------------------------------------------------------------------------- completion

@@ -238,11 +238,11 @@ def test_the_command_serves_its_page_while_it_runs(tmp_path):
     assert not (tmp_path / "out" / "small-1").exists()
 
 
-def test_there_is_no_page_unless_asked_for(command, scenario):
-    done = command("run", scenario())
+def test_there_is_no_page_unless_asked_for(process, scenario):
+    done = process("run", scenario())
     assert done.returncode == 0
     assert "http" not in done.stderr
-    done = command("run", scenario(), "--watch", "--force")
+    done = process("run", scenario(), "--watch", "--force")
     assert done.returncode == 0
     assert re.search(r"(?m)^watch: http://127\.0\.0\.1:\d+/[\w-]{32}/$", done.stderr)
 
@@ -281,12 +281,12 @@ def test_a_failed_point_is_named(tmp_path):
     assert "1 failed" in shown.states[-1]["sub"]
 
 
-def test_a_sweep_a_search_and_a_study_take_it(command, scenario):
-    done = command("sweep", scenario(), "--vary", "switch.buffer=9packets,90packets", "--watch")
+def test_a_sweep_a_search_and_a_study_take_it(process, scenario):
+    done = process("sweep", scenario(), "--vary", "switch.buffer=9packets,90packets", "--watch")
     assert done.returncode == 0, done.stderr
     assert re.search(r"(?m)^watch: http://127\.0\.0\.1:\d+/", done.stderr)
     for name in ("tune", "study"):
-        assert "--watch" in command(name, "--help").stdout
+        assert "--watch" in process(name, "--help").stdout
 
 
 def test_without_it_nothing_is_served(tmp_path):
@@ -320,14 +320,14 @@ def test_a_browser_shows_it_without_a_word_on_its_console(browser, width):
         page.on("request", lambda request: request.url.startswith((served.url, "data:")) or troubles.append(request.url))
         served.publish(state | {"queues": queues, "table": table, "failed": [{"name": "x-1", "value": "<i>why</i>"}]})
         page.goto(served.url)
-        page.wait_for_function("document.getElementById('head').textContent == '42 % simulated'")
+        page.wait_for_function("() => document.getElementById('head').textContent == '42 % simulated'")
         assert page.locator("#completion rect").count() == 3
         assert page.locator("#queues polyline").count() == 1
         assert page.locator("#table .dots i").count() == 2
         assert page.locator("#failed").inner_text().endswith("<i>why</i>")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.locator("#state").inner_text() == "● live"
-    page.wait_for_function("document.getElementById('state').textContent == '✓ ended'")
+    page.wait_for_function("() => document.getElementById('state').textContent == '✓ ended'")
     assert page.locator("#head").inner_text() == "42 % simulated"
     assert not troubles
     page.context.close()

@@ -1,0 +1,147 @@
+"""Runs every test and keeps the times: `make test`, or `make test FAST=1` for the tests of at most a second.
+
+1. The Rust tests compile while pytest runs on the other core; then each test binary runs.
+2. Tests in real time run alone, after everything else.
+
+`out/tests` has the durations of every test (`durations.json`), of the Rust binaries (`rust.json`) and the junit files of pytest.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as xml
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+OUT = REPO / "out" / "tests"
+#: Seconds that a Rust test may take on an otherwise idle machine.
+LIMIT = 20.0
+#: Rust tests that may take longer, with the reason.
+SLOW: dict[str, str] = {}
+CARGO = ["cargo", "test", "--profile", "checking", "--workspace"]
+#: Prints the seconds of each test. The option is unstable, so the test harness asks for this variable.
+TIMED = ["--report-time", "-Zunstable-options"]
+PROCESSES = os.cpu_count() or 1
+
+
+@dataclass
+class Binary:
+    """A binary of Rust tests and what it did."""
+
+    name: str
+    path: Path
+    folder: Path
+    seconds: float = 0.0
+    status: int = 0
+    tests: dict[str, float] = field(default_factory=dict)
+
+
+class Rust(threading.Thread):
+    """Compiles the Rust tests and runs them, one binary after another."""
+
+    def __init__(self, fast: bool) -> None:
+        super().__init__()
+        # Unit tests alone: the tests of the scenario format and of the fuzzer simulate.
+        self.kinds = ["--tests"]
+        self.doctests = not fast
+        self.compiled_s = 0.0
+        self.binaries: list[Binary] = []
+        self.failed: list[str] = []
+
+    def run(self) -> None:
+        start = time.monotonic()
+        compiled = subprocess.run([*CARGO, *self.kinds, "--no-run", "--message-format=json-render-diagnostics"], cwd=REPO, stdout=subprocess.PIPE, text=True)
+        self.compiled_s = time.monotonic() - start
+        if compiled.returncode:
+            self.failed.append("the Rust tests do not compile")
+            return
+        self.binaries = list(binaries(compiled.stdout))
+        for binary in self.binaries:
+            self.test(binary)
+        if self.doctests and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode:
+            self.failed.append("documentation tests")
+
+    def test(self, binary: Binary) -> None:
+        before, start = os.times(), time.monotonic()
+        environment = os.environ | {"RUSTC_BOOTSTRAP": "1"}
+        done = subprocess.run([binary.path, *TIMED], cwd=binary.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        binary.seconds, binary.status = time.monotonic() - start, done.returncode
+        (OUT / f"rust-{binary.name}.log").write_text(done.stdout, encoding="utf-8")
+        binary.tests = {name: float(took) for name, took in re.findall(r"^test (\S+) (?:- should panic )?\.\.\. \w+ <([\d.]+)s>$", done.stdout, re.M)}
+        closing = re.findall(r"^test result: .*$", done.stdout, re.M)
+        print(f"{binary.name}: {closing[-1] if closing else f'ended with {done.returncode}'}", flush=True)
+        if done.returncode:
+            self.failed.append(binary.name)
+            print(done.stdout.partition("\nfailures:\n")[2] or done.stdout, flush=True)
+
+
+def binaries(messages: str) -> Iterator[Binary]:
+    """The test binaries of `cargo test --no-run`."""
+    for line in messages.splitlines():
+        message = json.loads(line) if line.startswith("{") else {}
+        if message.get("reason") == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+            folder = Path(message["manifest_path"]).parent
+            kind = message["target"]["kind"][0]
+            yield Binary(f"{folder.name}-{kind}" if kind != "test" else f"{folder.name}-{message['target']['name']}", Path(message["executable"]), folder)
+
+
+def pytest(name: str, *options: str) -> int:
+    command = [sys.executable, "-m", "pytest", f"--junitxml={OUT / name}.xml", *options]
+    return subprocess.run(command, cwd=REPO).returncode
+
+
+def python_durations(file: Path) -> dict[str, float]:
+    """Seconds of each test of a junit file, by pytest's node identifiers."""
+    if not file.is_file():
+        return {}
+    cases = xml.parse(file).iter("testcase")
+    return {f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(case.get("time", 0)) for case in cases}
+
+
+def too_long(binary: Binary) -> Iterator[str]:
+    for name, seconds in binary.tests.items():
+        if seconds > LIMIT and name not in SLOW:
+            yield f"{binary.name} {name} took {seconds:.0f} s, more than {LIMIT:g}: make it shorter, or add it to SLOW in tests/suite.py with the reason"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fast", action="store_true", help="only tests of at most a second, and unit tests of Rust")
+    fast: bool = parser.parse_args(arguments).fast
+    OUT.mkdir(parents=True, exist_ok=True)
+    for old in OUT.iterdir():
+        old.unlink()
+    start = time.monotonic()
+    rust = Rust(fast)
+    rust.start()
+    failed = []
+    if pytest("pytest", "-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder", "-m", "not realtime", *(["--fast"] if fast else [])):
+        failed.append("pytest")
+    rust.join()
+    if not fast and pytest("realtime", "-m", "realtime"):
+        failed.append("pytest in real time")
+    failed += rust.failed + [line for binary in rust.binaries for line in too_long(binary)]
+
+    durations = python_durations(OUT / "pytest.xml") | python_durations(OUT / "realtime.xml")
+    durations |= {f"{binary.name}::{name}": seconds for binary in rust.binaries for name, seconds in binary.tests.items()}
+    durations = dict(sorted(durations.items(), key=lambda item: -item[1]))
+    (OUT / "durations.json").write_text(json.dumps(durations, indent=1) + "\n", encoding="utf-8")
+    rows = [asdict(binary) | {"path": str(binary.path), "folder": str(binary.folder), "tests": len(binary.tests)} for binary in rust.binaries]
+    (OUT / "rust.json").write_text(json.dumps({"compiled_s": rust.compiled_s, "binaries": rows}, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(durations)} tests in {time.monotonic() - start:.0f} s, {rust.compiled_s:.0f} s of them until the Rust tests were compiled. The longest:")
+    for name, seconds in list(durations.items())[:10]:
+        print(f"{seconds:7.1f} s  {name}")
+    for what in failed:
+        print(f"failed: {what}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
