@@ -31,7 +31,7 @@ $(VENV)/tested: pyproject.toml | $(VENV)/built
 	@touch $@
 
 demo: setup
-	$(BIN)/python -m afflux.demo
+	$(BIN)/afflux demo
 
 # A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler.
 wheel: $(VENV)/tools
