@@ -1,14 +1,87 @@
 """What runs outside a checkout: workflows, forms, the container, the hooks. GitHub and Docker run them; here, what they name exists and fits together."""
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import REPO
 
+DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
+DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
+
+
+# ------------------------------------------------------------------------------------------------------------------------ container
+
+
+def instructions() -> list[tuple[str, list[str]]]:
+    """Instructions of the Dockerfile and their words."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", DOCKERFILE.read_text(), flags=re.M))
+    return [(line.split()[0], line.split()[1:]) for line in text.splitlines() if line.strip()]
+
+
+def stages() -> list[str]:
+    return [words[2] for name, words in instructions() if name == "FROM" and len(words) == 3]
+
+
+def test_stages_of_the_image_are_there():
+    known: list[str] = []
+    for name, words in instructions():
+        if name == "FROM":
+            base, *alias = words
+            # A stage before it, or an image with a version.
+            assert base in known or re.fullmatch(r"(rust:1|python:3\.13-slim)-trixie", base), base
+            known += alias[1:]
+        for stage in re.findall(r"from=([\w-]+)", " ".join(words)):
+            assert stage in known, stage
+    assert stages() == ["tools", "dev", "wheel"]
+
+
+def test_the_image_copies_what_exists_and_is_not_left_out():
+    copied = [source for name, words in instructions() if name == "COPY" for source in words[:-1]]
+    ignored = (REPO / ".dockerignore").read_text().split()
+    assert {"Cargo.toml", "Cargo.lock", "pyproject.toml", "crates", "python"} <= set(copied)
+    for source in copied:
+        assert (REPO / source).exists(), source
+        assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), source
+    # What git leaves out belongs to another machine.
+    assert {".git", *(f"**/{pattern.rstrip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
+
+
+def test_the_image_has_the_sources_of_the_wheel():
+    """What Makefile and pyproject.toml name."""
+    copied = {source for name, words in instructions() if name == "COPY" for source in words[:-1]}
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())
+    wanted = {project["project"]["readme"], *project["project"]["license-files"], project["tool"]["maturin"]["python-source"]}
+    wanted |= {Path(project["tool"]["maturin"]["manifest-path"]).parts[0]}
+    wanted |= set(re.findall(r"^SOURCES := (.*) \$", (REPO / "Makefile").read_text(), re.M)[0].split())
+    assert wanted | {"Makefile"} == copied
+
+
+def test_the_image_runs_afflux_without_rights():
+    settings: dict[str, str] = {}
+    for name, words in instructions():
+        # Of the last stage.
+        settings = {name: " ".join(words)} if name == "FROM" else settings | {name: " ".join(words)}
+    assert settings["FROM"].startswith("python:")
+    assert settings["ENTRYPOINT"] == '["afflux"]'
+    assert settings["WORKDIR"] == "/work"
+    # A number: Kubernetes does not know what a name stands for.
+    assert settings["USER"] == "1000"
+    assert "--uid 1000 afflux" in settings["RUN"]
+
+
+def test_the_development_container_uses_a_stage():
+    container = json.loads(DEVCONTAINER.read_text())
+    build = container["build"]
+    assert (DEVCONTAINER.parent / build["dockerfile"]).resolve() == DOCKERFILE
+    assert (DEVCONTAINER.parent / build["context"]).resolve() == REPO
+    assert build["target"] in stages()
+    assert f"--uid 1000 {container['remoteUser']}" in DOCKERFILE.read_text()
 
 
 # -------------------------------------------------------------------------------------------------------------------- release notes
