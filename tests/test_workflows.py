@@ -8,11 +8,28 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import REPO
 
+HOOKS = REPO / ".pre-commit-config.yaml"
 DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- hooks
+
+
+def test_hooks_are_what_lint_runs():
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (REPO / "Makefile").read_text(), re.M)
+    assert recipe
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines() if not line.startswith("\t@")]
+    (local,) = yaml.safe_load(HOOKS.read_text())["repos"]
+    assert local["repo"] == "local"
+    assert [hook["entry"] for hook in local["hooks"]] == commands
+    assert all(hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"])
+    # What takes minutes does not hold up a commit.
+    assert [hook["id"] for hook in local["hooks"] if hook.get("stages") == ["pre-push"]] == ["imports", "clippy"]
 
 
 # ------------------------------------------------------------------------------------------------------------------------ container
