@@ -11,10 +11,67 @@ import pytest
 import yaml
 from conftest import REPO
 
+GITHUB = REPO / ".github"
+FORMS = {path.stem: yaml.safe_load(path.read_text()) for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config"}
 HOOKS = REPO / ".pre-commit-config.yaml"
 DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- forms
+
+#: Fields that somebody has to fill in, and those that may stay empty.
+FIELDS = {
+    "bug": ({"version", "system", "command", "expected", "scenario"}, {"summary"}),
+    "model": ({"model", "kind", "source", "need"}, {"check"}),
+    "wrong-answer": ({"version", "scenario", "summary", "found", "expected", "kind", "source"}, set()),
+}
+
+
+def test_there_is_a_form_for_each_kind_of_issue():
+    assert set(FORMS) == set(FIELDS)
+    assert len({form["name"] for form in FORMS.values()}) == len(FORMS)
+    config = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / "config.yml").read_text())
+    assert config["blank_issues_enabled"] is False
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_forms_ask_for_what_an_answer_needs(name):
+    form = FORMS[name]
+    assert all(form[key] for key in ("name", "description", "labels"))
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    required, optional = FIELDS[name]
+    assert {field["id"] for field in fields if field["validations"]["required"]} == required
+    assert {field["id"] for field in fields if not field["validations"]["required"]} == optional
+    assert len({field["attributes"]["label"] for field in fields}) == len(fields)
+    for field in fields:
+        assert field["type"] in ("input", "textarea", "dropdown")
+        assert field["attributes"].get("description") or field["attributes"].get("options"), field["id"]
+    if "version" in required:
+        assert "afflux --version" in next(field for field in fields if field["id"] == "version")["attributes"]["description"]
+
+
+def test_links_of_forms_lead_to_files():
+    repository = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
+    found = [link for path in (GITHUB / "ISSUE_TEMPLATE").iterdir() for link in re.findall(r"https://[^\s)]+", path.read_text())]
+    assert len(found) > 3
+    for link in found:
+        assert link.startswith(f"{repository}/"), link
+        if "/blob/main/" in link:
+            assert (REPO / link.partition("/blob/main/")[2]).is_file(), link
+
+
+def test_the_request_asks_for_the_rules():
+    """Commands and files that the template names are in CONTRIBUTING.md's rules, and exist."""
+    template, rules = (path.read_text() for path in (GITHUB / "pull_request_template.md", REPO / "CONTRIBUTING.md"))
+    for command in ("python benches/golden.py", "python benches/instructions.py"):
+        assert f"`{command}`" in template
+        assert f"`{command}`" in rules
+        assert (REPO / command.split()[1]).is_file()
+    for words in ("`make lint`", "`make test`", "CHANGELOG.md", "72 characters", "2 %"):
+        assert words in template
+    assert "72 characters" in rules
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- hooks
