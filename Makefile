@@ -92,6 +92,8 @@ lint: setup $(VENV)/tested
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
 	cargo clippy --release --workspace --all-targets -- -D warnings
+	@if command -v actionlint >/dev/null; then actionlint; else echo "the workflows of .github are left out: actionlint is not on the PATH"; fi
+	@if command -v hadolint >/dev/null; then hadolint Dockerfile; else echo "the Dockerfile is left out: hadolint is not on the PATH"; fi
 
 clean:
 	rm -rf $(VENV) target out site dist

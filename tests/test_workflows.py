@@ -5,18 +5,219 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from conftest import REPO
 
 GITHUB = REPO / ".github"
+FILES = sorted([*GITHUB.rglob("*.yml"), *GITHUB.rglob("*.yaml")])
+WORKFLOWS = {path.name: yaml.safe_load(path.read_text()) for path in sorted((GITHUB / "workflows").iterdir())}
+SETUP = GITHUB / "actions" / "setup" / "action.yml"
 FORMS = {path.stem: yaml.safe_load(path.read_text()) for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config"}
 HOOKS = REPO / ".pre-commit-config.yaml"
 DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
+
+#: What jobs may do besides reading the repository.
+RIGHTS = {
+    ("ci.yml", "pages"): {"pages": "write", "id-token": "write"},
+    ("release.yml", "github"): {"contents": "write"},
+    ("release.yml", "pypi"): {"id-token": "write"},
+}
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(REPO))
+
+
+def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for file, workflow in WORKFLOWS.items():
+        for name, job in workflow["jobs"].items():
+            yield file, name, job
+
+
+def steps(job: dict[str, Any], uses: str) -> list[dict[str, Any]]:
+    """The steps of a job that use this action."""
+    return [step for step in job["steps"] if step.get("uses", "").partition("@")[0] == uses]
+
+
+def needs(job: dict[str, Any]) -> list[str]:
+    found = job.get("needs", [])
+    return [found] if isinstance(found, str) else found
+
+
+def rows(job: dict[str, Any]) -> list[dict[str, str]]:
+    """The runs of a job that has a matrix; one without values of it if not."""
+    return job.get("strategy", {}).get("matrix", {}).get("include", [{}])
+
+
+EVERY = {f"{file}: {name}": (file, name, job) for file, name, job in jobs()}
+each_job = pytest.mark.parametrize(("file", "name", "job"), EVERY.values(), ids=EVERY)
+
+
+# ------------------------------------------------------------------------------------------------------------------------ workflows
+
+
+@pytest.mark.parametrize("path", [*FILES, HOOKS], ids=named)
+def test_it_is_yaml(path):
+    assert isinstance(yaml.safe_load(path.read_text()), dict)
+
+
+def test_the_workflows_are_there():
+    assert [workflow["name"] for workflow in WORKFLOWS.values()] == ["CI", "Release"]
+    assert set(WORKFLOWS["ci.yml"]["jobs"]) == {"lint", "test", "macos", "docs", "container", "gate", "pages"}
+    assert set(WORKFLOWS["release.yml"]["jobs"]) == {"notes", "wheels", "sdist", "github", "pypi"}
+    # YAML takes the key `on` for a truth value.
+    assert set(WORKFLOWS["ci.yml"][True]) == {"push", "pull_request", "workflow_dispatch"}
+    assert WORKFLOWS["release.yml"][True]["push"] == {"tags": ["v*"]}
+
+
+@pytest.mark.parametrize("path", [*FILES, HOOKS, DEVCONTAINER, DOCKERFILE, GITHUB / "pull_request_template.md"], ids=named)
+def test_targets_of_make_exist(path):
+    targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.M))
+    assert {"lint", "test", "docs", "wheel", "setup"} <= targets
+    assert set(re.findall(r"\bmake ([a-z][\w-]*)", path.read_text())) <= targets
+
+
+@pytest.mark.parametrize(
+    ("job", "target"), [("lint", "make lint LOCKED=1"), ("test", "make test LOCKED=1"), ("docs", "make docs LOCKED=1"), ("macos", "make wheel")]
+)
+def test_jobs_call_make(job, target):
+    assert target in [step.get("run") for step in WORKFLOWS["ci.yml"]["jobs"][job]["steps"]]
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_files_that_are_named_exist(path):
+    for name in re.findall(r"(?<![\w/])(?:tests|benches|docs|\.ci|\.github|report)/[\w./-]*\w", path.read_text()):
+        assert (REPO / name).exists(), name
+
+
+def test_actions_have_one_major_version():
+    used = [step["uses"] for _, _, job in jobs() for step in job["steps"] if "uses" in step]
+    used += [step["uses"] for step in yaml.safe_load(SETUP.read_text())["runs"]["steps"] if "uses" in step]
+    local = {action for action in used if action.startswith("./")}
+    assert local == {f"./{named(SETUP.parent)}"}
+    others = {action for action in used if action not in local}
+    assert len(others) > 5
+    for action in others:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@(release/)?v\d+", action), action
+    assert len({action.partition("@")[0] for action in others}) == len(others)
+
+
+@each_job
+def test_jobs_have_limits_and_few_rights(file, name, job):
+    assert 0 < job["timeout-minutes"] <= 150
+    assert job.get("permissions", {}) == RIGHTS.get((file, name), {})
+    assert WORKFLOWS[file]["permissions"] == {"contents": "read"}
+    assert set(needs(job)) <= set(WORKFLOWS[file]["jobs"])
+
+
+@pytest.mark.parametrize("file", WORKFLOWS)
+def test_older_runs_are_cancelled(file):
+    concurrency = WORKFLOWS[file]["concurrency"]
+    assert concurrency["group"] == f"{Path(file).stem}-${{{{ github.ref }}}}"
+    # Of a branch or a tag; each commit of main gets its verdict.
+    assert concurrency["cancel-in-progress"] in (True, "${{ github.ref != 'refs/heads/main' }}")
+
+
+def test_the_gate_waits_for_every_job():
+    jobs = WORKFLOWS["ci.yml"]["jobs"]
+    gate = jobs["gate"]
+    assert set(gate["needs"]) == set(jobs) - {"gate", "pages"}
+    assert gate["if"] == "always()"
+    assert needs(jobs["pages"]) == ["gate"]
+    (step,) = gate["steps"]
+    assert step["env"] == {"RESULTS": "${{ join(needs.*.result, ' ') }}"}
+    for results, code in (("success success", 0), ("success failure", 1), ("cancelled success", 1), ("skipped", 1)):
+        done = subprocess.run(["bash", "-e", "-c", step["run"]], env={"RESULTS": results}, capture_output=True)
+        assert done.returncode == code, results
+
+
+@each_job
+def test_the_matrix_has_what_the_job_uses(file, name, job):
+    wanted = set(re.findall(r"matrix\.(\w+)", yaml.safe_dump(job)))
+    assert all(set(row) == wanted for row in rows(job))
+    names = [row.get("name") for row in rows(job)]
+    assert len(set(names)) == len(names)
+    for row in rows(job):
+        runner = row.get("runner", job["runs-on"])
+        assert re.fullmatch(r"(ubuntu-24\.04|macos-15)(-arm|-intel)?", runner)
+        if row:
+            system = {"ubuntu": "linux", "macos": "macos"}[runner.split("-")[0]]
+            arm = runner in ("ubuntu-24.04-arm", "macos-15")
+            assert row["name"] == f"{system}-{'aarch64' if arm else 'x86_64'}"
+            assert row.get("target", "aarch64" if arm else "x86_64") == row["name"].partition("-")[2]
+
+
+def test_every_platform_is_tested_and_built():
+    ci, release = WORKFLOWS["ci.yml"]["jobs"], WORKFLOWS["release.yml"]["jobs"]
+    assert [row["name"] for row in rows(ci["test"])] == ["linux-x86_64", "linux-aarch64"]
+    assert {row["name"] for row in rows(release["wheels"])} == {f"{system}-{machine}" for system in ("linux", "macos") for machine in ("x86_64", "aarch64")}
+
+
+def test_the_oldest_and_a_newer_python_are_tested():
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    tested = [row["python"] for row in rows(WORKFLOWS["ci.yml"]["jobs"]["test"])]
+    assert oldest in tested
+    assert len(set(tested)) == 2
+    assert yaml.safe_load(SETUP.read_text())["inputs"]["python"]["default"] == oldest
+
+
+def test_durations_of_tests_are_kept_when_tests_fail():
+    (step,) = steps(WORKFLOWS["ci.yml"]["jobs"]["test"], "actions/upload-artifact")
+    assert step["if"] == "always()"
+    assert step["with"]["path"] == "out/tests/"
+
+
+@pytest.mark.parametrize("file", WORKFLOWS)
+def test_artifacts_have_names_of_their_own(file):
+    kept = []
+    for job in WORKFLOWS[file]["jobs"].values():
+        for step in steps(job, "actions/upload-artifact"):
+            kept += [re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda match, row=row: row[match[1]], step["with"]["name"]) for row in rows(job)]
+    assert kept
+    assert len(set(kept)) == len(kept)
+    for job in WORKFLOWS[file]["jobs"].values():
+        for step in steps(job, "actions/download-artifact"):
+            assert any(Path(name).match(step["with"].get("pattern") or step["with"]["name"]) for name in kept)
+
+
+def test_only_tags_are_published_and_packages_after_approval():
+    jobs = WORKFLOWS["release.yml"]["jobs"]
+    for name in ("notes", "github", "pypi"):
+        assert jobs[name]["if"] == "github.ref_type == 'tag'"
+    assert set(needs(jobs["github"])) == {"notes", "wheels", "sdist"}
+    assert needs(jobs["pypi"]) == ["github"]
+    # Its reviewers are a setting of the repository.
+    assert jobs["pypi"]["environment"] == "pypi"
+    assert not any("secrets" in yaml.safe_dump(job) for job in jobs.values())
+
+
+def test_the_tag_is_compared_with_the_version():
+    step = next(step for step in WORKFLOWS["release.yml"]["jobs"]["notes"]["steps"] if "Cargo.toml" in step.get("run", ""))
+    version = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    for tag, code in ((f"v{version}", 0), (f"v{version}.1", 1), ("v99", 1)):
+        assert subprocess.run(["bash", "-e", "-c", step["run"]], cwd=REPO, env={"GITHUB_REF_NAME": tag}, capture_output=True).returncode == code, tag
+
+
+def test_dependencies_are_looked_up_where_they_are_declared():
+    manifests = {"cargo": "Cargo.toml", "pip": "pyproject.toml", "npm": "package.json"}
+    updates = yaml.safe_load((GITHUB / "dependabot.yml").read_text())["updates"]
+    assert {update["package-ecosystem"] for update in updates} == {*manifests, "github-actions"}
+    for update in updates:
+        assert update["schedule"]["interval"] == "weekly"
+        assert all(group["patterns"] == ["*"] for group in update["groups"].values())
+        for folder in update.get("directories") or [update["directory"]]:
+            if manifest := manifests.get(update["package-ecosystem"]):
+                assert (REPO / folder.strip("/") / manifest).is_file(), folder
+            elif folder != "/":
+                assert list(REPO.glob(f"{folder.strip('/')}/action.yml")), folder
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- forms
