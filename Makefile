@@ -38,7 +38,7 @@ $(VENV)/tested: pyproject.toml requirements-dev.lock | $(VENV)/tools
 	@touch $@
 
 demo: setup
-	$(BIN)/python -m afflux.demo
+	$(BIN)/afflux demo
 
 # A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler.
 wheel: $(VENV)/tools
@@ -98,6 +98,8 @@ lint: $(VENV)/built $(VENV)/tested
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
 	cargo clippy --profile checking --workspace --all-targets -- -D warnings
+	@if command -v actionlint >/dev/null; then actionlint; else echo "the workflows of .github are left out: actionlint is not on the PATH"; fi
+	@if command -v hadolint >/dev/null; then hadolint Dockerfile; else echo "the Dockerfile is left out: hadolint is not on the PATH"; fi
 
 clean:
 	rm -rf $(VENV) target out site dist

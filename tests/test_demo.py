@@ -1,4 +1,4 @@
-"""`make demo`: that it asks, and that its sentence follows from the numbers."""
+"""`afflux demo`: that it asks, and that its sentence follows from the numbers."""
 
 import re
 
@@ -100,28 +100,31 @@ def test_the_table_has_a_column_per_design():
     assert (of["tail drops"], of["early drops"], of["pauses"], of["price, USD"]) == (["10", "10"], ["20", "20"], ["50", "50"], ["100", "25"])
 
 
-def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
     tiny = {"traffic[0].size": "50MB", "traffic[1].rate": "200Mbps"}
     points = [Point(point.name, point.scenario, point.set | tiny, point.seed) for point in demo.points() if point.seed == demo.SEEDS[0]]
     assert {point.name for point in points} == {before + name for name in demo.ASKED for before in ("", demo.QUIET)}
     monkeypatch.setattr(demo, "points", lambda: points)
-    assert demo.main() == 0
-    shown = capsys.readouterr().out
+    done = invoke("demo", "-o", "answer")
+    assert done.exit_code == 0, done.stderr
+    shown = done.stdout
     assert all(re.search(rf"^{re.escape(row)} ", shown, re.MULTILINE) for row in demo.ROWS)
     # With one seed nothing can be told.
     said = " ".join(shown.split())
     assert "These seeds do not tell which design is best. Certainty: as long as with the deep switch: shallow, shallow-ecn, shallow-ecn-pfc" in said
-    assert "One call" in (tmp_path / "out" / "demo" / "report.html").read_text()
+    assert "One call" in (tmp_path / "answer" / "report.html").read_text()
+    # The scenario of the package: an installed afflux has no checkout.
+    assert str(demo.SCENARIO) in "".join(shown.split())
+    assert demo.SCENARIO.is_file()
 
 
-def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_what_is_not_its_own_is_left_alone(tmp_path, invoke):
     mine = tmp_path / "out" / "demo" / "points" / "mine"
     mine.parent.mkdir(parents=True)
     mine.write_text("")
-    assert demo.main() == 1
-    assert "has files (mine) but no manifest.json" in capsys.readouterr().err
+    done = invoke("demo")
+    assert done.exit_code == 1
+    assert "has files (mine) but no manifest.json" in done.stderr
     assert mine.exists()
 
 

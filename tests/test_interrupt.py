@@ -126,9 +126,10 @@ def workers(marked: str) -> list[int]:
     [
         ["afflux", "sweep", "small.toml", "--vary", "switch.buffer=9packets,90packets", "-o", "out"],
         ["afflux", "tune", "small.toml", "--vary", "switch.buffer=9packets..90packets", "--objective", "fct_p99", "--seeds", "1-2", "-o", "out"],
+        ["afflux", "demo"],
         ["afflux.demo"],
     ],
-    ids=["sweep", "tune", "demo"],
+    ids=["sweep", "tune", "demo", "module"],
 )
 def test_workers_end_with_the_command(arguments, scenario, tmp_path):
     scenario(text=FOREVER)

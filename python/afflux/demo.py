@@ -1,4 +1,4 @@
-"""`make demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
+"""`afflux demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
 
 from . import signals
 
@@ -31,6 +31,7 @@ from .terminal.console import warn_of_doubts
 from .words import Marked, Words, japanese, join, known, say, text
 
 OUT = Path("out") / "demo"
+SCENARIO = files("hadoop") / "small.toml"
 #: Others than those that were seen when the disks below were chosen.
 SEEDS = tuple(range(11, 19))
 #: Names here, and the designs of the study that they are.
@@ -72,12 +73,11 @@ NOTES = (say("demo.note", seeds=len(SEEDS)),)
 
 def points() -> list[batch.Point]:
     """Each design under traffic of others, and without it."""
-    small = files("hadoop") / "small.toml"
     made = []
     for prefix, keys in (("", QUICK), (QUIET, QUICK | {"traffic[1].start": "3000s"})):
         for name, design in ASKED.items():
             price = {} if design == "deep" else {"cost.override[0].switch": SHALLOW_PRICE}
-            made += [batch.Point(prefix + name, small, DESIGNS[design] | keys | price, seed) for seed in SEEDS]
+            made += [batch.Point(prefix + name, SCENARIO, DESIGNS[design] | keys | price, seed) for seed in SEEDS]
     return made
 
 
@@ -325,13 +325,18 @@ def _names(some: list[str]) -> Words | str:
     return say("demo.and", most=join(most, (", ", "、")), last=last) if most else last
 
 
-def main() -> int:
+def _from_here(path: Path) -> Path:
+    """Relative to the working directory if it is below it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def main(out: Path = OUT) -> int:
     began = time.monotonic()
     console, errors = Console(highlight=False), Console(stderr=True)
     console.print(QUESTION)
     try:
         with progress.of_batch(errors) as watch:
-            outcome = batch.run(points(), batch.home(OUT), fresh=True, watch=watch)
+            outcome = batch.run(points(), batch.home(out), fresh=True, watch=watch)
     except (_core.Error, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -357,7 +362,7 @@ def main() -> int:
     differences = tuple(against[d.design] if d.metric is JOB_TIME else d for d in found.differences)
     page = report.write(
         designs,
-        OUT / "report.html",
+        out / "report.html",
         answer=explained(designs, found, beside),
         question=QUESTION,
         against=replace(found, differences=differences),
@@ -366,7 +371,7 @@ def main() -> int:
         notes=NOTES,
     )
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
-    console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: studies/hadoop/small.toml.", style="dim")
+    console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: {_from_here(SCENARIO)}.", style="dim")
     return 0
 
 

@@ -1,0 +1,24 @@
+"""`afflux demo`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..terminal.console import failures
+from .options import OUTPUT
+
+EXAMPLES = ("afflux demo",)
+
+
+def demo(
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/demo", rich_help_panel=OUTPUT)
+    ] = None,
+) -> None:
+    """Compare five switch designs for a Hadoop sort, and write a report. It takes a few minutes."""
+    from .. import demo as question
+
+    with failures():
+        if code := question.main(out or question.OUT):
+            raise typer.Exit(code)
