@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 def contents(ref: Path) -> dict[str, bytes]:
     """Name in the folder → bytes. Raises `OSError`, `Differs`."""
     with kept.recording() as found:
-        _, cases = run.collect(ref)
+        _, cases = run.collect(ref, 1)
     if missing := [f"{case.reference}/{case.run}: {case.problem}" for case in cases if case.problem and run.reader(case.reference.partition(".")[0])]:
         raise Differs(f"{ref} has runs that cannot be read: {'; '.join(missing)}")
     files = {"bars.toml": (ref / "bars.toml").read_bytes()}

@@ -34,7 +34,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         reference, named = f"{SET}.{path.name.split('.')[0]}", bars.of(SET, path.name)
         try:
             if told is None:
-                told = {(arity, size): ms for arity, size, ms in kept.of(folder, "README.md", lambda readme: [[*key, ms] for key, ms in completions(readme).items()])}
+                told = {(arity, size): ms for arity, size, ms in kept.of(folder, "README.md", listed)}
             found = re.fullmatch(r"perm_(\d+)n_(\d+)B\.cm", path.name)
             if not found:
                 raise Unreadable("the name is not perm_<hosts>n_<bytes>B.cm")
@@ -68,6 +68,10 @@ def completions(readme: Path) -> dict[tuple[int, int], float]:
     if not found:
         raise Unreadable(f'{readme.name} has no completion times after "Last flow done: DCTCP"')
     return found
+
+
+def listed(readme: Path) -> list[tuple[int, int, float]]:
+    return [(*key, ms) for key, ms in completions(readme).items()]
 
 
 def fat_tree(hosts: int) -> int:
