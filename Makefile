@@ -61,7 +61,8 @@ test: $(VENV)/built $(VENV)/tested
 bench: setup
 	$(BIN)/python benches/run.py $(CASE)
 
-# Against other simulators and real Linux; REF is the folder with their numbers, JOBS the processes, LIMIT seconds per simulation.
+# Against other simulators and real Linux; REF is the folder with their numbers (../shared/reference where it is, else validation/reference), JOBS the processes,
+# LIMIT seconds per simulation.
 validate: setup $(VENV)/tested
 	$(BIN)/python -m validation.run $(if $(REF),--ref "$(REF)") $(if $(ONLY),--only "$(ONLY)") $(if $(JOBS),--jobs $(JOBS)) $(if $(LIMIT),--limit $(LIMIT))
 

@@ -6,6 +6,7 @@ import tomllib
 
 import polars
 import pytest
+from given import defect
 
 import afflux
 from afflux.results import doubts
@@ -151,10 +152,8 @@ def test_multipath_flows_that_end_with_the_last_byte(scenario):
 
 
 @pytest.mark.parametrize("name", ["mptcp-min", "e2-61", "e2-206", "e2-528", "e2-765", "e2-820"])
-def test_multipath_defects(shared, command, tmp_path, name):
-    file = shared / "defects" / f"{name}.toml"
-    if not file.is_file():
-        pytest.skip(f"needs {file}")
+def test_multipath_defects(command, tmp_path, name):
+    file = defect(f"{name}.toml")
     data = tomllib.loads(file.read_text())
     until = [] if "until" in data["run"] else ["--set", "run.until=1ms"]
     # The stack that was the default when they went wrong.

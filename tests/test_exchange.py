@@ -3,6 +3,7 @@
 import itertools
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -241,16 +242,24 @@ def test_buffers_that_sonic_does_not_know_are_said(command, scenario):
     assert said in " ".join(done.stderr.split())
 
 
-def test_public_configurations(shared):
-    """Those that SONiC generates for real switches: everything that is understood comes back."""
+def comes_back(path: Path) -> None:
+    """Everything that is understood."""
+    text, _ = sonic.imported([path])
+    back, missing = sonic.of_design(tomllib.loads(text))
+    assert back == sonic.read(path)[0], path
+    assert not missing
+
+
+def test_a_configuration_comes_back(config):
+    comes_back(config())
+
+
+def test_public_configurations_come_back(shared):
+    """Those that SONiC generates for real switches."""
     files = sorted((shared / "data/sonic").glob("*.json"))
     assert files
     for path in files:
-        text, _ = sonic.imported([path])
-        scenario = tomllib.loads(text)
-        back, missing = sonic.of_design(scenario)
-        assert back == sonic.read(path)[0], path
-        assert not missing
+        comes_back(path)
 
 
 def test_linux_without_the_module(command, scenario):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from given import REFERENCE
 from typer.testing import CliRunner
 
 import afflux
@@ -360,9 +361,9 @@ def test_avro_of_any_bytes():
             continue
 
 
-def test_real_files(command, shared, tmp_path):
-    """Topologies, flows, completion times and matrices of the reference data, where they are."""
-    inputs = shared / "reference/conweave/inputs"
+def test_files_of_the_reference_runs(command, tmp_path):
+    """Topologies, flows, completion times and matrices."""
+    inputs = REFERENCE / "conweave/inputs"
     fabric = inputs / "leaf_spine_128_100G_OS2.txt"
     assert command("import", "hpcc-flows", inputs / "micro_perm.txt.xz", "-o", "flows.csv").returncode == 0
     assert command("import", "hpcc-topology", fabric, "--flows", "flows.csv", "-o", "fabric.toml").returncode == 0
@@ -373,9 +374,9 @@ def test_real_files(command, shared, tmp_path):
     theirs = lzma.decompress((inputs / "micro_perm.txt.xz").read_bytes()).decode().split("\n")
     ours = command("export", "hpcc-flows", "fabric.toml").stdout.split("\n")
     assert sorted(line.strip() for line in ours if line) == sorted(line.strip() for line in theirs if line.strip())
-    run = next(path for path in sorted((shared / "reference/conweave").iterdir()) if (path / "fct.txt.xz").is_file())
+    run = next(path for path in sorted((REFERENCE / "conweave").iterdir()) if (path / "fct.txt.xz").is_file())
     done = command("import", "hpcc-fct", run / "fct.txt.xz", "-o", "fct.csv")
     assert done.returncode == 0, done.stderr
-    matrix = shared / "reference/htsim/perm_128n_10000000B.cm"
+    matrix = REFERENCE / "htsim/perm_128n_10000000B.cm"
     assert command("import", "htsim", matrix, "-o", "perm.csv").returncode == 0
     assert len(rows(tmp_path / "perm.csv")) == 128

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from given import defect
 
 from afflux import batch
 from fuzz import kills
@@ -187,9 +188,9 @@ def test_what_we_leave_is_ours_and_anything_else_is_not(tmp_path):
         batch.home(tmp_path / "out")
 
 
-def test_a_sweep_killed_before_its_first_point(shared, tmp_path):
+def test_a_sweep_killed_before_its_first_point(tmp_path):
     """The file with which it was found: captures and series make its first point take a while."""
-    command = [*kills.AFFLUX, "sweep", shared / "defects" / "sweep.toml", "--vary", "switch.buffer=200kB,2MB", "--set", "traffic.0.duration=1ms", "-o", "out"]
+    command = [*kills.AFFLUX, "sweep", defect("sweep.toml"), "--vary", "switch.buffer=200kB,2MB", "--set", "traffic.0.duration=1ms", "-o", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {kills.MARK: str(tmp_path)})
     until = time.monotonic() + kills.PATIENCE
     while not list((tmp_path / "out").rglob(".*.partial-*")) and process.poll() is None and time.monotonic() < until:

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from given import defect
 
 from validation import estimates
 
@@ -55,9 +56,9 @@ def limited(*words: object, cwd) -> subprocess.CompletedProcess:
         ("maxmem.toml", "key run.max_memory: this scenario needs about 12 GB of memory"),
     ],
 )
-def test_what_cannot_fit_is_refused(name, said, shared, tmp_path):
+def test_what_cannot_fit_is_refused(name, said, tmp_path):
     for command in ("check", "run"):
-        done = limited(command, shared / "defects" / name, cwd=tmp_path)
+        done = limited(command, defect(name), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
     assert list(tmp_path.iterdir()) == []

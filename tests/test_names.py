@@ -15,7 +15,8 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from conftest import REPO, SHARED
+from conftest import REPO
+from given import lay_defect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,8 +31,6 @@ from afflux.files import csvtext, toml
 from afflux.terminal.console import visible
 from fuzz import importers
 from fuzz.importer_samples import CONFIG_DB, SCENARIO, pcap
-
-DEFECTS = SHARED / "defects"
 
 LAB = """\
 name: shop
@@ -334,9 +333,8 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
         ("one.toml", ("check",), 'one.toml:10: key traffic[0].class: "x\\n9,0,2,1,99999999,y": write a name without control characters'),
     ],
 )
-def test_defects_are_refused(invoke, shared, tmp_path, file, arguments, says):
-    for path in (shared / "defects").glob("panic.*" if file == "panic.toml" else file):
-        shutil.copy(path, tmp_path)
+def test_defects_are_refused(invoke, tmp_path, file, arguments, says):
+    lay_defect(file, tmp_path)
     options = ["--rate", "1Gbps"] if "containerlab" in arguments else []
     done = invoke(*arguments, file, *options)
     assert done.exit_code == 2, done.output

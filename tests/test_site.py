@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import REPO, SHARED
+from conftest import REPO
+from given import REFERENCE
 
 from afflux import _core
 from docs.generator import commands, examples, keys, models, notebooks, outside, validated
@@ -136,14 +137,11 @@ def test_rows_of_the_validation_are_about_models():
 
 def test_runs_of_references_use_the_models():
     """Against the scenarios that stand for them."""
-    reference = SHARED / "reference"
-    if not reference.is_dir():
-        pytest.skip(f"needs the reference data in {SHARED}")
     from validation import run
 
     words = {"marking/red": "kmax", "marking/ecn step": '"k"', "flow control/pfc": '"pfc"', "congestion control/bbr (ns-3)": '"bbr"', "fault/loss": '"loss"'}
     used: dict[str, str] = {}
-    for case in run.collect(reference, 1)[1]:
+    for case in run.collect(REFERENCE, 1)[1]:
         used[case.reference] = used.get(case.reference, "") + "".join(json.dumps(setup.scenario) for setup in case.setups)
     for pattern, covered in validated.COVERED.items():
         for file in fnmatch.filter(used, pattern):

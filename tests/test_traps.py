@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import REPO
+from given import defect
 
 import afflux
 from afflux import _core, batch, studies, templates
@@ -33,13 +34,6 @@ sizes = "10MB"
 UNMARKED = TWO_FLOWS.format(transport='[host.transport]\ncongestion = "dctcp"').replace("10MB", "100kB")
 
 
-def defect(shared: Path, name: str) -> Path:
-    path = shared / "defects" / name
-    if not path.is_file():
-        pytest.skip(f"needs {path}")
-    return path
-
-
 # ---------------------------------------------------------------------------------------------------------------- the default stack
 
 
@@ -61,8 +55,8 @@ def test_two_flows_share_a_port(scenario, transport):
     assert completions_ms(scenario(text=TWO_FLOWS.format(transport=transport))) == pytest.approx([by_hand()] * 2, rel=0.03)
 
 
-def test_two_flows_of_the_defect(shared):
-    path = defect(shared, "two-flows-basic-stack.toml")
+def test_two_flows_of_the_defect():
+    path = defect("two-flows-basic-stack.toml")
     assert completions_ms(path) == pytest.approx([by_hand()] * 2, rel=0.03)
     # The bare machine, by its name: one line brings the old behaviour back.
     assert completions_ms(path, host__transport__stack="basic") == pytest.approx([12.08, 215.74], abs=0.01)
@@ -115,16 +109,16 @@ def test_numbers_that_are_published_name_their_stack():
 # ------------------------------------------------------------------------------------------------------------------------ refusals
 
 
-def test_pfabric_queues_beside_pfc_are_refused(command, shared):
-    done = command("check", defect(shared, "pfc-pfabric-panic.toml"))
+def test_pfabric_queues_beside_pfc_are_refused(command):
+    done = command("check", defect("pfc-pfabric-panic.toml"))
     assert (done.returncode, done.stdout) == (2, "")
     assert ":31: key host.scheduling: " in done.stderr
     assert 'cannot be paused, and "leaf0" sends PAUSE frames' in done.stderr
     assert "write another scheduling" in done.stderr
 
 
-def test_hosts_behind_hosts_are_refused(command, shared):
-    done = command("check", defect(shared, "no-path-exit1.toml"))
+def test_hosts_behind_hosts_are_refused(command):
+    done = command("check", defect("no-path-exit1.toml"))
     assert (done.returncode, done.stdout) == (2, "")
     assert ":4: key topology: " in done.stderr
     assert '"host12" is linked to "host0" alone, and hosts do not forward; link it to a switch' in done.stderr
@@ -350,6 +344,7 @@ def test_deep_or_shallow_from_two_configurations(command, tmp_path):
 
 
 def test_deep_or_shallow_from_the_files_of_real_switches(command, tmp_path, shared):
+    """As `test_deep_or_shallow_from_two_configurations`, with files that are no part of this repository."""
     folder = shared / "data/sonic"
     files = {"dell": ["buffers-dell6100.json", "qos-dell6100.json"], "mellanox": ["buffers-mellanox4600c-t0.json"]}
     if not all((folder / file).is_file() for some in files.values() for file in some):

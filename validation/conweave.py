@@ -9,7 +9,8 @@ What its model (MODEL.md beside the runs) becomes:
 - Flows begin at the times of the flow file, cut off to nanoseconds as there.
 - `micro_fct` is the completion time flow by flow where nothing is left to chance (single flows: the flow farthest off, as a ratio); where ECN's draws
   decide whose rate is cut, it is the mean over the flows, in a ratio to theirs. `fct_worst` is the flow farthest off in any case.
-- Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1, over all flows.
+- Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1, over all flows. This standalone time is a column of
+  `fct.txt.xz`. Where only numbers of that file were kept, it is computed (`standalone_ns`).
 
 - `schemes_in_order` is of all runs of a load and mode together: how many pairs of schemes have their mean slowdowns more than 5 % apart there, and
   how many of these are in the same order here (medians over the seeds).
@@ -28,8 +29,10 @@ from typing import Any
 
 from afflux.results.statistics import quantile
 
+from . import fabric, kept
 from .bars import Bar, Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
+from .ns3 import bits_per_second
 
 SET = "conweave"
 COMPAT = "conweave-ns3"
@@ -68,8 +71,12 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     if not topology.is_file():
         raise Unreadable(f"there is no topology {topology.name}")
     flows = read_flows(inputs / f"{summary['flow_file']}.xz")
-    finished = read_finished(path / "fct.txt.xz", flows)
     micro = path.name.startswith("micro_")
+    file = path / "fct.txt.xz"
+    # Flow by flow only where single flows are compared.
+    fct_ns = [fct for fct, _ in read_finished(file, flows)] if micro else []
+    last_ns = max(fct_ns) if micro else kept.of(path.parent, f"{path.name}/{file.name}", lambda whole: max(fct for fct, _ in read_finished(whole, flows)))
+    alone_ns = [alone for _, alone in read_finished(file, flows)] if file.is_file() else standalone_ns(topology, flows)
     theirs: dict[str, float | None] = {
         "slowdown_mean": summary["all"]["all"]["avg"],
         "slowdown_p99": summary["all"]["all"]["p99"],
@@ -78,10 +85,10 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         "ecn_marks": summary["ecn_marks"],
         "timeouts": summary["timeouts"],
         "retransmits": summary["retx_pkts"],
-        "fct_last_us": max(fct for fct, _ in finished) / 1e3,
+        "fct_last_us": last_ns / 1e3,
     }
     if micro:
-        theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct for fct, _ in finished) / len(finished) / 1e3}
+        theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct_ns) / len(fct_ns) / 1e3}
     certain = summary["ecn_marks"] == 0
     # Without PFC a bar on PAUSE frames could not be missed.
     left_out = (set() if micro else {"micro_fct"}) | ({"pause_frames"} if mode == "irn" else set())
@@ -94,7 +101,7 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         if micro:
             case.remark = "micro_fct: " + ("the flow farthest off, as a ratio" if certain else "mean over the flows, as a ratio")
         scenario = scenario_of(topology, scheme, mode, compat)
-        parameters = {"certain": certain, "fct_ns": [fct for fct, _ in finished], "standalone_ns": [alone for _, alone in finished]}
+        parameters = {"certain": certain, "fct_ns": fct_ns, "standalone_ns": alone_ns}
         case.setups = [Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition) for repetition in range(bars.repetitions(SET, path.name))]
         yield case
 
@@ -155,17 +162,15 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
 
 
 def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
-    """Completion times flow by flow; `fct_ns` and `standalone_ns` are theirs, in the order of the flow file."""
+    """Completion times flow by flow; `fct_ns`, if any, and `standalone_ns` are theirs, in the order of the flow file."""
     result = runner.run()
     by_id = dict(zip(result.flows.column("id"), result.flows.column("fct_ns"), strict=True))
-    ours = [by_id[flow] for flow in range(len(p["fct_ns"]))]
+    ours = [by_id[flow] for flow in range(len(p["standalone_ns"]))]
     if None in ours:
         raise Unmeasured(f"{ours.count(None)} flows never ended")
     slowdowns = sorted(max(1.0, fct / alone) for fct, alone in zip(ours, p["standalone_ns"], strict=True))
-    ratios = [fct / theirs for fct, theirs in zip(ours, p["fct_ns"], strict=True)]
-    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
     summary = result.summary
-    return {
+    values = {
         "slowdown_mean": sum(slowdowns) / len(slowdowns),
         "slowdown_p99": quantile(slowdowns, 0.99),
         "pause_frames": summary["pause_frames"],
@@ -175,9 +180,12 @@ def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
         "retransmits": summary["retransmits"],
         "fct_last_us": max(ours) / 1e3,
         "fct_mean_us": sum(ours) / len(ours) / 1e3,
-        "micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]),
-        "fct_worst": worst,
     }
+    if p["fct_ns"]:
+        ratios = [fct / theirs for fct, theirs in zip(ours, p["fct_ns"], strict=True)]
+        worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+        values |= {"micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]), "fct_worst": worst}
+    return values
 
 
 # ------------------------------------------------------------------------------------------------------------------------- inputs
@@ -224,3 +232,35 @@ def read_finished(path: Path, flows: list[tuple[int, int, int, int]]) -> list[tu
             raise Unreadable(f"{path.name} has no flow of host {src} with port {sport}")
         finished.append(found[src, sport])
     return finished
+
+
+def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> list[int]:
+    """By their formula (MODEL.md §1, §2): per link of the path its delay there and back and 1,000 B at its rate, and once all bytes at the host's rate."""
+    links: dict[int, dict[int, tuple[float, float]]] = {}
+    try:
+        first, _, *lines = topology.read_text(encoding="ascii").splitlines()
+        for line in lines[: int(first.split()[2])]:
+            a, b, rate, delay, *_ = line.split()
+            for one, other in ((int(a), int(b)), (int(b), int(a))):
+                links.setdefault(one, {})[other] = (bits_per_second(rate), fabric.nanoseconds(delay))
+    except (OSError, ValueError, IndexError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{topology.name} cannot be read: {one_line(error)}") from None
+    trips: dict[int, dict[int, float]] = {}
+    alone = []
+    for _, src, dst, size in flows:
+        if src not in trips:
+            trips[src] = round_trips_ns(links, src)
+        ((rate, _),) = links[src].values()
+        alone.append(int(trips[src][dst]) + int((size + HEADER * -(-size // PAYLOAD)) * 8e9 / rate))
+    return alone
+
+
+def round_trips_ns(links: dict[int, dict[int, tuple[float, float]]], src: int) -> dict[int, float]:
+    """To every node, over the fewest links."""
+    trips, nearest = {src: 0.0}, [src]
+    for node in nearest:
+        for peer, (rate, delay) in links[node].items():
+            if peer not in trips:
+                trips[peer] = trips[node] + 2 * delay + PAYLOAD * 8e9 / rate
+                nearest.append(peer)
+    return trips

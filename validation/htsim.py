@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import fabric
+from . import fabric, kept
 from .bars import Bars, median
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 
@@ -33,7 +33,8 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
     for path in sorted(folder.glob("*.cm")):
         reference, named = f"{SET}.{path.name.split('.')[0]}", bars.of(SET, path.name)
         try:
-            told = completions(folder / "README.md") if told is None else told
+            if told is None:
+                told = {(arity, size): ms for arity, size, ms in kept.of(folder, "README.md", listed)}
             found = re.fullmatch(r"perm_(\d+)n_(\d+)B\.cm", path.name)
             if not found:
                 raise Unreadable("the name is not perm_<hosts>n_<bytes>B.cm")
@@ -67,6 +68,10 @@ def completions(readme: Path) -> dict[tuple[int, int], float]:
     if not found:
         raise Unreadable(f'{readme.name} has no completion times after "Last flow done: DCTCP"')
     return found
+
+
+def listed(readme: Path) -> list[tuple[int, int, float]]:
+    return [(*key, ms) for key, ms in completions(readme).items()]
 
 
 def fat_tree(hosts: int) -> int:

@@ -28,6 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from . import kept
 from .bars import Bars
 from .capture import CWR, SYN, recoveries, segments
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, greedy, maybe, number, read_csv
@@ -85,7 +86,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
                 yield incast(reference, stem, row, bars)
             else:
                 yield dumbbell(reference, stem, row, bars)
-                yield from traced(stem, row, folder / "traces")
+                yield from traced(stem, row, folder)
 
 
 # --------------------------------------------------------------------------------------------------------------------- dumbbells
@@ -225,17 +226,19 @@ def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
 # ------------------------------------------------------------------------------------------------------------------------ traces
 
 
-def traced(stem: str, row: dict[str, str], traces: Path) -> Iterator[Case]:
+def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
     """The run's window reductions, if its windows are in traces/: each change, or samples."""
-    path = next((path for kind in ("cwnd", "flows") if (path := traces / f"{stem}_{row['run']}.{kind}.csv.gz").is_file()), None)
-    if path is None:
+    files = (f"traces/{stem}_{row['run']}.{kind}.csv.gz" for kind in ("cwnd", "flows"))
+    file = next((file for file in files if kept.there(folder, file)), None)
+    if file is None:
         return
     case = Case(f"{SET}.traces", f"{stem}_{row['run']}", compat=COMPAT)
     try:
         counted = number(row, "recov") + number(row, "cwr") + number(row, "rto")
-        found = reductions(path) if row["algo"] != "TcpBbr" and not number(row, "cwr") and int(number(row, "n")) == 1 else []
+        lone = row["algo"] != "TcpBbr" and not number(row, "cwr") and int(number(row, "n")) == 1
+        found = kept.of(folder, file, reductions if lone else lambda _: [])
         if found and not number(row, "rto") and len(found) != counted:
-            raise Unreadable(f"{path.name} has {len(found)} reductions, the columns say {counted:g}")
+            raise Unreadable(f"{file.removeprefix('traces/')} has {len(found)} reductions, the columns say {counted:g}")
         case.theirs = {"reductions": counted} | described(found)
         setup = transfer(stem, row, 0)
         hosts = int(number(row, "n"))

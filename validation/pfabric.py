@@ -14,13 +14,14 @@ transmission out, and a queue is full where the arriving frame would reach the l
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from afflux.results.statistics import quantile
 
-from . import fabric
+from . import fabric, kept
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 
@@ -41,12 +42,12 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         if match is None or match[1] not in SCHEMES:
             continue
         try:
-            rows = read_csv(path, ["start_ns", "src", "dst", "bytes", "fct_ns", "normalized"])
+            rows = read_csv(path, ["start_ns", "src", "dst", "bytes"])
             flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
             table = fabric.of(SET, folder, run)
             if "idle" not in table:
                 raise Unreadable("the fabric has no idle: completion times are normalised by it")
-            theirs = summary(match[1], [size for *_, size in flows], [number(row, "normalized") for row in rows])
+            theirs = kept.of(folder, path.name, partial(normalised, match[1]))
         except Unreadable as error:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
@@ -85,6 +86,11 @@ def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
     }
+
+
+def normalised(scheme: str, path: Path) -> dict[str, float]:
+    rows = read_csv(path, ["bytes", "normalized"])
+    return summary(scheme, [int(number(row, "bytes")) for row in rows], [number(row, "normalized") for row in rows])
 
 
 def summary(scheme: str, sizes: list[int], normalized: list[float]) -> dict[str, float]:

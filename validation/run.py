@@ -1,6 +1,7 @@
 """Runs afflux on every reference in a folder and compares; writes `out/validate.json` and `out/validation.md`.
 
-    make validate                              everything in ../shared/reference; also renews docs/validation.md
+    make validate                              everything in ../shared/reference, or where that is not there in validation/reference,
+                                               which has the same numbers; also renews docs/validation.md
     make validate REF=folder                   another folder of the same layout
     make validate ONLY=linux.b_datacentre      what has this in its "set.file/run"
     make validate JOBS=1 LIMIT=60              one process; seconds for each simulation
@@ -19,16 +20,18 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from . import page
+from . import kept, page
 from .bars import Bars, BarsError, median
 from .case import Case, Measured, Setup, measure, one_line
 
 REPO = Path(__file__).resolve().parent.parent
-REF = REPO.parent / "shared" / "reference"
+#: The runs as they were made, and what the readers need of them (`compact.py`).
+RAW, COMPACT = REPO.parent / "shared" / "reference", REPO / "validation" / "reference"
+REF = RAW if RAW.is_dir() else COMPACT
 NOTES = REPO / "docs" / "validation-notes.toml"
 PAGE = REPO / "docs" / "validation.md"
 #: What stands in a reference's folder beside its runs.
-NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs", "tools"}
+NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs", "tools", kept.NAME}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ref", type=Path, default=REF, help="folder with the references and bars.toml")
+    parser.add_argument("--ref", type=Path, default=REF, help=f"folder with the references and bars.toml (default: {REF})")
     parser.add_argument("--only", default="", help='only what has this in its "set.file/run"')
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")

@@ -23,6 +23,7 @@ from typing import Any
 from afflux.results.statistics import quantile
 
 from . import fabric as tables
+from . import kept
 from .bars import Bar, Bars, median
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, one_line, read_csv
 
@@ -47,9 +48,7 @@ SHARES = {"p10_us": 0.1, "p25_us": 0.25, "p75_us": 0.75, "p90_us": 0.9}
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
     try:
         runs = read_csv(folder / "runs.csv", ("run", *METRICS, "options"))
-        times: dict[str, list[float]] = {}
-        for row in read_csv(folder / "fct.csv.gz", ("run", "finished_us")):
-            times.setdefault(row["run"], []).append(number(row, "finished_us"))
+        spreads = kept.of(folder, "fct.csv.gz", spread)
     except Unreadable as error:
         yield Case(f"{SET}.runs", "runs.csv", problem=str(error), bars=bars.of(SET))
         return
@@ -57,8 +56,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         run = row["run"]
         own = bars.of(SET, "runs") or BARS.get(run, {})
         whole = Case(f"{SET}.runs", run, {name: maybe(row, name) for name in METRICS}, own)
-        spread = sorted(times.get(run, []))
-        parts = Case(f"{SET}.fct", run, {name: quantile(spread, share) if spread else None for name, share in SHARES.items()}, bars.of(SET, "fct"))
+        parts = Case(f"{SET}.fct", run, dict(spreads.get(run) or dict.fromkeys(SHARES)), bars.of(SET, "fct"))
         try:
             scenario, whole.absent = scenario_of(row, folder)
         except Unreadable as error:
@@ -72,17 +70,33 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         yield parts
 
 
+def spread(path: Path) -> dict[str, dict[str, float]]:
+    """The distribution of completion times by run."""
+    times: dict[str, list[float]] = {}
+    for row in read_csv(path, ("run", "finished_us")):
+        times.setdefault(row["run"], []).append(number(row, "finished_us"))
+    return {run: {name: quantile(sorted(here), share) for name, share in SHARES.items()} for run, here in times.items()}
+
+
 #: Options that the scenario follows, or that do not matter to it.
 KNOWN = {"-strat", "-paths", "-nodes", "-tm", "-cwnd", "-q", "-mtu", "-end", "-queue_type", "-pfc_thresholds", "-o"}
 
 
+#: Programs that afflux has a model of.
+MODELLED = ("htsim_ndp", "htsim_roce")
+
+
+def options_of(row: dict[str, str]) -> list[str]:
+    return (row["options"] or OPTIONS.get(row["run"], "")).split()
+
+
 def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str | None]:
     """The scenario, and what afflux has no model of."""
-    words = (row["options"] or OPTIONS.get(row["run"], "")).split()
+    words = options_of(row)
     program = words[0] if words and words[0].startswith("htsim_") else "htsim_uec"
     if program == "htsim_eqds":
         return {}, "EQDS"
-    if program not in ("htsim_ndp", "htsim_roce"):
+    if program not in MODELLED:
         return {}, "Ultra Ethernet's congestion control (NSCC, RCCC)"
     options = dict(pairwise(words))
     if unknown := [word for word in words if re.fullmatch(r"-[a-z]\w*", word) and word not in KNOWN]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import fabric
+from . import fabric, kept
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 from .pfabric import CLASSES, HEADER, SEGMENT, summary
@@ -28,13 +28,13 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         if re.fullmatch(r"pfabric_(ws|dm)_[\d.]+_\w+", run) is None:
             continue
         try:
-            rows = read_csv(path, ["start_us", "src", "dst", "size_bytes", "slowdown", "oracle_us"])
+            rows = read_csv(path, ["start_us", "src", "dst", "size_bytes", "oracle_us"])
             rows.sort(key=lambda row: number(row, "start_us"))
             flows = tuple(
                 (round((number(row, "start_us") - BEGIN_US) * 1e3), *(int(number(row, name)) for name in ("src", "dst", "size_bytes"))) for row in rows
             )
             table = fabric.of(SET, folder, run)
-            theirs = summary("pfabric", [size for *_, size in flows], [number(row, "slowdown") for row in rows])
+            theirs = kept.of(folder, path.name, finished)
         except Unreadable as error:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
@@ -44,6 +44,11 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             here = {metric: value for metric, value in theirs.items() if metric.startswith(f"{name}.")}
             if here:
                 yield Case(reference, f"{run}/{name}", here, {metric: bar for metric in here if (bar := bars.of(SET).get(metric.partition(".")[2]))}, setups)
+
+
+def finished(path: Path) -> dict[str, float]:
+    rows = read_csv(path, ["size_bytes", "slowdown"])
+    return summary("pfabric", [int(number(row, "size_bytes")) for row in rows], [number(row, "slowdown") for row in rows])
 
 
 def scenario(table: dict[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,18 @@ proptest! {
     }
 }
 
+/// Wherever the hosts are, the flows of a made-up trace have its volume.
+#[test]
+fn the_volume_of_a_trace_stays() {
+    let text = b"4 2\n1 0 2 0 1 2 2:3.0 3:1.0\n2 10 1 3 1 1:5.0\n";
+    let spread = CoflowOptions { placement: Placement::Rack(Racks::uniform(40, 10)), ..CoflowOptions::new(40, 4) };
+    for options in [CoflowOptions::new(4, 4), spread] {
+        let given = parse(text, &options).unwrap();
+        assert_eq!((given.jobs.len(), given.flows.len()), (2, 5));
+        assert_eq!(given.flows.iter().map(|flow| flow.bytes).sum::<u64>(), 9_000_000);
+    }
+}
+
 /// The published trace, if it is there: 526 coflows, 706,397 pairs of mapper and reducer, 35.53 TB.
 #[test]
 fn the_published_trace() {

@@ -258,14 +258,10 @@ mod tests {
         }
     }
 
-    /// The published matrices, if they are there.
+    /// The matrices of the reference runs.
     #[test]
-    fn published_matrices() {
-        let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/htsim");
-        if !folder.exists() {
-            println!("SKIPPED: no connection matrices in {}", folder.display());
-            return;
-        }
+    fn matrices_of_the_reference_runs() {
+        let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/htsim");
         for (name, hosts) in [("perm_128n_10000000B.cm", 128), ("perm_1024n_1000000B.cm", 1_024)] {
             let file = folder.join(name);
             assert_eq!(nodes(&file).unwrap(), hosts);

@@ -65,6 +65,15 @@ proptest! {
     }
 }
 
+/// Halves of up to 1,000 bytes, and of 1,000 to 20,000.
+#[test]
+fn a_made_up_file_has_its_mean_and_quantiles() {
+    let sizes = read("size_bytes,cdf\n0,0\n1000,0.5\n20000,1\n").unwrap();
+    for (ours, exact) in [(sizes.mean(), 5_500.0), (sizes.quantile(0.5), 1_000.0), (sizes.quantile(0.9), 16_200.0), (sizes.quantile(0.99), 19_620.0)] {
+        assert!((ours - exact).abs() <= 1.0, "{ours} {exact}");
+    }
+}
+
 /// Published distribution files beside the checkout, if they are there.
 #[test]
 fn published_files_have_their_published_means() {
