@@ -21,7 +21,7 @@ $(VENV)/tools: pyproject.toml
 
 $(VENV)/built: $(VENV)/tools $(SOURCES)
 	@echo "Compiling afflux takes some minutes the first time."
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release --extras tune
 	@touch $@
 
 # What the tests need besides.
