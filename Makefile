@@ -22,7 +22,7 @@ $(VENV)/tools: pyproject.toml
 
 $(VENV)/released: $(VENV)/tools $(SOURCES)
 	@echo "Compiling afflux takes about four minutes the first time."
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release --extras tune
 	@touch $(VENV)/built $@
 
 # The build for tests: what `make setup` has built if it is up to date, otherwise the profile that linters and Rust tests share.

@@ -1,8 +1,10 @@
 """Batches of simulations, and studies upon them: each point once, whatever happens in between."""
 
 import csv
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from tiny_study import Tiny
 import afflux
 from afflux import batch, studies
 from afflux.batch import Point
-from afflux.studies import pfabric
+from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
 
@@ -215,12 +217,38 @@ def test_a_study(small, tmp_path):
 
 def test_the_command_lists_studies_and_knows_when_there_is_none(command):
     listed = json.loads(command("study", "--json").stdout)
-    assert [set(one) for one in listed] == [{"study", "title", "points", "points_quick"}] * len(listed)
+    assert [set(one) for one in listed] == [{"study", "title", "question", "answer", "duration", "parts", "points", "points_quick"}] * len(listed)
     assert [one["study"] for one in listed] == [study.name for study in studies.built_in()]
-    assert command("study").returncode == 0
     done = command("study", "nothing")
     assert done.returncode == 2
     assert "no study called 'nothing'" in done.stderr
+
+
+def test_the_list_of_studies_says_what_their_pages_say():
+    questions = dict(re.findall(r"^\| \[(\w+)\]\(.*?\) \| (.*) \|$", (REPO / "docs/studies.md").read_text(), re.M))
+    for study in studies.built_in():
+        page = " ".join((studies.files(study.name) / "README.md").read_text().replace("**", "").split())
+        assert study.question.lower() == questions[study.name].lower()
+        assert f" Answer. {study.finding} " in page or study.finding == Study.finding, study.name
+        assert f"{study.duration} on two cores" in page, study.name
+        assert study.parts
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_list_of_studies_fits_the_terminal(invoke, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = invoke("study").stdout
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert re.fullmatch(r"study +question +answer +duration +parts", lines[0].rstrip())
+    starts = [lines[0].index(word) for word in lines[0].split()]
+    rows = [[line[start:end].strip() for start, end in itertools.pairwise([*starts, columns])] for line in lines[2:]]
+    for study in studies.built_in():
+        begin = next(place for place, row in enumerate(rows) if row[0] == study.name)
+        of_study = list(itertools.takewhile(any, rows[begin:]))
+        said = [" ".join(cells).split() for cells in zip(*of_study, strict=True)]
+        simulations = f"{len(study.points(False))} simulations, {len(study.points(True))} with --quick"
+        assert said == [text.split() for text in (study.name, study.question, study.finding, study.duration, f"{', '.join(study.parts)} {simulations}")]
 
 
 def test_files_of_studies_are_found():

@@ -17,8 +17,9 @@ import pytest
 from conftest import REPO
 from given import REFERENCE
 
+import afflux
 from afflux import _core
-from docs.generator import commands, examples, keys, models, notebooks, outside, validated
+from docs.generator import api, commands, examples, keys, models, notebooks, outside, validated
 from docs.generator.probe import probe
 from docs.generator.schema import Key, document, split_default, unknown
 
@@ -168,6 +169,37 @@ def test_every_command_has_a_place():
     assert not re.search(r"\[/?(bold|cyan)\]", "".join(made.values()))
 
 
+# ------------------------------------------------------------------------------------------------------------------ the Python package
+
+
+def test_every_public_name_has_a_place_and_a_docstring():
+    placed = [name for page in api.PAGES for name in page.names]
+    assert sorted(placed) == sorted(afflux.__all__)
+    assert [name for name in placed if name != "__version__" and not getattr(afflux, name).__doc__] == []
+
+
+def test_everything_on_the_pages_of_the_python_package_has_a_docstring():
+    """As griffe reads it, which the pages are made with."""
+    griffe = pytest.importorskip("griffe", reason="needs griffe: pip install 'afflux[docs]'")
+    extensions = griffe.load_extensions("griffe_sphinx")
+    package = griffe.load("afflux", search_paths=[REPO / "python"], extensions=extensions, allow_inspection=False)
+
+    def silent(item, chosen=()):
+        if item.docstring is None:
+            yield item.path
+        if item.is_class or item.is_module:
+            for name, member in item.members.items():
+                if not member.is_alias and not name.startswith("_") and (not chosen or name in chosen):
+                    yield from silent(member)
+
+    for page in api.PAGES:
+        for path in (*(f"afflux.{name}" for name in page.names), *page.further):
+            found = package[path.removeprefix("afflux.")]
+            chosen = api.MEMBERS.get(path, ())
+            assert not {*chosen} - {*found.members}, path
+            assert list(silent(found.final_target if found.is_alias else found, chosen)) == []
+
+
 def test_notebooks_become_pages():
     made = notebooks.pages()
     assert set(made) >= {"notebooks/first-run.md", "notebooks/compare-designs.md", "notebooks/congestion-control.md"}
@@ -183,6 +215,8 @@ def test_links_between_files_become_links_between_pages():
     )
     assert moved == (f"[a](../bench.md#x) [b](contributing.md) [c]({outside.SOURCES}/Makefile) [d](../notebooks/first-run.md) `[e](f)` [g](#h)")
     assert outside.site_links("[rooms](docs/dev/python.md)", "dev/contributing.md") == "[rooms](python.md)"
+    assert outside.site_links(f"[a]({outside.SITE}reference/python/index.html#x)", "how-to/b.md") == "[a](../reference/python/index.md#x)"
+    assert f"site_url: {outside.SITE}\n" in (REPO / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------------------------------- the site
@@ -217,8 +251,8 @@ class Html(html.parser.HTMLParser):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
     """The site, built as `make docs` does."""
-    if find_spec("mkdocs") is None or find_spec("material") is None:
-        pytest.skip("needs mkdocs-material: pip install 'afflux[docs]'")
+    if any(find_spec(name) is None for name in ("material", "mkdocstrings", "griffe_sphinx")):
+        pytest.skip("needs mkdocs-material and mkdocstrings: pip install 'afflux[docs]'")
     place = tmp_path_factory.mktemp("site")
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
@@ -255,7 +289,38 @@ def test_links_of_the_site_lead_somewhere(site):
 def test_pages_ask_no_other_host(site):
     for path, page in site.items():
         assert [link for link in page.loaded if re.match(r"(https?:)?//", link)] == [], path
-    assert "fonts.g" not in "".join(path.read_text(encoding="utf-8") for path in list(site)[:5])
+        text = path.read_text(encoding="utf-8")
+        assert "fonts.g" not in text
+        # The theme's script asks GitHub for the stars of the repository where it finds this.
+        assert 'data-md-component="source"' not in text
+
+
+def test_the_site_has_every_public_name(site):
+    root = next(path for path in site if path.name == "404.html").parent
+    for page in api.PAGES:
+        anchors = site[root / api.FOLDER / page.file.replace(".md", ".html")].anchors
+        assert {*(f"afflux.{name}" for name in page.names), *page.further} <= anchors, page.file
+
+
+def test_pages_have_the_version_and_a_link_to_their_source(site):
+    root = next(path for path in site if path.name == "404.html").parent
+    for path in site:
+        text = path.read_text(encoding="utf-8")
+        if "http-equiv" not in text:
+            # In the header, and in the footer.
+            assert f'<div class="md-source__repository">afflux {afflux.__version__}</div>' in text, path
+            assert f"afflux {afflux.__version__}, Apache License 2.0" in text, path
+    edited = {
+        page: re.search(r'<a href="([^"]+)"[^>]* rel="edit"', (root / page).read_text(encoding="utf-8"))
+        for page in ("tutorial.html", "how-to/deep-or-shallow.html", "changelog.html", "studies/hadoop.html", "reference/keys/switch.html")
+    }
+    assert {page: found and found[1].removeprefix(f"{outside.EDITED}/") for page, found in edited.items()} == {
+        "tutorial.html": "docs/tutorial.md",
+        "how-to/deep-or-shallow.html": "docs/how-to/deep-or-shallow.md",
+        "changelog.html": "CHANGELOG.md",
+        "studies/hadoop.html": "python/afflux/studies/hadoop/README.md",
+        "reference/keys/switch.html": None,
+    }
 
 
 def test_the_site_works_from_a_disk(site, browser):
@@ -266,7 +331,7 @@ def test_the_site_works_from_a_disk(site, browser):
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-    for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "validation.html"):
+    for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "reference/python/scenarios.html", "validation.html"):
         page.goto((root / path).as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
     page.click("label[for=__search]")
@@ -283,7 +348,7 @@ def test_every_page_has_a_place_in_the_navigation(site):
     nav = re.search(r"^nav:\n(.*)\Z", (REPO / "mkdocs.yml").read_text(encoding="utf-8"), re.M | re.S)
     assert nav is not None
     named = re.findall(r"(?:- |: |\[|, )([\w./-]+\.md)", nav[1])
-    made = {*KEYS, *MODELS, *commands.pages(), *notebooks.pages(), *outside.pages()}
+    made = {*KEYS, *MODELS, *commands.pages(), *api.pages(), *notebooks.pages(), *outside.pages()}
     missing = [path for path in named if path not in made and not (REPO / "docs" / path).is_file()]
     assert missing == [], "mkdocs.yml names pages that are not there"
     titles = {

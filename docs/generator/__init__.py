@@ -9,7 +9,10 @@
 - `validated`: rows of `docs/validation.md` by model
 - `models`: a page per model
 - `commands`: a page per command
+- `api`: pages about the Python package, and which name is on which
 - `outside`: pages and links that lead out of `docs/`
 - `notebooks`: notebooks as pages
-- `hook`: all of it for MkDocs, and the navigation
+- `hook`: all of it for MkDocs, the navigation and the version
+
+`theme/` replaces parts of the theme.
 """

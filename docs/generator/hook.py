@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,19 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from docs.generator import commands, keys, models, notebooks, outside
+from docs.generator import api, commands, keys, models, notebooks, outside
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """The version is in the header, beside the link to the repository, and in the footer."""
+    version = tomllib.loads((outside.REPO / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    config.repo_name = f"afflux {version}"
+    config.copyright = f"afflux {version}, {config.copyright}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for made in (models.on_key_pages(keys.pages()), models.pages(), commands.pages(), notebooks.pages(), outside.pages()):
+    for made in (models.on_key_pages(keys.pages()), models.pages(), commands.pages(), api.pages(), notebooks.pages(), outside.pages()):
         for path, content in made.items():
             files.append(File.generated(config, path, content=content))
     titles = {file.src_uri: title(file) for file in files.documentation_pages()}
@@ -27,6 +36,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     # A list of one page.
     if page.parent is None:
         page.meta.setdefault("hide", ["navigation"])
+    if page.edit_url is None and (source := outside.source(page.file.src_uri)) in outside.PAGES:
+        page.edit_url = f"{outside.EDITED}/{source}"
     return outside.site_links(markdown, page.file.src_uri)
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 SOURCES = "https://github.com/afflux/afflux/blob/main"
+#: The published site: links to it, from pages that are also read on the forge, lead to pages of this one.
+SITE = "https://afflux.github.io/afflux/"
+EDITED = "https://github.com/afflux/afflux/edit/main"
 
 #: Page of the site, by its file in the repository.
 PAGES = {
@@ -39,6 +42,9 @@ def site_links(text: str, page: str) -> str:
 
     def moved(match: re.Match[str]) -> str:
         target, hash_, part = match["target"].partition("#")
+        if target.startswith(SITE):
+            there = target.removeprefix(SITE).replace(".html", ".md") or "index.md"
+            return f"[{match['text']}]({posixpath.relpath(there, posixpath.dirname(page) or '.')}{hash_}{part})"
         if not target or re.match(r"[a-z]+:", target):
             return match[0]
         file = posixpath.normpath(posixpath.join(posixpath.dirname(here), target))

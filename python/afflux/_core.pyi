@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
+"""The version of afflux."""
 
 class Error(Exception):
     """Whatever afflux itself refuses or fails at."""
@@ -13,8 +14,11 @@ class ScenarioError(Error):
     """A wrong scenario: the message names file, line, key, what was found and what is allowed."""
 
     file: str | os.PathLike[str] | None
+    """The scenario file; `None` if the error is about no file."""
     line: int | None
+    """Line in the file, from 1; `None` if it is not known."""
     key: str | None
+    """The key, such as `"switch.ecn.kmin"`; `None` if the error is about no key."""
 
 class RunError(Error):
     """A run that could not be carried out."""
@@ -23,17 +27,21 @@ class ResultExists(Error):
     """The result directory is there already."""
 
     path: str | os.PathLike[str]
+    """The directory."""
 
 @final
 class Progress:
     """Watches a run; current whenever it is read, from any thread."""
 
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """Simulated time in nanoseconds."""
     @property
-    def packet_hops(self) -> int: ...
+    def packet_hops(self) -> int:
+        """Packet-hops simulated so far."""
     @property
-    def flows_finished(self) -> int: ...
+    def flows_finished(self) -> int:
+        """Number of flows that have finished."""
     def view(self) -> View | None:
         """Queues and completion times as they were shortly before; asks for the next view. `None` before the first, and with the engine of flows."""
 
@@ -45,7 +53,8 @@ class View:
     """Queues, and completion times so far."""
 
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """Simulated time of the view in nanoseconds."""
     @property
     def queues(self) -> list[tuple[str, int, str, int]]:
         """The longest queues of switches (of hosts where there is no switch), longest first: node, port, the node at the other end, bytes."""
@@ -55,15 +64,20 @@ class View:
         """In all of them."""
 
     @property
-    def drops(self) -> int: ...
+    def drops(self) -> int:
+        """Frames not admitted at egress so far."""
     @property
-    def in_discards(self) -> int: ...
+    def in_discards(self) -> int:
+        """Frames discarded at ingress so far."""
     @property
-    def ecn_marks(self) -> int: ...
+    def ecn_marks(self) -> int:
+        """ECN marks so far."""
     @property
-    def pause_frames(self) -> int: ...
+    def pause_frames(self) -> int:
+        """PAUSE frames sent so far."""
     @property
-    def timeouts(self) -> int: ...
+    def timeouts(self) -> int:
+        """Retransmission time-outs so far."""
     @property
     def fct_ns(self) -> list[tuple[int, int, int]]:
         """Completion times of flows that have ended and do not start in the warm-up, in steps of at most 1.6 %: from, to, count."""
@@ -109,42 +123,58 @@ class Warning:
     """A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line."""
 
     @property
-    def file(self) -> os.PathLike[str]: ...
+    def file(self) -> os.PathLike[str]:
+        """The scenario file."""
     @property
-    def line(self) -> int | None: ...
+    def line(self) -> int | None:
+        """Line in the file, from 1; `None` if it is not known."""
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """The key that has no effect."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Why it has none."""
 
 @final
 class Scenario:
+    """A validated scenario."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The scenario's name: that of its designs, and of its result directory."""
     @property
-    def hash(self) -> str: ...
+    def hash(self) -> str:
+        """SHA-256 of all that determines the result."""
     @property
     def resolved(self) -> str:
         """As TOML: what was written, and all defaults as comments."""
     @property
-    def notes(self) -> list[str]: ...
+    def notes(self) -> list[str]:
+        """What a reader of the result should know, in sentences."""
     @property
     def warnings(self) -> list[Warning]:
         """What is valid and yet does not do what it seems to say."""
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """The seed with which it runs."""
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        """Number of threads with which it runs."""
     @property
-    def until_ns(self) -> int | None: ...
+    def until_ns(self) -> int | None:
+        """Simulated time in nanoseconds at which the run stops; `None`: when nothing is left to happen."""
     @property
-    def flows(self) -> int: ...
+    def flows(self) -> int:
+        """Number of flows, those of applications included."""
     @property
-    def hosts(self) -> int: ...
+    def hosts(self) -> int:
+        """Number of hosts."""
     @property
-    def switches(self) -> int: ...
+    def switches(self) -> int:
+        """Number of switches."""
     @property
-    def links(self) -> int: ...
+    def links(self) -> int:
+        """Number of links."""
     @property
     def nodes(self) -> list[tuple[str, str, int, int | None]]:
         """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
@@ -168,8 +198,10 @@ class Scenario:
         """Of every port of a switch with flow control: both ends as indices of `nodes`, its headroom, what SONiC's formula gives, and the least
         with which nothing is ever lost, in bytes."""
     @property
-    def has_flow_control(self) -> bool: ...
-    def expected(self) -> Expected: ...
+    def has_flow_control(self) -> bool:
+        """Whether any switch has priority flow control."""
+    def expected(self) -> Expected:
+        """Estimate of the run: bytes, packet-hops, memory. Raises `RunError`."""
     def tiers(self) -> list[tuple[int, str, int, list[int], _Links, _Links, tuple[float, float] | None, list[tuple[str, list[str]]]]]:
         """From the top down: height, name, count, hosts of each rack, links to the tier below and within, oversubscription, named hosts of each rack."""
     def flow_list(self) -> tuple[Table, int]:
@@ -186,7 +218,8 @@ class Scenario:
         whole_process: bool = False,
         congestion: Callable[[], object] | None = None,
         paced: bool = False,
-    ) -> Result: ...
+    ) -> Result:
+        """Simulates it. `afflux.Scenario.run` returns the result as an `afflux.Result`."""
 
 @final
 class Expected:
@@ -232,7 +265,8 @@ class Table:
     """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and pandas take it too."""
 
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """The names of the columns, in their order."""
     def column(self, name: str) -> list[Any]:
         """A column as a list; nulls are `None`."""
     def __getitem__(self, name: str) -> list[Any]: ...
@@ -246,15 +280,20 @@ class Model:
     """One row of `afflux models`."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What it models, such as `congestion control` or `marking`."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name, as scenario files write it where they choose it."""
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The paper, standard or program that it follows."""
     @property
-    def faithful(self) -> str: ...
+    def faithful(self) -> str:
+        """What is as in the source."""
     @property
-    def simplified(self) -> str: ...
+    def simplified(self) -> str:
+        """What is simpler than in the source."""
 
 def load(path: str | os.PathLike[str], *, set: Sequence[tuple[str, str]] = (), seed: int | None = None, threads: int | None = None) -> Scenario: ...
 def parse(

@@ -9,12 +9,15 @@ from .words import text
 
 @dataclass(frozen=True)
 class Metric:
+    """A number of `summary.json` by which designs are judged."""
+
     #: Name in JSON output.
     name: str
     #: Title in tables.
     title: str
     #: Keys of summary.json, from the outside in.
     path: tuple[str, ...]
+    #: Writes a value with its unit, as tables show it.
     show: Callable[[float], str]
     #: Whether lower values are better; None if neither direction is.
     lower_is_better: bool | None = True
@@ -32,6 +35,7 @@ class Metric:
         return self.show(value)
 
     def of(self, summary: dict[str, Any]) -> float | None:
+        """The value in a summary; None if the summary lacks it."""
         found: Any = summary
         for key in self.path:
             found = found.get(key) if found is not None else None

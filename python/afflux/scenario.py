@@ -26,7 +26,9 @@ class Scenario(MutableMapping[str, Any]):
     `run()` validate it. Built in code: `Scenario(topology={"kind": "star", "hosts": 9}, traffic=[{…}])`, with `format = 1` filled in.
     """
 
+    #: The file: relative paths of the scenario start from its directory.
     path: Path
+    #: The tables, keys and values as the file has them.
     data: dict[str, Any]
 
     def __init__(self, data: Mapping[str, Any] | None = None, path: str | os.PathLike[str] = "scenario.toml", **tables: Any) -> None:
@@ -38,13 +40,13 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads and validates a scenario file."""
+        """Reads and validates a scenario file. Raises `ScenarioError`."""
         _core.load(path)
         return cls.parse(Path(path).read_text(encoding="utf-8"), path)
 
     @classmethod
     def parse(cls, text: str, path: str | os.PathLike[str] = "scenario.toml") -> Self:
-        """Takes scenario text as if it stood in `path`. Not yet validated, but for TOML's syntax."""
+        """Takes scenario text as if it stood in `path`. Not yet validated, but for TOML's syntax. Raises `ScenarioError`."""
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
@@ -64,7 +66,7 @@ class Scenario(MutableMapping[str, Any]):
             return default
 
     def set(self, key: str, value: Any) -> Self:
-        """Writes a value at a path as for `get`, making tables on the way."""
+        """Writes a value at a path as for `get`, making tables on the way. Raises `TypeError` or `ValueError` if the path leads into a value."""
         *tables, last = _path(key)
         table = self._find(tables, make=True)
         if not isinstance(table, list | dict):
@@ -84,7 +86,7 @@ class Scenario(MutableMapping[str, Any]):
         return self._text if self._text is not None and self.data == self._original else toml.dumps(self.data)
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
-        """Validates; the answer tells name, hash, resolved text, number of hosts, flows, …"""
+        """Validates. Returns name, hash, resolved text, number of hosts, flows, … Raises `ScenarioError`."""
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
             # Line numbers are those of the text as changed, so it must not pass for the file; the stem stays.

@@ -31,7 +31,11 @@ __all__ = ["Busy", "Failure", "Outcome", "Point", "Silent", "Source", "Watch", "
 
 @dataclass(frozen=True)
 class Failure:
+    """A point that failed."""
+
+    #: Name and seed, such as `deep-1`.
     point: str
+    #: What went wrong.
     error: str
 
 
@@ -39,12 +43,15 @@ class Failure:
 class Outcome:
     """The results of a batch."""
 
+    #: The directory of the batch.
     dir: Path
     #: By name and seed: results of the requested points that did not fail.
     results: Mapping[tuple[str, int], Result]
+    #: The requested points that failed.
     failures: tuple[Failure, ...]
     #: Number of points whose results were read instead of simulated.
     reused: int
+    #: What is to know about the results, in sentences.
     notes: tuple[str, ...]
     #: Each warning about a scenario, with the points that have it.
     warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -69,8 +76,12 @@ class Watch(Protocol):
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         """Once per batch, before the others: the result directory of each point, and the points that have a result already."""
 
-    def begin(self, total: int, reused: int) -> None: ...
-    def finished(self, point: str, seconds: float, error: str | None) -> None: ...
+    def begin(self, total: int, reused: int) -> None:
+        """The number of points, and how many of them have a result already."""
+
+    def finished(self, point: str, seconds: float, error: str | None) -> None:
+        """A point ended after so many seconds, with an error if it failed."""
+
     def running(self, shares: Mapping[str, float]) -> None:
         """The finished share (0 to 1) of each running point."""
 

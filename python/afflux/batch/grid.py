@@ -23,9 +23,11 @@ TABLE, PARQUET, MEANS = "sweep.csv", "sweep.parquet", "sweep-means.csv"
 class Mean:
     """A metric of a combination: its mean over the seeds with a result, and the 95 % interval of this mean."""
 
+    #: Mean over the seeds with a result.
     mean: float
-    #: None where there is no interval: one result, or the same value with every seed.
+    #: Lower end of the interval; None where there is none: one result, or the same value with every seed.
     low: float | None
+    #: Upper end.
     high: float | None
 
 
@@ -35,8 +37,9 @@ class Combination:
 
     #: By varied key.
     values: Mapping[str, Any]
-    #: Seeds with a result, and seeds whose points failed.
+    #: Number of seeds with a result.
     finished: int
+    #: Number of seeds whose points failed.
     failed: int
     #: Number of distinct results: seeds with equal result hashes are one sample.
     samples: int
@@ -57,6 +60,7 @@ class Sweep:
     keys: tuple[str, ...]
     #: Columns: the varied keys, `seed`, `status` (`finished`, `failed`), each metric that any result has, `packet_hops`, `result_hash`, `error`.
     rows: tuple[dict[str, Any], ...]
+    #: The results, failures and notes of the batch.
     outcome: Outcome
     #: The table as a CSV file. Beside it is the same table as a Parquet file.
     path: Path

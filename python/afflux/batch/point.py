@@ -18,7 +18,9 @@ Source = str | os.PathLike[str] | Scenario
 class Point:
     """One simulation. Points of one name are one design, with several seeds."""
 
+    #: Name of the design.
     name: str
+    #: A scenario file, or a scenario built in code.
     scenario: Source
     #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
     set: Mapping[str, Any] = field(default_factory=dict)

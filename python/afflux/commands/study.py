@@ -84,7 +84,11 @@ def study(
             for option, value in (("--baseline", baseline), ("--scenario", scenario), ("--goals", goals)):
                 if value is not None:
                     raise ValueError(f"{option} needs the name of a study")
-            listed = [{"study": s.name, "title": s.title, "points": len(s.points(False)), "points_quick": len(s.points(True))} for s in studies.built_in()]
+            listed = [
+                {"study": s.name, "title": s.title, "question": s.question, "answer": s.finding, "duration": s.duration, "parts": list(s.parts)}
+                | {"points": len(s.points(False)), "points_quick": len(s.points(True))}
+                for s in studies.built_in()
+            ]
             print_json(listed) if as_json else show(points.studies(listed))
             return
         chosen = studies.find(name)

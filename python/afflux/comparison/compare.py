@@ -20,9 +20,15 @@ _SAME_ALONE = 0.01
 
 @dataclass(frozen=True)
 class Comparison:
+    """What `compare` returns: the differences of every design from the baseline."""
+
+    #: Name of the baseline.
     baseline: str
+    #: Names of the other designs.
     designs: tuple[str, ...]
+    #: By design, then by metric.
     differences: tuple[Difference, ...]
+    #: What limits the comparison, in sentences.
     notes: tuple[str, ...]
     #: Currency of the costs; None without prices.
     currency: str | None
@@ -30,9 +36,11 @@ class Comparison:
     of_name: Designs
 
     def of(self, design: str) -> list[Difference]:
+        """The differences of one design."""
         return [difference for difference in self.differences if difference.design == design]
 
     def to_dict(self) -> dict[str, Any]:
+        """As `afflux compare --json` prints it."""
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),

@@ -20,26 +20,36 @@ CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 class Difference:
     """A design's metric beside the baseline's, over the seeds that both have."""
 
+    #: The metric; its name ends in the unit of the values (`_ns`, `_bps`).
     metric: Metric
+    #: Name of the design.
     design: str
     #: Seeds that both have.
     seeds: int
     #: Number of distinct results among them: seeds with equal result hashes are one sample.
     samples: int
+    #: Mean of the baseline over the samples.
     baseline_mean: float
+    #: Mean of the design over the samples.
     design_mean: float
     #: Mean of the paired differences, with its 95 % interval by Student's t. One sample and prices have no interval.
     difference: float
+    #: Lower end of the interval of `difference`.
     low: float | None
+    #: Upper end.
     high: float | None
     #: The typical ratio of design to baseline: the geometric mean of the paired ratios, with its 95 % interval by t on their logarithms. None for
     #: counts of events, and where a value is not positive.
     ratio: float | None
+    #: Lower end of the interval of `ratio`.
     ratio_low: float | None
+    #: Upper end.
     ratio_high: float | None
     #: `ratio` - 1; for counts the difference by the baseline's mean, without an interval. None if that mean is 0.
     share: float | None
+    #: Lower end of the interval of `share`.
     share_low: float | None
+    #: Upper end.
     share_high: float | None
     #: Probability of a difference at least this large between equal designs; None with one sample, and if the designs are deterministic.
     p: float | None
@@ -47,16 +57,19 @@ class Difference:
     seeds_to_decide: int | None
     #: All seeds gave the same result, with the design and with the baseline.
     deterministic: bool
+    #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell` or `too few seeds`.
     verdict: str
     #: For main measures: whether the difference holds when all main measures of all designs are judged together (Holm). None for other measures.
     established: bool | None = None
 
     @property
     def clear(self) -> bool:
+        """Whether the verdict names a direction."""
         return self.verdict in CLEAR
 
     @property
     def fell(self) -> bool:
+        """Whether the value is lower than the baseline's."""
         return (self.difference if self.ratio is None else self.ratio - 1) < 0
 
     @property
@@ -66,6 +79,7 @@ class Difference:
         return None if low is None or high is None or low == high else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
+        """As `afflux compare --json` prints it."""
         return asdict(self) | {"metric": self.metric.name}
 
 

@@ -21,9 +21,13 @@ _SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description
 class Value:
     """A metric of a design: the mean over its samples, with a 95 % interval where there are several."""
 
+    #: The metric; its name ends in the unit of the values (`_ns`, `_bps`).
     metric: Metric
+    #: Mean over the samples.
     mean: float
+    #: Lower end of the 95 % interval; None with one sample.
     low: float | None
+    #: Upper end.
     high: float | None
     #: Number of distinct results.
     seeds: int
@@ -37,12 +41,16 @@ class Value:
 
 @dataclass(frozen=True)
 class Design:
+    """The results of one scenario name, by seed."""
+
+    #: Name of the scenario.
     name: str
     #: By seed, ascending.
     results: Mapping[int, Result]
 
     @property
     def seeds(self) -> list[int]:
+        """The seeds, ascending."""
         return list(self.results)
 
     @property

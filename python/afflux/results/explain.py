@@ -24,21 +24,33 @@ LABELS = ("propagation", "serialization", "recovery", "reordering", "paused", "q
 class Flow:
     """A finished flow and the parts of its completion time; they add up to it exactly."""
 
+    #: The flow's number in the run.
     id: int
+    #: Class of its traffic.
     flow_class: str
+    #: Number of the host from which it goes.
     src: int
+    #: Number of the host to which it goes.
     dst: int
+    #: Payload.
     bytes: int
+    #: Completion time in nanoseconds.
     fct_ns: int
+    #: Completion time divided by that of the same flow in the idle fabric.
     slowdown: float
+    #: Nanoseconds of each part, by label.
     parts_ns: dict[str, int]
+    #: Name of the host from which it goes.
     src_name: str
+    #: Name of the host to which it goes.
     dst_name: str
 
     def share(self, label: str) -> float:
+        """Share of a part in the completion time, 0 to 1."""
         return self.parts_ns[label] / self.fct_ns if self.fct_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
+        """As `afflux explain --json` prints it."""
         head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
         head |= {"src_name": self.src_name, "dst_name": self.dst_name}
         return head | {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
@@ -53,7 +65,9 @@ GROUPINGS = ("size", "class")
 class Sums:
     """A group of flows of one run: number of flows, and sums of their parts in whole nanoseconds."""
 
+    #: Number of flows.
     flows: int
+    #: Sums in nanoseconds, by label.
     parts_ns: dict[str, int]
     #: The sum over flows of each part's share in its flow's completion time.
     shares: dict[str, float]

@@ -32,6 +32,7 @@ class UncheckedResult(UserWarning):
 class Result:
     """`summary` as a dict, and tables over Arrow's PyCapsule interface: `polars.DataFrame(result.flows)`."""
 
+    #: The keys of `summary.json`: counters, completion times, hashes. Times are in nanoseconds (`_ns`), rates in bits per second (`_bps`).
     summary: dict[str, Any]
     #: The result directory; `None` if nothing was written.
     dir: Path | None
@@ -47,6 +48,7 @@ class Result:
 
     @classmethod
     def of_run(cls, run: _core.Result) -> "Result":
+        """Of a run that was just made."""
         return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, run.table)
 
     @classmethod

@@ -20,7 +20,9 @@ NAMED, REST = 4, 0.01
 class Mean:
     """The mean completion time of some flows and the mean of each part, in whole nanoseconds."""
 
+    #: Number of flows.
     flows: int
+    #: Mean completion time.
     fct_ns: int
     #: They add up to `fct_ns`.
     parts_ns: dict[str, int]
@@ -46,6 +48,7 @@ class Mean:
         return {label: ns / self.fct_ns if self.fct_ns else 0.0 for label, ns in self.parts_ns.items()}
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         return {"flows": self.flows, "mean_fct_ns": self.fct_ns, "parts_ns": self.parts_ns}
 
 
@@ -55,12 +58,15 @@ class Group:
 
     #: `size` or `class`.
     by: str
+    #: Name of the size class or class of traffic; `all` for all flows.
     name: str
+    #: Mean completion time and parts of its flows.
     mean: Mean
     #: Flows that started and did not finish: they have no completion time.
     unfinished: int
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         shares = {"shares": self.mean.shares, "flow_shares": self.mean.flow_shares}
         return {self.by: self.name} | self.mean.to_dict() | {"unfinished": self.unfinished} | shares
 
@@ -84,15 +90,20 @@ def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -
 class Change:
     """The change of the mean completion time of a group, part by part."""
 
+    #: `size` or `class`.
     by: str
+    #: Name of the size class or class of traffic; `all` for all flows.
     name: str
+    #: Mean completion time and parts with the baseline.
     baseline: Mean
+    #: Mean completion time and parts with the design.
     design: Mean
     #: Flows without a completion time: paired those that did not finish in both, else those of the baseline and those of the design.
     left_out: tuple[int, ...]
 
     @property
     def fct_ns(self) -> int:
+        """Change of the mean completion time in nanoseconds; negative: the design is faster."""
         return self.design.fct_ns - self.baseline.fct_ns
 
     @property
@@ -101,6 +112,7 @@ class Change:
         return {label: ns - self.baseline.parts_ns[label] for label, ns in self.design.parts_ns.items()}
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         sides = {"baseline": self.baseline.to_dict(), "design": self.design.to_dict()}
         return {self.by: self.name} | sides | {"difference_ns": self.fct_ns, "parts_ns": self.parts_ns, "left_out": list(self.left_out)}
 
@@ -109,15 +121,20 @@ class Change:
 class Comparison:
     """Two designs' mean completion times, and what makes the difference: all flows first, then each group."""
 
+    #: Name of the baseline.
     baseline: str
+    #: Name of the design.
     design: str
+    #: Number of seeds that both have.
     seeds: int
     #: The flows are the same in both, and only those are in here that finished in both.
     paired: bool
+    #: Of all flows, then of each group.
     changes: tuple[Change, ...]
 
     @property
     def all(self) -> Change:
+        """The change over all flows."""
         return self.changes[0]
 
     def of(self, by: str, name: str) -> Change | None:
@@ -125,6 +142,7 @@ class Comparison:
         return next((change for change in self.changes if (change.by, change.name) == (by, name)), None)
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         head = {"baseline": self.baseline, "design": self.design, "seeds": self.seeds, "paired": self.paired}
         return head | {"answer": self.sentence(), "groups": [change.to_dict() for change in self.changes]}
 

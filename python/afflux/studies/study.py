@@ -68,6 +68,14 @@ class Study(ABC):
     name: str
     #: Title in the list of studies.
     title: str
+    #: The question in a sentence, as in docs/studies.md.
+    question: str = ""
+    #: The answer in a sentence: the first one of the study's page.
+    finding: str = "see its page"
+    #: Time of the whole study on two cores.
+    duration: str = "not measured"
+    #: What it simulates.
+    parts: Sequence[str] = ()
     #: Where `prepare` puts files that points read. `carry_out` sets it to the directory of the results.
     place: Path | None = None
 

@@ -158,6 +158,15 @@ def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), l
     return made
 
 
+def paragraphs(**columns: int) -> Table:
+    """A table of sentences as wide as the terminal. Each column has a share of the width; one with the share 0 is as wide as its longest line."""
+    made = Table(expand=True, leading=1)
+    _plain(made)
+    for column, share in columns.items():
+        made.add_column(column, ratio=share or None, no_wrap=not share)
+    return made
+
+
 def bar(share: float, width: int, colour: str) -> Text:
     """A horizontal bar in eighths of a character."""
     eighths = round(share * width * 8)

@@ -12,7 +12,7 @@ from ..metrics import SHORT, Metric
 from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..studies.study import HEAD, Verdict, cells, number
 from ..words import text
-from .drawing import answer, plural, table
+from .drawing import answer, paragraphs, plural, table
 
 
 def sweep(found: Sweep) -> Iterator[RenderableType]:
@@ -74,10 +74,13 @@ def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
     if not listed:
         yield Text("there are no built-in studies yet")
         return
-    made = table("", "study", "simulations", "with --quick", "", words=[-1])
+    made = paragraphs(study=0, question=3, answer=4, duration=0, parts=3)
     for one in listed:
-        made.add_row(one["study"], text.count(one["points"]), text.count(one["points_quick"]), one["title"])
+        simulations = f"{text.count(one['points'])} simulations, {text.count(one['points_quick'])} with --quick"
+        made.add_row(one["study"], one["question"], one["answer"], one["duration"], f"{', '.join(one['parts'])}\n{simulations}")
     yield made
+    yield Text()
+    yield Text("duration: of the whole study on two cores", style="dim")
 
 
 def verdict(found: Verdict) -> Iterator[RenderableType]:

@@ -18,6 +18,7 @@ OWN = "as-it-is"
 class Candidate:
     """A setting that was tried."""
 
+    #: Name of its points.
     name: str
     #: Keys and what they were set to; empty for the scenario as it is.
     changes: Mapping[str, Any]
@@ -27,13 +28,16 @@ class Candidate:
     stopped: bool = False
     #: How many of the other settings it cannot be told from, in any objective. None if it was not simulated with all seeds, or these are too few.
     alike: int | None = None
+    #: Why it has no values; None if it has.
     error: str | None = None
 
     def mean(self, metric: Metric) -> float | None:
+        """Mean of an objective over the seeds; None if it was not simulated."""
         found = self.values[metric.name].values() if self.values else ()
         return sum(found) / len(found) if found else None
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         means = {name: sum(of.values()) / len(of) for name, of in self.values.items()} if self.values else None
         seeds = len(next(iter(self.values.values()))) if self.values else 0
         head = {"name": self.name, "set": dict(self.changes), "means": means, "seeds": seeds, "stopped": self.stopped}
@@ -44,10 +48,13 @@ class Candidate:
 class Drift:
     """What happens to an objective when a threshold of the chosen setting is another one, all else the same."""
 
+    #: The key that is varied.
     key: str
+    #: The objective.
     metric: Metric
-    #: The nearest and farthest value on each side up to which nothing measured is worse than chosen.
+    #: The lowest value down to which nothing measured is worse than the chosen one.
     low: Any
+    #: The highest value up to which nothing measured is worse than the chosen one.
     high: Any
     #: The first value on each side that is too far, if one was tried.
     harm: tuple[tuple[Any, Difference | None], ...]
@@ -55,6 +62,7 @@ class Drift:
     tried: tuple[tuple[Any, Difference | None], ...]
 
     def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
         tried = [{"value": value, "difference": difference and difference.to_dict()} for value, difference in self.tried]
         return {"key": self.key, "metric": self.metric.name, "from": self.low, "to": self.high, "tried": tried}
 
@@ -63,7 +71,9 @@ class Drift:
 class Tuning:
     """A search: what was tried, what is best, and how sure that is."""
 
+    #: The metrics that were optimized, in the order of their importance.
     objectives: tuple[Metric, ...]
+    #: The keys that were varied.
     keys: tuple[str, ...]
     #: The scenario as it is.
     own: Candidate
@@ -77,7 +87,9 @@ class Tuning:
     chosen: Candidate
     #: The chosen setting against the scenario as it is, over seeds that the search has not seen; empty if it is the scenario's own.
     confirmed: tuple[Difference, ...]
+    #: What other values of each threshold of the chosen setting cost.
     sensitivity: tuple[Drift, ...]
+    #: What limits the answer, in sentences.
     notes: tuple[str, ...]
     #: Results that failed checks of their own, a sentence for each.
     doubts: tuple[str, ...]

@@ -40,6 +40,10 @@ def _keys(case: Case) -> dict[str, Any]:
 class Hadoop(Study):
     name = "hadoop"
     title = "TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP"
+    question = "Do deep buffers pay off for Hadoop, and what do ECN, PFC and DCTCP change?"
+    finding = "Deep buffers do not pay off for Hadoop: choose a shallow switch with ECN, and hosts with H-TCP."
+    duration = "about 3 h"
+    parts = ("10 GB", "200 GB")
 
     def points(self, quick: bool) -> Sequence[Point]:
         sizes, seeds = (SIZES[:1], 1) if quick else (SIZES, _SEEDS)

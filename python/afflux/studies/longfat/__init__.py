@@ -106,6 +106,10 @@ def _second(result: Result) -> float:
 class LongFat(Study):
     name = "longfat"
     title = "Fast transfers over long fat networks"
+    question = "What limits a transfer over a long fat path?"
+    finding = "One connection carries one window per round trip, until a host or the router on the path can do no more."
+    duration = "about 1 min"
+    parts = ("windows", "parallel connections", "today's transports", "pipeline of producer and reader")
 
     def points(self, quick: bool) -> Sequence[Point]:
         place = files("longfat") / "path.toml"

@@ -88,6 +88,13 @@ def _completion(result: Result) -> list[float]:
 class Mptcp(Study):
     name = "mptcp"
     title = "MPTCP on FatTrees, and why short flows wait"
+    question = "How much of a FatTree does MPTCP fill, and why do short flows wait?"
+    finding = (
+        "With eight subflows MPTCP fills 85 % of what the hosts of a FatTree can send (95 % interval "
+        "83 to 87 %, three seeds), and misses the 90 % of Raiciu et al."
+    )
+    duration = "about 5 min"
+    parts = ("permutation", "short flows", "slice", "path")
 
     def points(self, quick: bool) -> Sequence[Point]:
         place, (seeds, fewer) = files("mptcp"), ((1,), (1,)) if quick else (_SEEDS, _FEWER)

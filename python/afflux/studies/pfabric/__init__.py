@@ -43,6 +43,13 @@ def ideal() -> dict[tuple[str, float], float]:
 class Pfabric(Study):
     name = "pfabric"
     title = "pFabric: completion times by load, scheme and size"
+    question = "How close to the ideal are pFabric's completion times?"
+    finding = (
+        "pFabric comes close to the ideal scheduler: with web search sizes at 60 % load its average completion time is 9.7 % above "
+        "the Ideal's (95 % interval 9.5 to 9.9 %, five seeds)."
+    )
+    duration = "about 3.5 h"
+    parts = ("web search", "data mining")
 
     def __init__(self) -> None:
         self._measured: dict[tuple[str, int], Measured] = {}

@@ -33,6 +33,10 @@ _VARIED = ("bulk",)
 class Standard(Study):
     name = "standard"
     title = "One standard fabric for Hadoop, queries, storage and bulk copies"
+    question = "Which one fabric serves Hadoop, queries, storage over RDMA and bulk copies, instead of a network per use?"
+    finding = "For this mixture, choose one fabric of shallow switches with a class per tenant (ETS and ECN)."
+    duration = "about 6 min"
+    parts = ("designs", "tenants alone", "other loads", "other conditions")
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
         self.scenario = scenario or templates.FILES / "standard.toml"
