@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
+#: Version and commit: `0.3.0+g1234abc`, with `.dirty` if the tree differed from the commit.
+__build__: str
 
 class Error(Exception):
     """Whatever afflux itself refuses or fails at."""
