@@ -1,4 +1,4 @@
-# make setup | demo | wheel | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
+# make setup | demo | wheel | source | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ LOCK := $(if $(UNLOCKED),,PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo wheel docs test bench validate validate-live fuzz audit lint clean
+.PHONY: setup demo wheel source docs test bench validate validate-live fuzz audit lint clean
 
 # The build for users, and what running needs.
 setup: $(VENV)/released
@@ -42,7 +42,11 @@ demo: setup
 
 # A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler.
 wheel: $(VENV)/tools
-	$(BIN)/maturin build --release --sdist --out dist
+	.ci/dist.sh wheel $(BIN)/maturin
+
+# The sources with those of all crates they need, in dist: builds a wheel without a network (docs/dev/release.md).
+source: $(VENV)/tools
+	.ci/dist.sh source $(BIN)/maturin
 
 # The documentation site, in site: open site/index.html. A link that leads nowhere is an error.
 docs: setup $(VENV)/documented

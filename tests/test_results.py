@@ -98,6 +98,7 @@ def test_summary_keys(result):
     assert {
         "format",
         "afflux_version",
+        "build",
         "scenario_hash",
         "seed",
         "threads",
@@ -185,13 +186,14 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     shutil.copytree(result, old)
     summary = json.loads((old / "summary.json").read_text())
     assert summary["format"] == FORMAT == 2
-    since = "format ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps failed_checks failed_checks_total warnings host_names"
+    since = "format build ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps failed_checks failed_checks_total warnings host_names"
     for key in (*since.split(), "digests", "summary_digest"):
         summary.pop(key, None)  # names of hosts only where the scenario gives some
     (old / "summary.json").write_text(json.dumps(summary | {"afflux_version": "0.1.0"}))
     with pytest.warns(afflux.UncheckedResult):
         opened = afflux.Result.open(old)
     assert (opened.summary["failed_checks"], opened.summary["host_names"], opened.summary["ended_by"]) == ([], [], None)
+    assert opened.summary["build"] is None
     assert opened.explain().slowest(1) == afflux.Result.open(result).explain().slowest(1)
     (old / "summary.json").write_text(json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"}))
     with pytest.raises(afflux.Error, match=r"has result format 3 \(afflux 9.0\), and this afflux reads formats 1 to 2: install a newer version"):

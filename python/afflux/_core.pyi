@@ -6,6 +6,8 @@ from typing import Any, final
 
 __version__: str
 """The version of afflux."""
+__build__: str
+"""Version and commit: `0.3.0+g1234abc`, with `.dirty` if the tree differed from the commit."""
 
 class Error(Exception):
     """Whatever afflux itself refuses or fails at."""

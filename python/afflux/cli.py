@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import __version__, commands
+from . import _core, commands
 from .commands import exchange
 from .commands.options import OUTPUT, NoPager
 from .terminal import formats
@@ -65,13 +65,13 @@ exporting = typer.Typer(name="export", cls=_Formats, help="Write files for other
 
 def version(wanted: bool) -> None:
     if wanted:
-        print(f"afflux {__version__}")
+        print(f"afflux {_core.__build__}")
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")] = False,
+    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print version and commit, and exit.")] = False,
     _no_pager: NoPager = False,
 ) -> None:
     pass

@@ -37,4 +37,14 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    /// Version and commit (build.rs).
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __build__: &str = env!("AFFLUX_BUILD");
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        afflux_results::set_build(__build__);
+        Ok(())
+    }
 }

@@ -32,7 +32,7 @@ pub use directory::{Claim, adopt, claim, clear, is_complete};
 pub use error::ResultsError;
 pub use flow_list::ParquetFlowLists;
 pub use hash::{Hashes, hashes};
-pub use process::ProcessStart;
+pub use process::{ProcessStart, set_build};
 pub use summary::{Summary, summary};
 pub use tables::{Kind, Table, Tables};
 

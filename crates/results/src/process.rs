@@ -1,7 +1,22 @@
 //! What a run cost the process it ran in.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+static BUILD: OnceLock<&str> = OnceLock::new();
+
+/// Sets `build` of the summaries that this process writes: version and commit. The first call counts.
+///
+/// The program at the end of the crate graph calls it. If this crate knew the commit itself, each commit would compile it again.
+pub fn set_build(build: &'static str) {
+    let _ = BUILD.set(build);
+}
+
+/// The bare version in a program that has not said what it is.
+pub(crate) fn build() -> &'static str {
+    BUILD.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
+}
 
 /// When the clocks of a run started: `wall_s` and `cpu_s` of the summary count from here.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +73,14 @@ fn age() -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_build_is_set_once() {
+        assert_eq!(build(), env!("CARGO_PKG_VERSION"));
+        set_build(concat!(env!("CARGO_PKG_VERSION"), "+g1234abc"));
+        set_build("another");
+        assert_eq!(build(), concat!(env!("CARGO_PKG_VERSION"), "+g1234abc"));
+    }
 
     #[test]
     fn clocks_advance() {

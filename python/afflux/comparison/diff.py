@@ -95,7 +95,7 @@ def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
     flow, count = None, 0
     if first is not None and second is not None:
         files, flow, count = _results(first, second)
-        versions = [result.summary.get("afflux_version") for result in (first, second)]
+        versions = [result.summary.get("build") or result.summary.get("afflux_version") for result in (first, second)]
         if versions[0] != versions[1]:
             notes.append(f"the results are of afflux {versions[0]} and {versions[1]}")
     elif first is not None or second is not None:

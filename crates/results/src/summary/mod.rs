@@ -19,7 +19,7 @@ pub use stalled::Stalled;
 
 use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
-use crate::process::ProcessStart;
+use crate::process::{self, ProcessStart};
 use afflux_net::checks;
 use afflux_net::record::{Counters, Output};
 use afflux_net::spec::Topology;
@@ -39,6 +39,8 @@ pub struct Summary {
     /// [`FORMAT`]; results of afflux 0.1 have none.
     pub format: u32,
     pub afflux_version: &'static str,
+    /// Version and commit of the program ([`set_build`](crate::set_build)); results before afflux 0.3 have none.
+    pub build: &'static str,
     pub name: String,
     pub scenario_hash: String,
     pub seed: u64,
@@ -228,6 +230,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     Summary {
         format: FORMAT,
         afflux_version: env!("CARGO_PKG_VERSION"),
+        build: process::build(),
         name: scenario.name.clone(),
         scenario_hash: scenario.hash.clone(),
         seed: plan.run.seed,

@@ -13,7 +13,7 @@ fn value(scenario: &Scenario, output: &Output) -> Value {
 fn keys_of_the_contract() {
     let (scenario, output) = run();
     let value = value(&scenario, &output);
-    let keys = "format afflux_version scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
+    let keys = "format afflux_version build scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
         in_discards ecn_marks pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps conservation failed_checks failed_checks_total cost result_hash ports_hash counters_hash notes warnings";
     for key in keys.split_ascii_whitespace() {
         assert!(value.get(key).is_some(), "{key}");
@@ -27,6 +27,7 @@ fn keys_of_the_contract() {
         }
     }
     assert_eq!(value["afflux_version"], env!("CARGO_PKG_VERSION"));
+    assert!(value["build"].as_str().unwrap().starts_with(env!("CARGO_PKG_VERSION")));
     assert_eq!((&value["seed"], &value["threads"], &value["simulated_ns"]), (&json!(3), &json!(2), &json!(100_000)));
     assert_eq!((&value["engine_cpu_s"], &value["events"], &value["packet_hops"]), (&json!(0.75), &json!(55), &json!(100)));
     assert_eq!(value["flows"], json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0}));
