@@ -152,7 +152,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help=f"leave out tests that took more than {FAST:g} s, and those in real time")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Longest first, so that two processes end together; tests that share an expensive fixture stay in one process."""
     took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
@@ -165,7 +165,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for name, group in groups.items():
         total[group] += took.get(name, 0.0)
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(groups[item.nodeid]))
+        if "::" not in groups[item.nodeid]:
+            item.add_marker(pytest.mark.xdist_group(groups[item.nodeid]))
     items.sort(key=lambda item: (-total[groups[item.nodeid]], groups[item.nodeid]))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,10 @@ def test_what_the_repository_ships_is_free_of_warnings():
     assert loaded >= 30
 
 
+#: Fewer flows: warnings depend on rates and keys, and drawing the flows of a whole study takes a minute.
+FEWER_FLOWS = {"conweave": {"traffic[0].duration": "400us", "run.warmup": "100us"}}
+
+
 @pytest.mark.parametrize("study", [study.name for study in studies.built_in()])
 def test_studies_are_free_of_warnings(study, tmp_path):
     """Of every design the first point."""
@@ -250,7 +255,7 @@ def test_studies_are_free_of_warnings(study, tmp_path):
     points = {point.name: point for point in reversed(found.points(False))}
     found.prepare(list(points.values()))
     for point in points.values():
-        warnings = [str(one) for one in point.load().warnings]
+        warnings = [str(one) for one in replace(point, set={**point.set, **FEWER_FLOWS.get(study, {})}).load().warnings]
         # 70 kB every 50 ms are more than the 10 Mbps of this path: that is what the point shows.
         assert len(warnings) == (point.name == "path, a flow every 50 ms"), (point, warnings)
         assert all("its queue grows as long as this lasts" in one for one in warnings)

@@ -16,7 +16,7 @@ use crate::spec::{self, EngineKind, NodeKind, Plan, Topology};
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
-pub const PROCESS: u64 = 48 << 20;
+pub const PROCESS: u64 = 49 << 20;
 /// A worker thread beside the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 

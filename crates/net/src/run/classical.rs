@@ -72,6 +72,17 @@ impl Later {
         }
     }
 
+    /// Ends the transmissions that end at `end`, the last instant of the run, at nodes that handle arrivals first: their events lie 1 ps later.
+    fn end_transmissions(&mut self, shard: &mut Shard, end: u64) {
+        while let Some(key) = self.heap.peek().map(|key| Key(key)).filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1)) {
+            self.heap.pop();
+            let (port, node) = (key.slot(), shard.ports[key.slot() as usize].node);
+            if shard.nodes[node as usize].arrivals_first {
+                shard.transmission_ended(self, key.at(), node, port);
+            }
+        }
+    }
+
     /// Frames on links, and their bytes.
     pub fn in_flight(&self) -> (u64, u64) {
         let frames = self.heap.iter().map(Key).filter(|key| key.rank() != 0).map(|key| &self.frames[key.slot()]);
@@ -126,6 +137,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     while let Some(at) = later.next() {
         // What happens at the moment at which the last frame is absorbed still happens.
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
+            later.end_transmissions(shard, shard.last);
             break;
         }
         if at >= end {
@@ -139,6 +151,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
             end = windows.start(windows.of(at) + 1);
         }
         if at > shard.world.until() {
+            later.end_transmissions(shard, shard.world.until());
             done.reached_until = true;
             break;
         }

@@ -342,8 +342,8 @@ fn blocks(bytes: u64) -> impl Iterator<Item = u64> {
 
 #[test]
 fn both_engines_and_any_threads_agree() {
-    let background = "[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nrate = \"20Gbps\"\nhosts = \"0-4\"\n";
-    let datagrams = background.replace("rate =", "protocol = \"datagram\"\nrate =").replace("20Gbps", "60Gbps");
+    let background = "[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nrate = \"2Gbps\"\nhosts = \"0-4\"\n";
+    let datagrams = background.replace("rate =", "protocol = \"datagram\"\nrate =").replace("2Gbps", "6Gbps");
     let shallow = "[switch]\nbuffer = \"200kB\"\n";
     let tez = SMALL.replace("files = 3", "files = 3\nframework = \"tez\"");
     let texts = [SMALL.to_string(), format!("{SMALL}{background}{shallow}"), format!("{tez}{datagrams}{shallow}")];
