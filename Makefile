@@ -74,10 +74,11 @@ validate: setup $(VENV)/tested
 validate-live: setup $(VENV)/tested
 	$(BIN)/python -m validation.live $(if $(ONLY),--only "$(ONLY)")
 
-# Random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
+# The determinism tests with seven threads; random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
 SECONDS ?= 3600
 SEED ?= 1001
 fuzz: setup $(VENV)/tested
+	AFFLUX_MOST_THREADS=7 cargo test --profile checking -p afflux-net --lib --quiet
 	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
 	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)

@@ -28,7 +28,7 @@ SHARED = REPO.parent / "shared"
 LIMIT = 20.0
 #: Seconds above which `--fast` leaves a test out, by the durations of an earlier run.
 FAST = 1.0
-#: Seconds of each test in an earlier run, longest first; `python -m tests.durations` renews it.
+#: Seconds of the longer tests in an earlier run; `python -m tests.suite --keep` renews them.
 DURATIONS = Path(__file__).with_name("durations.json")
 
 # Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
@@ -172,8 +172,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _group(item: pytest.Item) -> str:
     """The module for tests with a fixture of their module; otherwise the test itself."""
-    definitions = item._fixtureinfo.name2fixturedefs  # noqa: B009: pytest has no public name for it
-    shared = any(fixture.scope == "module" and fixture.func.__module__ == item.module.__name__ for found in definitions.values() for fixture in found)
+    assert isinstance(item, pytest.Function)
+    shared = any(fixture.scope == "module" for found in item._fixtureinfo.name2fixturedefs.values() for fixture in found)
     return item.path.stem if shared else item.nodeid
 
 

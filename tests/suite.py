@@ -29,6 +29,8 @@ CARGO = ["cargo", "test", "--profile", "checking", "--workspace"]
 #: Prints the seconds of each test. The option is unstable, so the test harness asks for this variable.
 TIMED = ["--report-time", "-Zunstable-options"]
 PROCESSES = os.cpu_count() or 1
+#: Durations that the order of tests follows, and the shortest that counts there, in seconds.
+KEPT, SHORTEST = REPO / "tests" / "durations.json", 0.3
 
 
 @dataclass
@@ -115,7 +117,9 @@ def too_long(binary: Binary) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fast", action="store_true", help="only tests of at most a second, and unit tests of Rust")
-    fast: bool = parser.parse_args(arguments).fast
+    parser.add_argument("--keep", action="store_true", help="keep the durations as the order of later runs")
+    options = parser.parse_args(arguments)
+    fast: bool = options.fast
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():
         old.unlink()
@@ -134,6 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     durations |= {f"{binary.name}::{name}": seconds for binary in rust.binaries for name, seconds in binary.tests.items()}
     durations = dict(sorted(durations.items(), key=lambda item: -item[1]))
     (OUT / "durations.json").write_text(json.dumps(durations, indent=1) + "\n", encoding="utf-8")
+    if options.keep:
+        kept = {name: round(seconds, 1) for name, seconds in durations.items() if name.startswith("tests/") and seconds >= SHORTEST}
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     rows = [asdict(binary) | {"path": str(binary.path), "folder": str(binary.folder), "tests": len(binary.tests)} for binary in rust.binaries]
     (OUT / "rust.json").write_text(json.dumps({"compiled_s": rust.compiled_s, "binaries": rows}, indent=1) + "\n", encoding="utf-8")
     print(f"{len(durations)} tests in {time.monotonic() - start:.0f} s, {rust.compiled_s:.0f} s of them until the Rust tests were compiled. The longest:")

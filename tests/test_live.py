@@ -1,6 +1,6 @@
 """`afflux live`: packets of real hosts cross the simulated fabric, and nothing is left behind.
 
-Whether they do so in time is for `make validate-live`: other tests run beside this one.
+These tests run alone, after all others. Accuracy in time is tested by `make validate-live`.
 """
 
 import ctypes
@@ -18,6 +18,8 @@ import pytest
 from conftest import REPO
 
 from afflux import _core
+
+pytestmark = pytest.mark.realtime
 
 PEER = REPO / "tests/live_peer.py"
 #: Late packets do not matter here.
