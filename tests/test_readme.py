@@ -29,10 +29,10 @@ WALK = [line for line in LINES if line.startswith(".venv/bin/afflux ")]
 #: By target of make: what its recipe calls, and the test of this.
 TARGETS = {
     "setup": ("maturin develop --release --extras tune", "tests/test_readme.py::test_the_package_can_be_built"),
-    "test": ("-m pytest", "tests/conftest.py"),
-    "demo": ("-m afflux.demo", "tests/test_demo.py::test_it_runs_and_writes_a_report"),
+    "test": ("-m tests.suite", "tests/test_suite.py"),
+    "demo": ("afflux demo", "tests/test_demo.py::test_it_runs_and_writes_a_report"),
     "docs": ("-m mkdocs build --strict --quiet", "tests/test_site.py::site"),
-    "wheel": ("maturin build --release --sdist --out dist", "tests/test_readme.py::test_the_package_can_be_built"),
+    "wheel": (".ci/dist.sh wheel", "tests/test_readme.py::test_the_package_can_be_built"),
     "validate": ("-m validation.run", "tests/test_readme.py::test_validation_of_one_run"),
 }
 #: By name of the command, where its line in README.md cannot run anywhere: the test of the command.

@@ -110,6 +110,8 @@ def test_it_prints_in_light_colours(opened):
     assert (before, page.evaluate("window.seen"), page.evaluate("document.documentElement.dataset.theme")) == ("dark", "light", "dark")
 
 
+# Chromium draws a whole Hadoop job. On a busy machine its waits for a processor count as time of the test.
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["hadoop", "conweave"])
 def test_the_replay_of_the_studies_small(opened, of):
     page = opened(of)

@@ -49,9 +49,11 @@ def test_binaries_of_rust_tests_are_found_in_the_messages_of_cargo(tmp_path: Pat
 
 
 def test_a_long_rust_test_fails_the_suite():
-    binary = suite.Binary("net-lib", Path("net"), Path(), tests={"quick": 0.1, "long": suite.LIMIT + 5})
-    (told,) = suite.too_long(binary)
+    tests = {"quick": 0.1, "long": suite.LIMIT + 5}
+    (told,) = suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=30 * suite.PROCESSES, tests=tests))
     assert told.startswith("net-lib long took 25 s, more than 20")
+    # With half of the processors it would have taken half as long.
+    assert list(suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=15 * suite.PROCESSES, tests=tests))) == []
 
 
 def test_durations_of_a_junit_file(tmp_path: Path):

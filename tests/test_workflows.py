@@ -324,7 +324,7 @@ def test_the_image_copies_what_exists_and_is_not_left_out():
         assert (REPO / source).exists(), source
         assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), source
     # What git leaves out belongs to another machine.
-    assert {".git", *(f"**/{pattern.rstrip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
+    assert {".git", *(f"**/{pattern.strip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
 
 
 def test_the_image_has_the_sources_of_the_wheel():
