@@ -22,6 +22,7 @@ USER 1000
 FROM tools AS wheel
 WORKDIR /src
 COPY Cargo.toml Cargo.lock pyproject.toml Makefile README.md LICENSE ./
+COPY .ci/dist.sh .ci/
 COPY crates crates
 COPY python python
 RUN --mount=type=cache,target=/usr/local/cargo/registry make wheel

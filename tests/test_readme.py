@@ -131,7 +131,7 @@ def test_targets_of_make(target):
 
 
 def test_validation_of_one_run(tmp_path):
-    """What `make validate` calls, with a reference of one run."""
+    """The command of `make validate`, with a reference of one run."""
     reference = tmp_path / "reference"
     (reference / "linux").mkdir(parents=True)
     (reference / "bars.toml").write_text("[linux]\nrepetitions = 1\n[linux.a1_window]\nhalf2_mbps = { rel = 0.02 }\n", encoding="utf-8")

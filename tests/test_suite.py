@@ -1,4 +1,4 @@
-"""What `make test` does with times: a test that is too long fails, and every duration is kept."""
+"""Times of `make test`: a test that is too long fails, and every duration is kept."""
 
 import json
 from pathlib import Path

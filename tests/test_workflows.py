@@ -1,4 +1,4 @@
-"""What runs outside a checkout: workflows, forms, the container, the hooks. GitHub and Docker run them; here, what they name exists and fits together."""
+"""Parts that run outside a checkout: workflows, forms, the container, the hooks. GitHub and Docker run them; here, what they name exists and fits together."""
 
 import json
 import re
@@ -23,7 +23,7 @@ DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
 
-#: What jobs may do besides reading the repository.
+#: Rights of jobs beyond reading the repository.
 RIGHTS = {
     ("ci.yml", "pages"): {"pages": "write", "id-token": "write"},
     ("release.yml", "github"): {"contents": "write"},
@@ -85,7 +85,7 @@ def test_targets_of_make_exist(path):
 
 
 @pytest.mark.parametrize(
-    ("job", "target"), [("lint", "make lint LOCKED=1"), ("test", "make test LOCKED=1"), ("docs", "make docs LOCKED=1"), ("macos", "make wheel")]
+    ("job", "target"), [("lint", "make lint"), ("test", "make test"), ("docs", "make docs"), ("macos", "make wheel")]
 )
 def test_jobs_call_make(job, target):
     assert target in [step.get("run") for step in WORKFLOWS["ci.yml"]["jobs"][job]["steps"]]
@@ -121,7 +121,7 @@ def test_jobs_have_limits_and_few_rights(file, name, job):
 def test_older_runs_are_cancelled(file):
     concurrency = WORKFLOWS[file]["concurrency"]
     assert concurrency["group"] == f"{Path(file).stem}-${{{{ github.ref }}}}"
-    # Of a branch or a tag; each commit of main gets its verdict.
+    # A new push cancels older runs of its branch or tag, but each commit of main gets its verdict.
     assert concurrency["cancel-in-progress"] in (True, "${{ github.ref != 'refs/heads/main' }}")
 
 
@@ -194,7 +194,7 @@ def test_only_tags_are_published_and_packages_after_approval():
         assert jobs[name]["if"] == "github.ref_type == 'tag'"
     assert set(needs(jobs["github"])) == {"notes", "wheels", "sdist"}
     assert needs(jobs["pypi"]) == ["github"]
-    # Its reviewers are a setting of the repository.
+    # The reviewers of the environment are a setting of the repository.
     assert jobs["pypi"]["environment"] == "pypi"
     assert not any("secrets" in yaml.safe_dump(job) for job in jobs.values())
 
@@ -286,7 +286,7 @@ def test_hooks_are_what_lint_runs():
     assert local["repo"] == "local"
     assert [hook["entry"] for hook in local["hooks"]] == commands
     assert all(hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"])
-    # What takes minutes does not hold up a commit.
+    # Hooks that take minutes do not hold up a commit.
     assert [hook["id"] for hook in local["hooks"] if hook.get("stages") == ["pre-push"]] == ["imports", "clippy"]
 
 
@@ -323,24 +323,25 @@ def test_the_image_copies_what_exists_and_is_not_left_out():
     for source in copied:
         assert (REPO / source).exists(), source
         assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), source
-    # What git leaves out belongs to another machine.
+    # Files that git leaves out belong to another machine.
     assert {".git", *(f"**/{pattern.strip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
 
 
 def test_the_image_has_the_sources_of_the_wheel():
-    """What Makefile and pyproject.toml name."""
+    """The wheel needs the files that Makefile and pyproject.toml name, and the script that `make wheel` calls."""
     copied = {source for name, words in instructions() if name == "COPY" for source in words[:-1]}
     project = tomllib.loads((REPO / "pyproject.toml").read_text())
     wanted = {project["project"]["readme"], *project["project"]["license-files"], project["tool"]["maturin"]["python-source"]}
     wanted |= {Path(project["tool"]["maturin"]["manifest-path"]).parts[0]}
     wanted |= set(re.findall(r"^SOURCES := (.*) \$", (REPO / "Makefile").read_text(), re.M)[0].split())
-    assert wanted | {"Makefile"} == copied
+    assert wanted | {"Makefile", ".ci/dist.sh"} == copied
+    assert ".ci/dist.sh wheel" in (REPO / "Makefile").read_text()
 
 
 def test_the_image_runs_afflux_without_rights():
     settings: dict[str, str] = {}
     for name, words in instructions():
-        # Of the last stage.
+        # Each stage begins with FROM, and the last one is the image.
         settings = {name: " ".join(words)} if name == "FROM" else settings | {name: " ".join(words)}
     assert settings["FROM"].startswith("python:")
     assert settings["ENTRYPOINT"] == '["afflux"]'
@@ -441,7 +442,7 @@ def test_without_a_changelog(tmp_path):
 
 
 def test_notes_of_every_version_of_the_changelog():
-    """Of afflux itself: nothing gets lost, and a version that is not there is an error."""
+    """The script prints every section of the changelog whole, and a version that is not there is an error."""
     text = (REPO / "CHANGELOG.md").read_text(encoding="utf-8")
     for version in re.findall(r"^## \[(\d[^\]]*)\]", text, re.M):
         done = notes(version)

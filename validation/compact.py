@@ -1,6 +1,6 @@
 """Writes the compact form of the reference runs: `python -m validation.compact`, from ../shared/reference into validation/reference.
 
-The layout is that of the raw folder, so each reader serves both. What is left of it:
+The layout is that of the raw folder, so each reader serves both. The compact form has:
 
 - bars.toml, and the tables of linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out).
 - Inputs of simulations, complete: ConWeave's topologies and flow lists as they are; of pFabric's and yaps's lists the columns of `COLUMNS`; of the connection
@@ -27,9 +27,9 @@ from . import kept, run, uec
 from .case import read_csv
 
 README = "README.md"
-#: Of each flow, by reference.
+#: Columns of a flow that are kept, by reference.
 COLUMNS = {"pfabric": ["start_ns", "src", "dst", "bytes"], "yaps": ["start_us", "src", "dst", "size_bytes", "oracle_us"]}
-#: Of a run of ConWeave's ns-3: its settings and counters.
+#: Settings and counters that are kept of a run of ConWeave's ns-3.
 SUMMARY = ("name", "lb", "mode", "flow_file", "topo")
 COUNTERS = ("pfc_frames", "pfc_pause_rx", "drop_ingress", "drop_egress", "ecn_marks", "cnp_ecn", "timeouts", "retx_pkts")
 #: Seeds of the permutations.
