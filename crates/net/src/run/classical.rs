@@ -74,7 +74,7 @@ impl Later {
 
     /// Ends the transmissions that end at `end`, the last instant of the run, at nodes that handle arrivals first: their events lie 1 ps later.
     fn end_transmissions(&mut self, shard: &mut Shard, end: u64) {
-        while let Some(key) = self.heap.peek().map(|key| Key(key)).filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1)) {
+        while let Some(key) = self.heap.peek().map(Key).filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1)) {
             self.heap.pop();
             let (port, node) = (key.slot(), shard.ports[key.slot() as usize].node);
             if shard.nodes[node as usize].arrivals_first {
