@@ -84,9 +84,7 @@ def test_targets_of_make_exist(path):
     assert set(re.findall(r"\bmake ([a-z][\w-]*)", path.read_text())) <= targets
 
 
-@pytest.mark.parametrize(
-    ("job", "target"), [("lint", "make lint"), ("test", "make test"), ("docs", "make docs"), ("macos", "make wheel")]
-)
+@pytest.mark.parametrize(("job", "target"), [("lint", "make lint"), ("test", "make test"), ("docs", "make docs"), ("macos", "make wheel")])
 def test_jobs_call_make(job, target):
     assert target in [step.get("run") for step in WORKFLOWS["ci.yml"]["jobs"][job]["steps"]]
 
