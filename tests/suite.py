@@ -1,7 +1,8 @@
 """Runs every test and keeps the times: `make test`, or `make test FAST=1` for the tests of at most a second.
 
-1. The Rust tests compile while pytest runs on the other core; then each test binary runs.
-2. Tests in real time run alone, after everything else.
+1. The Rust tests compile while pytest runs on all cores.
+2. Each binary of Rust tests runs. Most of its tests simulate with several threads, which is slow while others need the cores.
+3. Tests in real time run alone.
 
 `out/tests` has the durations of every test (`durations.json`), of the Rust binaries (`rust.json`) and the junit files of pytest.
 """
@@ -47,7 +48,7 @@ class Binary:
 
 
 class Rust(threading.Thread):
-    """Compiles the Rust tests and runs them, one binary after another."""
+    """Compiles the Rust tests in the background; `test_all` runs them, one binary after another."""
 
     def __init__(self, fast: bool) -> None:
         super().__init__()
@@ -66,9 +67,12 @@ class Rust(threading.Thread):
             self.failed.append("the Rust tests do not compile")
             return
         self.binaries = list(binaries(compiled.stdout))
+
+    def test_all(self) -> None:
+        self.join()
         for binary in self.binaries:
             self.test(binary)
-        if self.doctests and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode:
+        if self.binaries and self.doctests and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode:
             self.failed.append("documentation tests")
 
     def test(self, binary: Binary) -> None:
@@ -112,7 +116,7 @@ def python_durations(file: Path) -> dict[str, float]:
 
 
 def too_long(binary: Binary) -> Iterator[str]:
-    """Tests over the limit. Others run beside them, so their seconds are scaled by the share of the processors that their binary got."""
+    """Tests over the limit. On a busy machine their seconds are scaled by the share of the processors that their binary got."""
     share = min(1.0, binary.cpu_s / (PROCESSES * binary.seconds)) if binary.seconds else 1.0
     for name, seconds in binary.tests.items():
         if seconds * share > LIMIT and name not in SLOW:
@@ -135,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = []
     if pytest("pytest", "-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder", "-m", "not realtime", *(["--fast"] if fast else [])):
         failed.append("pytest")
-    rust.join()
+    rust.test_all()
     if not fast and pytest("realtime", "-m", "realtime"):
         failed.append("pytest in real time")
     failed += rust.failed + [line for binary in rust.binaries for line in too_long(binary)]
