@@ -4,6 +4,7 @@ Two kinds of tests carry a mark. `slow` may take more than `LIMIT` seconds. `rea
 """
 
 import contextlib
+import functools
 import json
 import os
 import secrets
@@ -152,7 +153,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help=f"leave out tests that took more than {FAST:g} s, and those in real time")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Whichever process is free takes the next test, or the next module whose tests share a fixture."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    return Scheduling(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Longest first, so that two processes end together; tests that share an expensive fixture stay in one process."""
     took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
@@ -160,21 +172,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in set(long)]
-    groups = {item.nodeid: _group(item) for item in items}
+    groups = {item.nodeid: group(item.nodeid) for item in items}
     total: dict[str, float] = defaultdict(float)
-    for name, group in groups.items():
-        total[group] += took.get(name, 0.0)
-    for item in items:
-        if "::" not in groups[item.nodeid]:
-            item.add_marker(pytest.mark.xdist_group(groups[item.nodeid]))
+    for name, of in groups.items():
+        total[of] += took.get(name, 0.0)
     items.sort(key=lambda item: (-total[groups[item.nodeid]], groups[item.nodeid]))
 
 
-def _group(item: pytest.Item) -> str:
-    """The module for tests with a fixture of their module; otherwise the test itself."""
-    assert isinstance(item, pytest.Function)
-    shared = any(fixture.scope == "module" for found in item._fixtureinfo.name2fixturedefs.values() for fixture in found)
-    return item.path.stem if shared else item.nodeid
+def group(nodeid: str) -> str:
+    """The module for tests of a module with fixtures of its own; otherwise the test itself."""
+    file = nodeid.partition("::")[0]
+    return file if _has_fixtures(file) else nodeid
+
+
+@functools.cache
+def _has_fixtures(file: str) -> bool:
+    path = REPO / file
+    return path.is_file() and 'scope="module"' in path.read_text(encoding="utf-8")
 
 
 class Stopwatch:

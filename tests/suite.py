@@ -111,8 +111,7 @@ def python_durations(file: Path) -> dict[str, float]:
     if not file.is_file():
         return {}
     cases = xml.parse(file).iter("testcase")
-    # A test of a group is called `name@group`.
-    return {f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '').partition('@test_')[0]}": float(case.get("time", 0)) for case in cases}
+    return {f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(case.get("time", 0)) for case in cases}
 
 
 def too_long(binary: Binary) -> Iterator[str]:
@@ -137,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rust = Rust(fast)
     rust.start()
     failed = []
-    if pytest("pytest", "-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder", "-m", "not realtime", *(["--fast"] if fast else [])):
+    if pytest("pytest", "-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not realtime", *(["--fast"] if fast else [])):
         failed.append("pytest")
     rust.test_all()
     if not fast and pytest("realtime", "-m", "realtime"):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import LIMIT, Stopwatch, _group
+from conftest import LIMIT, Stopwatch, group
 
 from tests import suite
 
@@ -30,10 +30,9 @@ def test_a_wait_for_a_processor_is_not_the_tests():
     assert watch.seconds() == pytest.approx(30 - 5 - 8, abs=0.5)
 
 
-def test_tests_that_share_a_fixture_of_their_module_stay_together(request: pytest.FixtureRequest):
-    groups = {item.path.stem: _group(item) for item in request.session.items}
-    assert groups.get("test_findings", "test_findings") == "test_findings"
-    assert groups["test_suite"].startswith("tests/test_suite.py::")
+def test_tests_that_share_a_fixture_of_their_module_stay_together():
+    assert group("tests/test_findings.py::test_q1") == "tests/test_findings.py"
+    assert group("tests/test_cli.py::test_version") == "tests/test_cli.py::test_version"
 
 
 def test_binaries_of_rust_tests_are_found_in_the_messages_of_cargo(tmp_path: Path):
@@ -59,7 +58,7 @@ def test_a_long_rust_test_fails_the_suite():
 def test_durations_of_a_junit_file(tmp_path: Path):
     file = tmp_path / "x.xml"
     file.write_text(
-        '<testsuites><testsuite><testcase classname="tests.test_x" name="test_it[a]@test_x" time="1.5"/>'
+        '<testsuites><testsuite><testcase classname="tests.test_x" name="test_it[a]" time="1.5"/>'
         '<testcase classname="tests.test_y" name="test_it" time="0.25"/></testsuite></testsuites>'
     )
     assert suite.python_durations(file) == {"tests/test_x.py::test_it[a]": 1.5, "tests/test_y.py::test_it": 0.25}

@@ -82,9 +82,9 @@ fn settings() -> Vec<(&'static str, Plan)> {
     plans
 }
 
-/// Every fourth balancer in all settings, so that four tests share the cores.
+/// Every eighth balancer in all settings, so that the tests share the cores.
 fn balancers_agree(part: usize) {
-    for (balancer, balance) in balancers().into_iter().skip(part).step_by(4) {
+    for (balancer, balance) in balancers().into_iter().skip(part).step_by(8) {
         for (name, mut plan) in settings() {
             plan.switches[0].balance = balance.clone();
             let output = same_everywhere(&format!("{balancer}: {name}"), &plan);
@@ -95,23 +95,43 @@ fn balancers_agree(part: usize) {
 }
 
 #[test]
-fn balancers_agree_0_of_4() {
+fn balancers_agree_0_of_8() {
     balancers_agree(0);
 }
 
 #[test]
-fn balancers_agree_1_of_4() {
+fn balancers_agree_1_of_8() {
     balancers_agree(1);
 }
 
 #[test]
-fn balancers_agree_2_of_4() {
+fn balancers_agree_2_of_8() {
     balancers_agree(2);
 }
 
 #[test]
-fn balancers_agree_3_of_4() {
+fn balancers_agree_3_of_8() {
     balancers_agree(3);
+}
+
+#[test]
+fn balancers_agree_4_of_8() {
+    balancers_agree(4);
+}
+
+#[test]
+fn balancers_agree_5_of_8() {
+    balancers_agree(5);
+}
+
+#[test]
+fn balancers_agree_6_of_8() {
+    balancers_agree(6);
+}
+
+#[test]
+fn balancers_agree_7_of_8() {
+    balancers_agree(7);
 }
 
 fn outcome(plan: &Plan) -> Output {
