@@ -164,6 +164,8 @@ def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
             end(own)
 
 
+# Workers of a cluster start in namespaces of their own.
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", [dask, ray])
 def test_no_path_is_shared(cluster, place, tmp_path):
     scenario = place / "small.toml"

@@ -40,6 +40,10 @@ def _points() -> Iterator[Point]:
         yield Point(f"{design}-quiet", small, DESIGNS[design] | QUIET, seed=1)
 
 
+# The fixture simulates 17 jobs of 2 to 6 GB.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict[str, afflux.Result]:
     outcome = batch.run(list(_points()), tmp_path_factory.mktemp("findings"))

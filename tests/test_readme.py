@@ -95,6 +95,8 @@ def run(command: str, where: Path) -> str:
     return done.stdout
 
 
+# A sweep of 15 simulations and a search of 8 settings, as README has them.
+@pytest.mark.slow
 def test_the_walk(place):
     assert [line.split()[1] for line in WALK] == ["new", "check", "run", "explain", "sweep", "tune", "report"]
     for line in WALK:

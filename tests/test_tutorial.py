@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import REPO
 
 import afflux
@@ -15,6 +16,8 @@ TUTORIAL = (REPO / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
+# Thirty simulations, each a process of its own as on the page.
+@pytest.mark.slow
 def test_the_tutorial(tmp_path):
     blocks = BLOCK.findall(TUTORIAL)
     assert [language for language, _, _ in blocks].count("sh") >= 6
