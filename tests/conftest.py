@@ -169,9 +169,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Longest first, so that two processes end together; tests that share an expensive fixture stay in one process."""
     took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
     if config.getoption("--fast"):
-        long = [item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in set(long)]
+        long = {item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")}
+        config.hook.pytest_deselected(items=[*long])
+        items[:] = [item for item in items if item not in long]
     groups = {item.nodeid: group(item.nodeid) for item in items}
     total: dict[str, float] = defaultdict(float)
     for name, of in groups.items():
