@@ -34,7 +34,7 @@ $(VENV)/built: $(VENV)/tools $(SOURCES)
 # What the tests need besides.
 $(VENV)/tested: pyproject.toml requirements-dev.lock | $(VENV)/tools
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > $(VENV)/test.txt
-	$(LOCK) $(PIP) --no-compile --requirement $(VENV)/test.txt
+	$(LOCK) $(PIP) --requirement $(VENV)/test.txt
 	@touch $@
 
 demo: setup

@@ -795,15 +795,15 @@ fn nothing_overtakes(case: &Case, output: &Output) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A quarter of the cases, so that four tests share the cores.
+/// One of `PARTS` tests with an equal share of the cases, so that they share the cores.
 fn any_simulation(part: u64) {
     // The same cases every time; PROPTEST_CASES asks for more, PROPTEST_RNG_SEED for others.
     // A case that fails is said within minutes, if not at its smallest.
     let mut config = Config { failure_persistence: None, max_shrink_time: 120_000, ..Config::default() };
-    config.cases = config.cases.div_ceil(4);
+    config.cases = config.cases.div_ceil(PARTS as u32);
     config.rng_seed = RngSeed::Fixed(match config.rng_seed {
         RngSeed::Random => 1 + part,
-        RngSeed::Fixed(seed) => 4 * seed + part,
+        RngSeed::Fixed(seed) => PARTS * seed + part,
     });
     proptest!(config, |(case in case())| {
         let output = run_with(&case.plan, EngineKind::Classical, 1);
@@ -822,22 +822,26 @@ fn any_simulation(part: u64) {
     });
 }
 
-#[test]
-fn any_simulation_0_of_4() {
-    any_simulation(0);
+const PARTS: u64 = 8;
+
+macro_rules! parts {
+    ($($name:ident $part:literal)*) => {
+        $(
+            #[test]
+            fn $name() {
+                any_simulation($part);
+            }
+        )*
+    };
 }
 
-#[test]
-fn any_simulation_1_of_4() {
-    any_simulation(1);
-}
-
-#[test]
-fn any_simulation_2_of_4() {
-    any_simulation(2);
-}
-
-#[test]
-fn any_simulation_3_of_4() {
-    any_simulation(3);
+parts! {
+    any_simulation_0 0
+    any_simulation_1 1
+    any_simulation_2 2
+    any_simulation_3 3
+    any_simulation_4 4
+    any_simulation_5 5
+    any_simulation_6 6
+    any_simulation_7 7
 }
