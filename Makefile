@@ -68,6 +68,7 @@ bench: setup
 # Against other simulators and real Linux; REF is the folder with their numbers (../shared/reference where it is, else validation/reference), JOBS the processes,
 # LIMIT seconds per simulation.
 validate: setup $(VENV)/tested
+	$(if $(ONLY)$(REF),,$(BIN)/python -m pytest -m validation)
 	$(BIN)/python -m validation.run $(if $(REF),--ref "$(REF)") $(if $(ONLY),--only "$(ONLY)") $(if $(JOBS),--jobs $(JOBS)) $(if $(LIMIT),--limit $(LIMIT))
 
 # Real Linux hosts in real time against theory and simulation; needs root, and a machine that does little else.

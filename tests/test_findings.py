@@ -41,7 +41,7 @@ def _points() -> Iterator[Point]:
 
 
 # The fixture simulates 17 jobs of 2 to 6 GB.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.validation
 
 
 @pytest.fixture(scope="module")

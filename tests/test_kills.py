@@ -33,7 +33,7 @@ def unbroken(tmp_path_factory):
 
 # Steps of a run: the lock, the new directory, then each file (create, half a write, the other half, synchronise), and at the end, from the last one
 # backwards: unlock, remove what is left, synchronise, rename.
-@pytest.mark.parametrize("step", [1, 2, 3, 5, 8, -4, -3, -2, 0])
+@pytest.mark.parametrize("step", [1, 3, 8, -3, 0])
 def test_a_run_killed_at_a_step(step, unbroken, tmp_path):
     own, _, expected = unbroken(RUN)
     one = Try(RUN, tmp_path / "run")
@@ -48,7 +48,6 @@ def test_a_run_killed_at_a_step(step, unbroken, tmp_path):
     [
         # Before and in the first manifest; in the second.
         (SWEEP, "KILL@3", None),
-        (SWEEP, "KILL@8", None),
         (SWEEP, "KILL@15", None),
         (SWEEP, None, "KILL@6"),
         (STUDY, "KILL@9", None),

@@ -248,7 +248,7 @@ class Html(html.parser.HTMLParser):
             self.loaded.append(given["src"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
     """The site, built as `make docs` does."""
     if any(find_spec(name) is None for name in ("material", "mkdocstrings", "griffe_sphinx")):

@@ -38,7 +38,7 @@ pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
 fn settings() -> Vec<(&'static str, Plan)> {
     let base = |topology: Topology| {
         let hosts = topology.hosts;
-        let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
+        let mut p = plan(topology, traffic(hosts, 80, 100, 200_000, 1));
         p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
         p.record.paths = true;
         p
