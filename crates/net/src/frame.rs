@@ -4,6 +4,7 @@ use crate::balance::Tag;
 use crate::telemetry::Telemetry;
 use crate::transport::rated::allocation::Header;
 use afflux_engine::Timed;
+use afflux_engine::random::mix;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
 #[derive(Debug, Clone, Copy, Default)]
@@ -277,7 +278,8 @@ impl Event {
 
 /// The order of events at one node at one instant, smallest first. What a transmitter finishes at that instant has
 /// always been finished before any of them, and what a pause that expires at it held back has started; then come a node's own timers and starts
-/// (by flow, then event), then PAUSE frames and then others by the port at which they arrive, then what looks at the node now and then.
+/// (by flow, then event), then PAUSE frames by the port at which they arrive, then other frames as [`Ties`] decides, then what looks at the node
+/// now and then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u64);
 
@@ -294,17 +296,17 @@ impl Rank {
     pub const NIC: Rank = Rank(1 << Self::CLASS_SHIFT | Event::Nic as u64);
 
     #[inline(always)]
-    pub fn of(frame: &Frame) -> Rank {
-        match frame.kind() {
-            Frame::EVENT => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << Self::EVENT_BITS | frame.seq as u64),
-            Frame::PAUSE => Rank(2 << Self::CLASS_SHIFT | frame.port as u64),
-            _ => Self::of_arrival(frame.port),
-        }
+    pub fn of(frame: &Frame, ties: Ties) -> Rank {
+        if frame.is_traffic() { ties.rank(frame) } else { Self::of_event(frame) }
     }
-    /// Of a frame that arrives at `port`.
+    /// Of an event or a PAUSE frame.
     #[inline(always)]
-    pub fn of_arrival(port: u32) -> Rank {
-        Rank(3 << Self::CLASS_SHIFT | port as u64)
+    pub fn of_event(frame: &Frame) -> Rank {
+        debug_assert!(!frame.is_traffic());
+        match frame.kind() {
+            Frame::PAUSE => Rank(2 << Self::CLASS_SHIFT | frame.port as u64),
+            _ => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << Self::EVENT_BITS | frame.seq as u64),
+        }
     }
     #[inline(always)]
     pub fn number(self) -> u64 {
@@ -322,6 +324,27 @@ impl Rank {
             Frame::PAUSE => 2,
             _ => 3,
         }
+    }
+}
+
+/// The order of frames that arrive at one node at one instant: by a hash of kind, flow, sequence number and the simulation's seed, so that no port
+/// comes first more often than another. An order by port gives every place that becomes free in a full queue to the lowest port.
+#[derive(Debug, Clone, Copy)]
+pub struct Ties(u64);
+
+impl Ties {
+    /// Frames with equal hashes, one pair in 2,048, go by port: the order must not depend on the engine.
+    const PORT_BITS: u32 = 25;
+
+    pub fn new(seed: u64) -> Ties {
+        Ties(mix(seed))
+    }
+    #[inline(always)]
+    pub fn rank(self, frame: &Frame) -> Rank {
+        let key = (self.0 ^ ((frame.flow as u64) << 32 | frame.seq as u64)).wrapping_add(frame.kind() as u64);
+        let hash = (key ^ key >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let hash = (hash ^ hash >> 32).wrapping_mul(0x94d0_49bb_1331_11eb) >> (u64::BITS - Rank::CLASS_SHIFT + Self::PORT_BITS);
+        Rank(3 << Rank::CLASS_SHIFT | hash << Self::PORT_BITS | frame.port as u64)
     }
 }
 

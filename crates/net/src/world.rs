@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::app::Flows;
-use crate::frame::PAUSE_FRAME;
+use crate::frame::{PAUSE_FRAME, Ties};
 use crate::paths::Paths;
 use crate::queue::flowcontrol::Party;
 use crate::routing::{PortInfo, Ports, Routes};
@@ -73,6 +73,8 @@ pub struct World<'a> {
     symmetric: bool,
     /// Per node: seed for equal-cost choices.
     pub hash_seed: Vec<u32>,
+    /// The order of frames that arrive at a node at one instant.
+    pub ties: Ties,
     /// Where frames carry their route in [`crate::frame::Frame::hash`], hop by hop from the lowest bits on: bits of a hop. Elsewhere 0.
     pub route_bits: u32,
     /// Shortest time in which anything done at one node can be felt at another.
@@ -131,6 +133,7 @@ impl<'a> World<'a> {
             shard_ports,
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
+            ties: Ties::new(plan.run.seed),
             route_bits: 0,
             lookahead: u64::MAX,
             settling: 0,

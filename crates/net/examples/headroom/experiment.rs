@@ -97,7 +97,6 @@ impl Case {
         let (blocker, sender, switch) = (0, 1, 2);
         let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
         let link = |host| Link::new(host, switch, self.rate, self.delay());
-        // The blocker's link comes first: of two frames that arrive together, its own is dealt with first.
         let topology = Topology {
             nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
             links: vec![link(blocker), link(sender)],
@@ -176,9 +175,9 @@ impl Case {
         // Its frame of this number brings XOFF.
         let crossing = BEFORE_XOFF + 1;
         let blocking = self.time(self.blocking as u64);
-        // Whole circles before that, so that the blocker's frames follow each other up to it.
+        // Whole circles before that, so that the blocker's frames follow each other up to it. Of two that arrive together its own is the first.
         let cause = begin.0 + crossing * self.time(self.frame as u64);
-        let first = Time(cause + phase - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
+        let first = Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
         let frames = crossing + 3 * self.closed_form() + 20;
         let mut flows = vec![
             flow(0, sender, blocker, frames, self.frame, begin, 0, 3),

@@ -5,7 +5,7 @@ use super::limit::Limit;
 use super::stall::Stall;
 use super::viewer::Viewer;
 use crate::Progress;
-use crate::frame::{Change, Extra, Frame, Rank};
+use crate::frame::{Change, Extra, Frame, Rank, Ties};
 use crate::shard::{Outlet, Shard, Slab};
 
 /// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
@@ -39,11 +39,12 @@ pub(super) struct Later {
     /// Keys but those of samples.
     pending: i64,
     now: u64,
+    ties: Ties,
 }
 
 impl Later {
-    pub fn new() -> Self {
-        Later { heap: Heap::new(), frames: Slab::default(), pending: 0, now: 0 }
+    pub fn new(ties: Ties) -> Self {
+        Later { heap: Heap::new(), frames: Slab::default(), pending: 0, now: 0, ties }
     }
 
     /// When something happens next.
@@ -104,13 +105,13 @@ impl Outlet for Later {
     fn frame(&mut self, at: u64, _shard: u16, frame: &Frame, change: Change, _extras: &mut Slab<Extra>) {
         let mut frame = *frame;
         frame.leave(change);
-        self.push(at, Rank::of_arrival(frame.port), frame);
+        self.push(at, self.ties.rank(&frame), frame);
     }
     fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {
-        self.push(at, Rank::of(&frame), frame);
+        self.push(at, Rank::of_event(&frame), frame);
     }
     fn event(&mut self, at: u64, event: Frame) {
-        self.push(at, Rank::of(&event), event);
+        self.push(at, Rank::of_event(&event), event);
     }
     fn start(&mut self, at: u64, _shard: u16, event: Frame) {
         self.event(at, event);
@@ -124,7 +125,7 @@ impl Outlet for Later {
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = crate::clock::thread_cpu_s();
-    let mut later = Later::new();
+    let mut later = Later::new(shard.world.ties);
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
     let windows = super::window::windows(shard.world);
     let mut limit = Limit::new(shard.world, true);

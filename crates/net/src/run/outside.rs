@@ -70,7 +70,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     let world = World::new(&plan, 1)?;
     let mut shard = Shard::new(&world, 0, true);
     shard.outside = Some(Box::new(Outside { transport, ..Outside::default() }));
-    let mut driven = Driven { world: &world, shard, later: Later::new(), events: 0, now: 0, flows: FxHashMap::default() };
+    let mut driven = Driven { world: &world, shard, later: Later::new(world.ties), events: 0, now: 0, flows: FxHashMap::default() };
     driven.shard.begin(&mut driven.later);
     let cpu = crate::clock::thread_cpu_s();
     let result = work(&mut driven);

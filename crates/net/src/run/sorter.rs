@@ -1,7 +1,7 @@
 //! Brings a window's entries into the order in which their nodes deal with them. All nodes together first: a counting sort by cells of
 //! time, then one by node, which keeps that order. What is left is to order the few entries of a node that fell into one cell.
 
-use crate::frame::{Frame, Rank};
+use crate::frame::{Frame, Rank, Ties};
 use crate::shard::{Node, Shard};
 use afflux_engine::{WindowLog, Windows};
 
@@ -31,6 +31,7 @@ pub struct Sorter {
     pairs: bool,
     /// Balancers write on frames: many carry something.
     tagged: bool,
+    ties: Ties,
 }
 
 /// For each entry that a node has on average (going by the nodes of the window before): hardly any two of them share one.
@@ -62,6 +63,7 @@ impl Sorter {
             ahead: shard.ports.len() > if shard.nodes.iter().any(|node| node.steadies) { PORTS_IN_CACHE / 4 } else { PORTS_IN_CACHE },
             pairs: shard.world.plan.has_queue_pairs(),
             tagged: shard.nodes.iter().any(Node::reads_tags),
+            ties: shard.world.ties,
         }
     }
 
@@ -127,7 +129,7 @@ impl Sorter {
         end - self.count[node as usize] as usize..end
     }
 
-    /// Orders the entries of `node` by time, class and port; events at one moment by rank.
+    /// Orders the entries of `node` by time, those of one moment by rank.
     pub fn sort(&mut self, node: u32, shard: &Shard) {
         let range = self.range(node);
         let entries = &mut self.entries[range];
@@ -139,15 +141,10 @@ impl Sorter {
         if self.tagged {
             entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));
         }
-        let (mut offset, mut port) = (0, 0);
-        for i in 0..entries.len() {
-            let frame = &entries[i];
-            // At one moment the port decides. What has a lower one is no event; and PAUSE frames are before traffic anyway.
-            let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.is_traffic());
-            if !later {
-                order_cell(entries, i, self.shift);
+        for i in 1..entries.len() {
+            if entries[i].offset <= entries[i - 1].offset {
+                order_cell(entries, i, self.shift, self.ties);
             }
-            (offset, port) = (entries[i].offset, entries[i].port);
         }
     }
 
@@ -158,11 +155,11 @@ impl Sorter {
     }
 }
 
-/// Orders the entries that share a cell of time with entry `i`, which may not come after the one before it.
+/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it.
 #[inline(never)]
-fn order_cell(entries: &mut [Frame], i: usize, shift: u32) {
-    let order = |frame: &Frame| (frame.offset, Rank::of(frame));
-    if i == 0 || order(&entries[i - 1]) < order(&entries[i]) {
+fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) {
+    let order = |frame: &Frame| (frame.offset, Rank::of(frame, ties));
+    if order(&entries[i - 1]) < order(&entries[i]) {
         return;
     }
     let cell = entries[i].offset >> shift;

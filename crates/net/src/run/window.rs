@@ -94,7 +94,7 @@ impl Outlet for Later {
             self.pending += 1;
         } else if at < self.window_end {
             assert!(at >= self.window_start, "an event in the past");
-            self.soon.push(Reverse(Soon { at, rank: Rank::of(&event), event }));
+            self.soon.push(Reverse(Soon { at, rank: Rank::of_event(&event), event }));
         } else {
             self.pending += 1;
             self.log.push(at, event);
@@ -310,7 +310,7 @@ fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u
 fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, start: u64, done: &mut Done) {
     let now = start + frame.offset as u64;
     if !later.soon.is_empty() || later.nic_at <= now {
-        run_before(shard, later, node, (now, Rank::of(frame)), done);
+        run_before(shard, later, node, (now, Rank::of(frame, shard.world.ties)), done);
     }
     if now > later.until {
         // Only in the window in which the run ends.

@@ -354,8 +354,8 @@ fn detail_counts_what_goes_before() {
     let share = |priority| {
         let mut topology = leaf_spine(2, 2, 4);
         link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
-        let mut flows: Vec<Flow> = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
-        // Of frames that come at once, its own come last.
+        let mut flows: Vec<Flow> = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
+        // Its own frames come last.
         flows[3].priority = priority;
         let mut p = plan(topology, flows);
         p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
