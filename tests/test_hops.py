@@ -8,7 +8,7 @@ import pytest
 
 import afflux
 
-#: Each of two hosts sends one frame to host 0 at once.
+#: Two hosts send to host 0: one a frame, the other ten, a nanosecond later.
 TWO_FRAMES = """\
 format = 1
 name = "two"
@@ -30,6 +30,7 @@ bytes = "1460B"
 kind = "datagram"
 class = "second"
 pairs = [[2, 0]]
+start = "1ns"
 rate = "10Gbps"
 bytes = "14600B"
 
@@ -55,11 +56,11 @@ def test_waits_and_gaps_of_frames_that_meet(tmp_path: Path) -> None:
     # A frame and its gap, ns.
     time = (payload + 20) * 8 / 10
     waits = {(row["node"], row["behind"], row["own"]): row for row in rows(result, "waits") if row["node"] == "switch0"}
-    # The other host's ten frames arrive one frame's time apart, each finds the port busy for as long.
+    # The other host's ten frames arrive one frame's time apart, each finds the port busy for as long, less the nanosecond.
     other = waits["switch0", "first", False]
-    assert (other["frames"], other["wait_ns"]) == (1, round(time))
+    assert (other["frames"], other["wait_ns"]) == (1, round(time) - 1)
     own = waits["switch0", "second", True]
-    assert (own["frames"], own["wait_ns"]) == (9, pytest.approx(9 * time, abs=1))
+    assert (own["frames"], own["wait_ns"]) == (9, pytest.approx(9 * (time - 1), abs=1))
     assert set(waits) == {("switch0", "first", False), ("switch0", "second", True)}
     gaps = {(row["node"], row["flow"]): row for row in rows(result, "gaps")}
     second = next(flow for (node, flow) in gaps if node == "host2")

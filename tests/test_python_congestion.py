@@ -70,9 +70,11 @@ def test_newreno_in_python_is_newreno(star):
 @pytest.mark.parametrize("stack", ["basic", "linux"])
 def test_the_example_is_close_to_newreno(star, stack):
     star["host.transport.stack"] = stack
-    ours, theirs = star.run(), star.run(congestion=aimd())
-    assert ours.summary["drops"] > 0
-    assert max(theirs.flows["fct_ns"]) == pytest.approx(max(ours.flows["fct_ns"]), rel=0.02)
+    ours = [star.run(seed=seed) for seed in range(1, 6)]
+    theirs = [star.run(seed=seed, congestion=aimd()) for seed in range(1, 6)]
+    assert all(result.summary["drops"] > 0 for result in ours)
+    last_ours, last_theirs = ([max(result.flows["fct_ns"]) for result in results] for results in (ours, theirs))
+    assert statistics.median(last_theirs) == pytest.approx(statistics.median(last_ours), rel=0.02)
 
 
 def test_what_is_called(star):

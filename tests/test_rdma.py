@@ -15,6 +15,7 @@ rate = "100Gbps"
 delay = "1us"
 [host]
 wire = "rocev2"
+timing = "exact"
 [host.transport]
 kind = "rdma"
 congestion = "none"

@@ -83,7 +83,7 @@ def test_rounded_means_add_up():
 def results(tmp_path_factory) -> list[afflux.Result]:
     folder = tmp_path_factory.mktemp("incast")
     scenario = afflux.Scenario.parse(INCAST, folder / "small.toml")
-    buffers = {"large": "1MB", "larger": "2MB", "small": "20packets"}
+    buffers = {"large": "1MB", "larger": "2MB", "small": "15packets"}
     cases = [(name, buffer, seed) for name, buffer in buffers.items() for seed in (1, 2, 3)]
     return [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed, out=folder / f"{name}-{seed}") for name, buffer, seed in cases]
 

@@ -39,6 +39,9 @@ delay = "1us"
 link = "host3-switch0"
 down = [{ from = "200us", to = "210us" }]
 
+[host]
+timing = "exact"
+
 [host.transport]
 kind = "tcp"
 min_rto = "1ms"
@@ -199,11 +202,12 @@ def test_shares_weigh_flows_alike(command, listed, tmp_path):
 def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
     every = 'ports = { interval = "100us", nodes = "all" }'
     named = f"hosts = {json.dumps(names)}" if names[0] != "host0" else "hosts = 9"
-    assert command("run", scenario(('ports = { interval = "100us" }', every), ("hosts = 9", named))).returncode == 0
+    at_once = ('stack = "basic"', 'stack = "basic"\ninitial_window = 40')
+    assert command("run", scenario(('ports = { interval = "100us" }', every), ("hosts = 9", named), at_once)).returncode == 0
     plain, with_hosts = (command("explain", "out/small-1", *options).stdout for options in ((), ("--hosts",)))
     ports = [[line for line in text.splitlines() if re.match(r"\w+ → ", line)] for text in (plain, with_hosts)]
     assert ports[0][0].startswith(f"switch0 → {names[0]}")
-    # Each sends 200 kB at once, and the switch has 45 kB.
+    # Each sends 60 kB at once, and the switch has 45 kB.
     assert ports[1][0].split()[0] in names
     assert all(line.startswith("switch0") for line in ports[0])
     assert "a host's own queue was longer: " in plain

@@ -1,7 +1,7 @@
 //! The scenario's plan, as far as it is simulated beside real hosts.
 
 use crate::LiveError;
-use afflux_net::spec::{EngineKind, Flow, NodeKind, Plan, PortSeries, Start};
+use afflux_net::spec::{EngineKind, Flow, HostConfig, NodeKind, Plan, PortSeries, Start};
 use afflux_scenario::Scenario;
 use afflux_units::Span;
 use std::collections::HashSet;
@@ -22,6 +22,15 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
         notes.push("applications are not simulated in live mode".into());
     }
     let real: HashSet<u32> = real.iter().copied().collect();
+    for &host in &real {
+        // Its timing is its own.
+        let node = &mut plan.topology.nodes[host as usize];
+        let config = &plan.hosts[node.config as usize];
+        if config.timing.is_some() {
+            plan.hosts.push(HostConfig { timing: None, ..config.clone() });
+            node.config = plan.hosts.len() as u32 - 1;
+        }
+    }
     let all = plan.flows.len();
     let between = plan.flows.iter().filter(|flow| real.contains(&flow.src) && real.contains(&flow.dst)).count();
     plan.flows = simulated(&plan.flows, &real);

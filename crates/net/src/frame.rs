@@ -330,20 +330,27 @@ impl Rank {
 /// The order of frames that arrive at one node at one instant: by a hash of kind, flow, sequence number and the simulation's seed, so that no port
 /// comes first more often than another. An order by port gives every place that becomes free in a full queue to the lowest port.
 #[derive(Debug, Clone, Copy)]
-pub struct Ties(u64);
+pub struct Ties {
+    salt: u64,
+    /// A multiplier that leaves nothing of the hash where ports decide.
+    hashed: u64,
+}
 
 impl Ties {
     /// Frames with equal hashes, one pair in 2,048, go by port: the order must not depend on the engine.
     const PORT_BITS: u32 = 25;
 
     pub fn new(seed: u64) -> Ties {
-        Ties(mix(seed))
+        Ties { salt: mix(seed), hashed: 0x94d0_49bb_1331_11eb }
+    }
+    pub fn by_port() -> Ties {
+        Ties { salt: 0, hashed: 0 }
     }
     #[inline(always)]
     pub fn rank(self, frame: &Frame) -> Rank {
-        let key = (self.0 ^ ((frame.flow as u64) << 32 | frame.seq as u64)).wrapping_add(frame.kind() as u64);
+        let key = (self.salt ^ ((frame.flow as u64) << 32 | frame.seq as u64)).wrapping_add(frame.kind() as u64);
         let hash = (key ^ key >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let hash = (hash ^ hash >> 32).wrapping_mul(0x94d0_49bb_1331_11eb) >> (u64::BITS - Rank::CLASS_SHIFT + Self::PORT_BITS);
+        let hash = (hash ^ hash >> 32).wrapping_mul(self.hashed) >> (u64::BITS - Rank::CLASS_SHIFT + Self::PORT_BITS);
         Rank(3 << Rank::CLASS_SHIFT | hash << Self::PORT_BITS | frame.port as u64)
     }
 }

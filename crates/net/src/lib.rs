@@ -27,6 +27,7 @@ mod run;
 mod shard;
 pub mod spec;
 mod telemetry;
+mod timing;
 mod transport;
 mod view;
 pub use transport::keys as transports;
@@ -65,7 +66,7 @@ pub fn models() -> Vec<Model> {
         queue::flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL],
+        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL, timing::MODEL],
     ]
     .concat()
 }

@@ -121,7 +121,10 @@ fn frame(plan: &Plan) -> u64 {
     let events = if plan.run.engine == EngineKind::Classical { FRAME } else { 0 };
     // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double: as measured.
     let waits = if plan.record.waits.is_empty() { 0 } else { 16 * size_of::<Sent>() as u64 };
-    let beside = if plan.transports.iter().any(|transport| transport.parameters().carries_more()) { BESIDE } else { 0 };
+    let more = plan.transports.iter().any(|transport| transport.parameters().carries_more());
+    // Where `aux` is the path's number, the timestamp that data echo to a receiver that tunes its buffer stands beside the frame.
+    let echoes = |transport: &spec::TransportConfig| matches!(transport.parameters().segments(), Some((_, spec::Receive::Buffer(_))));
+    let beside = if more || plan.record.paths && plan.transports.iter().any(echoes) { BESIDE } else { 0 };
     FRAME + events + waits + beside
 }
 

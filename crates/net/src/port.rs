@@ -14,6 +14,7 @@ use crate::queue::marking::Memory;
 use crate::queue::scheduling::Turns;
 pub use crate::queue::waiting::Waiting;
 use crate::queue::{Calm, QueueView};
+use crate::timing::Noise;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
@@ -47,6 +48,8 @@ pub struct Port {
     pub eventful: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
+    /// `noise` delays what the peer receives.
+    delays: bool,
     pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
@@ -60,6 +63,8 @@ pub struct Port {
     pub memory: Memory,
     /// Draws for marks.
     pub stream: Stream,
+    /// Timing of the hosts at either end; not plain where this one is a host.
+    noise: Option<Box<Noise>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
@@ -165,6 +170,11 @@ pub struct PortSetup {
     pub peer_shard: u16,
     pub faulty: bool,
     pub stream: Stream,
+    /// Bits per second by its own clock.
+    pub clocked: u64,
+    pub noise: Option<Noise>,
+    /// The peer is a host that takes its time.
+    pub delays: bool,
     pub common: bool,
     /// It computes departures at admission.
     pub plain: bool,
@@ -182,7 +192,7 @@ impl Port {
             queued: 0,
             sizes: Sizes::default(),
             delay: setup.delay,
-            pace: Rate(setup.rate).pace(),
+            pace: Rate(setup.clocked).pace(),
             gap: setup.gap,
             header: setup.header.unwrap_or(u16::MAX),
             peer_port: setup.peer_port,
@@ -192,6 +202,7 @@ impl Port {
             fifo: setup.fifo,
             eventful: false,
             whole_ns: setup.tick > 1,
+            delays: setup.delays,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -200,6 +211,7 @@ impl Port {
             busy: 0,
             memory: Memory::default(),
             stream: setup.stream,
+            noise: setup.noise.map(Box::new),
             automaton: setup.automaton.map(Box::new),
         }
     }
@@ -227,6 +239,40 @@ impl Port {
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
         self.transmission(size.min(self.header))
+    }
+
+    /// When the peer deals with a frame that is there at `at`.
+    #[inline(always)]
+    pub fn received(&mut self, at: u64, frame: &Frame) -> u64 {
+        if self.delays { self.delayed(at, frame) } else { at }
+    }
+
+    #[inline(never)]
+    fn delayed(&mut self, at: u64, frame: &Frame) -> u64 {
+        self.noise.as_mut().map_or(at, |noise| noise.received(at, frame))
+    }
+
+    /// Automaton: the transmitter gets a frame at `at`; returns when its transmission starts and how long that takes. From then on it is busy with it.
+    #[inline(always)]
+    pub fn begin(&mut self, at: u64, frame: &Frame) -> (u64, u64) {
+        let time = self.transmission(frame.size);
+        let start = if self.noise.is_some() { self.begin_late(at, time, frame) } else { (at, at + time) };
+        self.free_at = start.1;
+        (start.0, time)
+    }
+
+    /// The start of such a transmission, and its end with the gap behind it.
+    #[inline(never)]
+    fn begin_late(&mut self, at: u64, time: u64, frame: &Frame) -> (u64, u64) {
+        let noise = self.noise.as_mut().expect("just seen");
+        let start = if at > self.free_at { noise.starts(at, frame) } else { at };
+        (start, start + time + noise.gap(time))
+    }
+
+    /// Time from the start of a frame to the next one's, on average, where one follows the other.
+    pub fn pitch(&self, size: u16) -> u64 {
+        let time = self.serialize(size);
+        time + self.noise.as_ref().map_or(0, |noise| noise.mean_gap(time))
     }
 
     /// Automaton: the frame whose transmission has begun at `now`.
@@ -359,20 +405,22 @@ impl Port {
     /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.transmission(waiting.frame.size));
+        let size = waiting.frame.size;
+        let (start, time) = self.begin(at.max(waiting.ready), &waiting.frame);
         let first_bits = if size <= self.header { time } else { self.first_bits(size) };
-        self.free_at = start + time;
+        let arrives = self.received(start + first_bits + self.delay, &waiting.frame);
+        let ends = self.free_at;
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
-        a.queues[queue].free_at = start + time;
+        a.queues[queue].free_at = ends;
         if let Some(turns) = &mut a.turns {
             turns.sent(start, queue, size);
         }
         a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
         Departure {
             start,
-            ends: start + time,
-            arrives: start + first_bits + self.delay,
+            ends,
+            arrives,
             peer_port: self.peer_port,
             peer_shard: self.peer_shard,
             ready: waiting.ready,
@@ -805,6 +853,9 @@ mod tests {
             peer_port: 0,
             peer_shard: 0,
             faulty: false,
+            clocked: 1_000_000_000,
+            noise: None,
+            delays: false,
             stream: Stream::new(1, 1, 1),
             common: false,
             plain: false,

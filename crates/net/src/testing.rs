@@ -94,7 +94,13 @@ pub fn host() -> HostConfig {
         honours_pause: true,
         storm: None,
         processor: None,
+        timing: None,
     }
+}
+
+/// Timing of real hosts, by default.
+pub fn timing() -> Option<Timing> {
+    Some(TimingKeys::default().resolve(&"host.timing".into()).expect("defaults are right"))
 }
 
 pub fn switch() -> SwitchConfig {
@@ -163,6 +169,7 @@ pub fn linux() -> TcpConfig {
         idle_restart: true,
         burst: Burst::Linux,
         small_queues: true,
+        kernel: true,
         delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 16 }),
         sack_compression: Some(SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
         handshake: true,

@@ -133,7 +133,7 @@ impl<'a> World<'a> {
             shard_ports,
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
-            ties: Ties::new(plan.run.seed),
+            ties: if plan.run.compat == Some(Compat::ConweaveNs3) { Ties::by_port() } else { Ties::new(plan.run.seed) },
             route_bits: 0,
             lookahead: u64::MAX,
             settling: 0,
@@ -268,6 +268,12 @@ impl<'a> World<'a> {
             NodeKind::Host => self.plan.hosts[spec.config as usize].processor.as_ref(),
             NodeKind::Switch => self.plan.switches[spec.config as usize].processor.as_ref(),
         }
+    }
+
+    /// Timing of a host that is not exact.
+    pub fn timing(&self, node: NodeId) -> Option<&Timing> {
+        let spec = &self.plan.topology.nodes[node as usize];
+        if spec.kind == NodeKind::Host { self.plan.hosts[spec.config as usize].timing.as_ref() } else { None }
     }
 
     pub fn link(&self, port: &PortInfo) -> &Link {

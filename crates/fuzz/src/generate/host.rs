@@ -70,6 +70,7 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
     keys.may(c, 5, "ecn", |_| false);
     keys.may(c, 10, "honours_pause", |c| c.chance(60));
     keys.may(c, 4, "processor", processor);
+    keys.may(c, 50, "timing", timing);
     let mut endless = false;
     // A host that tells its switch to stop, where somebody listens.
     if !paused.is_empty() && c.chance(15) {
@@ -94,6 +95,7 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
             0 => change.put("delay", c.time(1, 3_000)),
             1 => change.put("ecn", c.chance(50)),
             2 => change.put("honours_pause", false),
+            _ if c.chance(50) => change.put("timing", timing(c)),
             _ => change.put("processor", processor(c)),
         }
         keys.put("override", Value::Array(vec![change.into()]));
@@ -104,4 +106,18 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
         keys.put("dscp_to_priority", map);
     }
     (keys, endless)
+}
+
+/// Timing of real hosts, or none.
+fn timing(c: &mut Choices) -> Value {
+    if c.chance(40) {
+        return "exact".into();
+    }
+    let mut timing = Keys::default();
+    timing.may(c, 40, "receive", |c| c.time(1, 100_000));
+    timing.may(c, 40, "send", |c| c.time(1, 10_000));
+    timing.may(c, 40, "nic_send", |c| c.time(1, 1_000));
+    timing.may(c, 40, "gap", |c| c.time(1, 200));
+    timing.may(c, 40, "clock_ppm", |c| c.real(0.0, 1_000.0));
+    timing.into()
 }

@@ -13,6 +13,7 @@ use crate::congestion::{Cut, Growth};
 use crate::idle::Route;
 use crate::routing::NextHops;
 use crate::spec::*;
+use crate::transport::door::HostTiming;
 use crate::world::World;
 use afflux_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -321,7 +322,17 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let path = world.path_via(0, via, hash, flow.src, flow.dst);
         let full = world.shape(flow).full;
         let time = |&(node, port): &(NodeId, u16)| world.delay(node, &world.ports.of(node)[port as usize]) + world.first_bits(node, port, full);
-        (path.iter().map(time).sum::<u64>() as f64 * PS, path)
+        let hosts = if world.plan.transports[flow.transport as usize].parameters().timing() == HostTiming::Nic { 0 } else { self.hosts(flow, &path) };
+        ((path.iter().map(time).sum::<u64>() + hosts) as f64 * PS, path)
+    }
+
+    /// What a frame waits on average at the hosts of a flow, for its hand-over and for the interrupt.
+    fn hosts(&self, flow: &Flow, path: &[(NodeId, u16)]) -> u64 {
+        let waits = |host: u32, place: Option<&(NodeId, u16)>| {
+            let rate = place.map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0);
+            self.world.timing(host).zip(rate).map_or((0, 0), |(timing, rate)| timing.mean_waits(rate))
+        };
+        waits(flow.src, path.first()).0 + waits(flow.dst, path.last()).1
     }
 
     /// A flow of a few frames, by itself.

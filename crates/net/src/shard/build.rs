@@ -19,6 +19,7 @@ use crate::record::Counters;
 use crate::routing::PortInfo;
 use crate::shard::Outlet;
 use crate::spec::*;
+use crate::timing::Noise;
 use crate::world::World;
 use afflux_engine::random::Stream;
 use afflux_units::Rate;
@@ -172,6 +173,7 @@ impl<'a> Shard<'a> {
             && !plan.has_rates()
             && marking.is_none()
             && header.is_none()
+            && world.timing(id).is_none()
             && matches!(buffer, Buffer::Unlimited)
             && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
@@ -194,7 +196,8 @@ impl<'a> Shard<'a> {
             let unrecorded = counted && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
-            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
+            let (own_timing, peer_timing) = (world.timing(id), world.timing(info.peer));
+            let simple = fifo && own_timing.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
             let plain = simple && !classical;
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
@@ -226,9 +229,14 @@ impl<'a> Shard<'a> {
                 let delay = world.delay(info.peer, &peer_info);
                 self.faults.insert(first_port + number as u32, Fault::new(loss, stream, link.down.clone(), link.longest, (delay, link.delay.0)));
             }
+            let rate = world.rate(info).0;
+            let delayed = peer_timing.filter(|_| !faulty);
             self.ports.push(Port::new(PortSetup {
                 node: local,
-                rate: world.rate(info).0,
+                rate,
+                clocked: own_timing.map_or(rate, |timing| timing.clocked(rate, seed, global)),
+                noise: (own_timing.is_some() || delayed.is_some()).then(|| Noise::new(own_timing, delayed, rate, seed, global)),
+                delays: delayed.is_some(),
                 delay: world.delay(id, info),
                 gap: plan.wire.gap,
                 header: world.header(info),
@@ -256,6 +264,7 @@ impl<'a> Shard<'a> {
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1 && a.uplink.is_none()))
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
+            && world.timing(id).is_none()
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         // Applications end a run when they like: what starts by then has to have started.
         let defers = urgent && plan.applications.is_none();

@@ -396,8 +396,7 @@ impl<O: Outlet> Way<'_, O> {
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn start(&mut self, p: &mut Port, a: &mut Automaton, at: u64, (queue, clock): (usize, u64), frame: &Frame, change: Change) -> Sending {
-        let time = p.transmission(frame.size);
-        p.free_at = at + time;
+        let (start, time) = p.begin(at, frame);
         let sent = Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time };
         a.sending = Some(sent);
         if p.eventful
@@ -407,11 +406,11 @@ impl<O: Outlet> Way<'_, O> {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
                 let frame = carry_pause(self.extras, *frame, paused);
-                send(self.out, self.extras, p, at, time, &frame, Change { flags: change.flags | frame.flags, ..change });
+                send(self.out, self.extras, p, start, time, &frame, Change { flags: change.flags | frame.flags, ..change });
                 return sent;
             }
         }
-        send(self.out, self.extras, p, at, time, frame, change);
+        send(self.out, self.extras, p, start, time, frame, change);
         sent
     }
 }

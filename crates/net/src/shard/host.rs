@@ -113,7 +113,7 @@ impl Shard<'_> {
         if self.counters.dropped_packets > dropped {
             return 0;
         }
-        let until = self.cleared[port as usize].max(now) + self.ports[port as usize].serialize(frame.size);
+        let until = self.cleared[port as usize].max(now) + self.ports[port as usize].pitch(frame.size);
         self.cleared[port as usize] = until;
         until
     }

@@ -45,6 +45,8 @@ pub struct HostConfig {
     pub storm: Option<super::Storm>,
     /// Deals with what arrives; `None`: that takes no time.
     pub processor: Option<super::Processor>,
+    /// `None`: everything happens at once and exactly.
+    pub timing: Option<super::Timing>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +86,8 @@ pub struct TcpConfig {
     pub burst: Burst,
     /// Only a millisecond's worth of a connection waits at its host's own transmitter.
     pub small_queues: bool,
+    /// It is part of a real kernel: its frames wait for interrupts and softirqs.
+    pub kernel: bool,
     /// Timers expire on multiples of this; zero is exact.
     pub tick: Span,
     pub estimator: Estimator,
@@ -147,6 +151,7 @@ impl TcpConfig {
             pacing: None,
             burst: Burst::Segments(1),
             small_queues: false,
+            kernel: false,
             tick: Span::ZERO,
             estimator: Estimator::Rfc6298,
             min_rto: Span::from_ms(200),

@@ -27,6 +27,7 @@ pub use crate::queue::aqm::{AqmKeys, Config as Aqm, Hint, TrimKeys};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
+pub use crate::timing::{Config as Timing, Keys as TimingKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
 pub use crate::transport::pfabric::keys::Config as Pfabric;

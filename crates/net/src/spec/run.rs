@@ -55,7 +55,7 @@ impl Compat {
             Compat::ConweaveNs3 => &[
                 (
                     "whole_nanoseconds",
-                    "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds (here to one at least); they coincide often, and a frame whose transmission begins at the very moment at which a balancer looks still waits to it",
+                    "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds (here to one at least); they coincide often: frames that arrive at a node at one instant go by port instead of by a hash, and a frame whose transmission begins at the very moment at which a balancer looks still waits to it",
                 ),
                 ("ecmp_hash", "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops"),
                 ("flow_ports", "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows"),

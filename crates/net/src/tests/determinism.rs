@@ -177,6 +177,25 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     };
     add("drop-tail", &|_| {});
     add("drop-tail, packets, at or above", &|p| p.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(24), drop_when: Compare::AtOrAbove });
+    add("timing of real hosts", &|p| p.hosts[0].timing = timing());
+    add("timing of real hosts, priorities, a short NIC queue, small queues", &|p| {
+        p.hosts[0] = HostConfig { timing: timing(), scheduling: Scheduling::Priorities { queues: 3 }, queue: Some(Limit::Bytes(50_000)), ..host() };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { small_queues: true, ..dctcp() })];
+        p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
+    });
+    add("timing of real hosts, lossless, all records", &|p| {
+        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
+        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].honours_pause = true;
+        p.hosts[0].timing = timing();
+        p.record.paths = true;
+        p.record.waits = (0..p.topology.nodes.len() as u32).collect();
+    });
+    add("timing of real hosts on some, lossy links", &|p| {
+        p.hosts.push(HostConfig { timing: timing(), ..p.hosts[0].clone() });
+        p.topology.nodes.iter_mut().filter(|n| n.kind == NodeKind::Host).enumerate().for_each(|(i, n)| n.config = (i % 2) as u32);
+        p.topology.links.iter_mut().step_by(3).for_each(|link| link.loss = Probability::new(0.01).unwrap());
+    });
     add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
     add("dctcp, step at enqueue", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);

@@ -327,6 +327,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 metrics: if undo { Metrics::Full } else { Metrics::Off },
                 pacing: pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
                 small_queues: linux,
+                kernel: linux,
                 burst: if linux { Burst::Linux } else { Burst::Segments(if estimator { 4 } else { 1 }) },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
@@ -640,7 +641,8 @@ fn case() -> impl Strategy<Value = Case> {
                     // Reports every 4 us would leave nothing of such links.
                     glb.sampling_interval = Span::from_us(100);
                 }
-                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
+                let timing = (seed % 3 == 1).then(timing).flatten();
+                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, timing, ..crate::testing::host() }];
                 plan.transports = vec![
                     TransportConfig::Tcp(first),
                     if several { over_several_paths(second, seed) } else { TransportConfig::Tcp(second) },

@@ -100,6 +100,11 @@ fn engines_agree() {
         ..rdma()
     };
     add("lossless", rdma(), &|_| {});
+    add("lossless, timing of real NICs", rdma(), &|p| p.hosts[0].timing = timing());
+    add("go-back-n, timing of real NICs", rdma(), &|p| {
+        small(p);
+        p.hosts[0].timing = timing();
+    });
     add("lossless, acknowledgements first", RdmaConfig { ack_priority: Some(7), ..rdma() }, &bypass);
     add("lossless, whole nanoseconds", RdmaConfig { ack_priority: Some(7), ..rdma() }, &|p| {
         bypass(p);

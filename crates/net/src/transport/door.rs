@@ -98,6 +98,10 @@ pub trait Parameters {
     fn is_paced(&self) -> bool {
         false
     }
+    /// Whose timing its frames meet at hosts.
+    fn timing(&self) -> HostTiming {
+        HostTiming::Exact
+    }
     /// Its frames carry more than fits in one.
     fn carries_more(&self) -> bool {
         false
@@ -118,6 +122,19 @@ pub trait Parameters {
     fn repairs(&self) -> bool {
         true
     }
+}
+
+/// Whose timing frames meet at a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostTiming {
+    /// A model without any.
+    Exact,
+    /// A kernel's: interrupts and softirqs.
+    Kernel,
+    /// A network card's that sends by itself.
+    Nic,
+    /// As that of others in the same scenario.
+    Any,
 }
 
 /// What flows may need of the paths of a fabric.

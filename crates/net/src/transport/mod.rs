@@ -44,5 +44,6 @@ impl Halves {
 pub mod keys {
     pub use crate::transport::around::Around;
     pub use crate::transport::datagram::keys::Keys as Datagram;
+    pub use crate::transport::door::HostTiming;
     pub use crate::transport::tcp::keys::Keys as Tcp;
 }

@@ -1,7 +1,7 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
-use afflux_config::{form, table};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Timing, Transport, Unlimited};
+use afflux_config::{Word, form, table};
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess};
@@ -42,6 +42,10 @@ table! {
         storm: Storm,
         /// A processor that handles arriving frames, or `"off"`: handling takes no time. Default `"off"`.
         processor: Or<Off, Processor>,
+        /// Timing of real hosts (interrupts, hand-over to the NIC, gaps between frames, clocks), or `"exact"`: without it simultaneous senders keep
+        /// their phases, and behind a full queue one takes all places. Default: `{}` where all traffic but datagrams is that of Linux's TCP
+        /// (`stack = "linux"`) or RDMA, otherwise, with `run.compat` and with `run.engine = "ideal"` `"exact"`.
+        timing: Or<Exact, Timing>,
         /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
         wire: Wire,
         /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
@@ -82,6 +86,8 @@ table! {
         storm: Storm,
         /// As in `[host]`; the whole value is replaced.
         processor: Or<Off, Processor>,
+        /// As in `[host]`; the whole value is replaced.
+        timing: Or<Exact, Timing>,
         /// As in `[host]`.
         quantum: Size,
         /// As in `[host]`; all queues are replaced.
@@ -90,6 +96,12 @@ table! {
         /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
         transport: String,
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exact;
+impl Word for Exact {
+    const WORD: &'static str = "exact";
 }
 
 /// Frame sizes: a profile's name or a table.

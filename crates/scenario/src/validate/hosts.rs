@@ -4,12 +4,14 @@ use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
 use super::{fill, meaningless};
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Wire, WireTable};
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Timing, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
-use afflux_net::spec::{self, HostConfig, NodeKind, Topology};
+use afflux_net::spec::{self, EngineKind, HostConfig, NodeKind, Plan, Topology};
+use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Span};
+use std::collections::BTreeSet;
 
 /// Frame sizes and what they leave for payload.
 pub struct Frames {
@@ -99,11 +101,33 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
     Ok((wire, mtu_header, base.mtu))
 }
 
-/// The settings that occur, and for every host which it has.
-pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<Vec<HostConfig>, Wrong> {
+/// Where it is not written, hosts have the timing of real ones if all transports in `used` are those of real hosts. `timed`: settings that say it.
+pub fn timing(host: &mut Host, plan: &mut Plan, timed: &[bool], used: &BTreeSet<u16>) -> Result<(), Wrong> {
+    if host.timing.is_some() {
+        return Ok(());
+    }
+    let met = || used.iter().map(|index| plan.transports[*index as usize].parameters().timing());
+    let real = plan.run.compat.is_none()
+        && plan.run.engine != EngineKind::Ideal
+        && met().all(|timing| timing != HostTiming::Exact)
+        && met().any(|timing| timing != HostTiming::Any);
+    if !real {
+        host.timing = Some(Or::NONE);
+        return Ok(());
+    }
+    let mut keys = Timing::default();
+    let default = keys.resolve(&Key::from("host.timing"))?;
+    host.timing = Some(Or::some(keys));
+    let unsaid = plan.hosts.iter_mut().zip(timed).filter(|(_, timed)| !**timed);
+    unsaid.for_each(|(config, _)| config.timing = Some(default.clone()));
+    Ok(())
+}
+
+/// The settings that occur, whether each says a timing, and for every host which it has.
+pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(Vec<HostConfig>, Vec<bool>), Wrong> {
     let key = Key::from("host");
     let given = host.clone();
-    let mut configs = vec![build(host, frame, &key)?];
+    let (mut configs, mut timed) = (vec![build(host, frame, &key)?], vec![given.timing.is_some()]);
     let meant = meant(&given, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in topology.nodes.iter_mut().zip(meant) {
@@ -116,9 +140,10 @@ pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<Ve
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
         configs.push(build(&mut keys, frame, &key)?);
+        timed.push(keys.timing.is_some());
         known.push((changes, node.config));
     }
-    Ok(configs)
+    Ok((configs, timed))
 }
 
 /// The overrides that mean each host.
@@ -141,7 +166,7 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm processor);
+    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm processor timing);
 }
 
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
@@ -186,6 +211,8 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
         processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
+        // Where it is not written it follows from the traffic: see `timing`.
+        timing: keys.timing.as_mut().and_then(|timing| timing.0.as_mut()).map(|timing| timing.resolve(&key.clone().name("timing"))).transpose()?,
     })
 }
 

@@ -13,6 +13,9 @@ const FIXED: &str = r#"format = 1
 [topology]
 kind = "star"
 hosts = 5
+[host]
+timing = "exact"
+
 [host.transport]
 initial_window = 100000
 [[traffic]]

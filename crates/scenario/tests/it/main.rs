@@ -17,6 +17,7 @@ mod rdma;
 mod resolved;
 mod runs;
 mod schema;
+mod timing;
 mod topologies;
 mod voq;
 mod warnings;

@@ -306,3 +306,23 @@ fn resolved_scenarios_are_warned_of_alike() {
         assert_eq!(told(&again), told(&scenario), "{}", scenario.resolved);
     }
 }
+
+#[test]
+fn exact_hosts_behind_one_drop_tail_port() {
+    let star = |host: &str, switch: &str, rate: &str| {
+        let uplink = if rate.is_empty() { String::new() } else { format!("[[topology.override]]\nlink = \"host0-switch0\"\nrate = \"{rate}\"\n") };
+        STAR.replace("[switch]\nbuffer = \"1MB\"\necn = { k = \"65kB\" }", &format!("{uplink}[switch]\n{switch}"))
+            .replace("[host.transport]\ncongestion = \"dctcp\"", &format!("[host]\n{host}\n[host.transport]\ncongestion = \"cubic\""))
+    };
+    let said = warnings(&star("timing = \"exact\"", "buffer = \"1MB\"", ""));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("key host.timing") && said[0].contains("share the drop-tail port to host0"), "{said:?}");
+    for quiet in [
+        star("delay = \"1us\"", "buffer = \"1MB\"", ""),
+        star("timing = {}", "buffer = \"1MB\"", ""),
+        star("timing = \"exact\"", "buffer = \"1MB\"\necn = { k = \"65kB\" }", ""),
+        star("timing = \"exact\"", "buffer = \"1MB\"", "1Gbps"),
+    ] {
+        assert!(!warnings(&quiet).iter().any(|warning| warning.contains("host.timing")), "{quiet}");
+    }
+}

@@ -10,7 +10,7 @@ use crate::shard::capture::Content;
 use crate::shard::host::Beside;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, TransportConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::world::World;
 
 impl Parameters for Config {
@@ -28,6 +28,9 @@ impl Parameters for Config {
     }
     fn hashes_for_paths(&self) -> bool {
         true
+    }
+    fn timing(&self) -> HostTiming {
+        HostTiming::Any
     }
     fn habits(&self, world: &World) -> Habits {
         Habits {

@@ -12,7 +12,7 @@ use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, Receive, TcpConfig, TransportConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
@@ -88,6 +88,9 @@ impl Parameters for MptcpConfig {
     }
     fn frames(&self) -> Frames {
         Frames { payload: self.tcp.mss, data: Self::DATA_OPTION, answer: Some(Self::ACK_OPTION) }
+    }
+    fn timing(&self) -> HostTiming {
+        self.tcp.timing()
     }
     fn habits(&self, world: &World) -> Habits {
         let subflows = match self.manager {

@@ -11,7 +11,7 @@ use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::world::World;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
@@ -65,6 +65,9 @@ impl Parameters for RdmaConfig {
     }
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: self.overhead(), answer: Some(self.overhead()) }
+    }
+    fn timing(&self) -> HostTiming {
+        HostTiming::Nic
     }
     fn habits(&self, world: &World) -> Habits {
         let common = Habits {

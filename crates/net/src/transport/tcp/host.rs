@@ -11,7 +11,7 @@ use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::world::World;
 use afflux_engine::random::Stream;
 
@@ -21,6 +21,9 @@ const CONTROL: u64 = 0x636f_6e74;
 impl Parameters for TcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((self, self.receive))
+    }
+    fn timing(&self) -> HostTiming {
+        if self.kernel { HostTiming::Kernel } else { HostTiming::Exact }
     }
     fn is_paced(&self) -> bool {
         true

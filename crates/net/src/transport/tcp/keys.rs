@@ -309,6 +309,7 @@ impl Keys {
             pacing: keys.pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
             burst: keys.burst,
             small_queues: keys.small_queues,
+            kernel: linux,
             tick: keys.tick,
             estimator: keys.rtt_estimator,
             min_rto: keys.min_rto,

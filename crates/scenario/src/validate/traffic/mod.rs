@@ -67,6 +67,11 @@ pub struct Uses {
 }
 
 impl Uses {
+    /// All transports that something is sent by.
+    pub fn transports(&self) -> BTreeSet<u16> {
+        self.ways.iter().chain(&self.unnamed).map(|way| way.0).collect()
+    }
+
     fn note(&mut self, flows: &[Flow], transports: &Transports) {
         let mut last = None;
         for flow in flows.iter().filter(|flow| flow.src != flow.dst) {

@@ -8,6 +8,7 @@ mod mtu;
 mod paths;
 mod pause;
 mod time;
+mod timing;
 mod unused;
 
 use super::traffic::Uses;
@@ -50,6 +51,7 @@ pub fn find(ground: &Ground) -> Vec<Wrong> {
         buffer::find(ground, &mut found);
         paths::find(ground, &mut found);
         mtu::find(ground, &mut found);
+        timing::find(ground, &mut found);
     }
     found
 }

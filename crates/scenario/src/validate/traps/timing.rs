@@ -1,0 +1,40 @@
+//! Hosts without any noise behind one drop-tail port.
+
+use super::Ground;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{Plan, TransportConfig};
+use std::collections::BTreeMap;
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    let key = Key::from("host").name("timing");
+    let exact = ground.tree.has(&key) && ground.hosts().all(|host| host.timing.is_none());
+    let drops_tail = ground.switches().any(|switch| switch.marking.is_none() && switch.aqm.is_none() && switch.pfc.is_none());
+    if !exact || !drops_tail {
+        return;
+    }
+    if let Some(receiver) = shared(ground.plan) {
+        let name = &ground.plan.topology.nodes[receiver as usize].name;
+        found.push(Wrong::at(
+            key,
+            format!(
+                "several TCP senders share the drop-tail port to {name}, which is as fast as their own links: without noise their phases stay where they \
+                 are, and one of them can take all places in the queue, which does not happen between real hosts; remove it, or write timing = {{}}"
+            ),
+        ));
+    }
+}
+
+/// A host to which several others send by TCP, each with a link no faster than its own.
+fn shared(plan: &Plan) -> Option<u32> {
+    let link = |host: u32| plan.topology.links.iter().filter(move |link| link.a == host || link.b == host).map(|link| link.rate.0).max();
+    let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
+    for flow in plan.flows.iter().filter(|flow| flow.src != flow.dst) {
+        if matches!(plan.transports[flow.transport as usize], TransportConfig::Tcp(_)) && link(flow.src) <= link(flow.dst) {
+            let first = *senders.entry(flow.dst).or_insert(flow.src);
+            if first != flow.src {
+                return Some(flow.dst);
+            }
+        }
+    }
+    None
+}

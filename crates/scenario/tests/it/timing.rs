@@ -1,0 +1,106 @@
+//! Whose hosts have the timing of real ones.
+
+use crate::common::{parse, parse_with};
+use afflux_scenario::Overrides;
+
+fn text(host: &str, traffic: &str) -> String {
+    format!(
+        "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\n[host]\n{host}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\n{traffic}"
+    )
+}
+
+/// By host.
+fn timed(host: &str, traffic: &str) -> Vec<bool> {
+    let scenario = parse(&text(host, traffic)).unwrap_or_else(|error| panic!("{error}"));
+    let topology = &scenario.plan.topology;
+    (0..topology.hosts).map(|host| scenario.plan.hosts[topology.nodes[host as usize].config as usize].timing.is_some()).collect()
+}
+
+#[test]
+fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
+    let (all, none) = (vec![true; 4], vec![false; 4]);
+    for (host, traffic, expected) in [
+        ("", "", &all),
+        ("transport = { congestion = \"dctcp\" }", "", &all),
+        ("transport = { mptcp = { subflows = 2 } }", "", &all),
+        ("transport = { kind = \"rdma\", mode = \"irn\" }", "", &all),
+        ("transport = { stack = \"basic\" }", "", &none),
+        ("transport = { stack = \"ns3\" }", "", &none),
+        ("transport = { kind = \"pdq\" }", "", &none),
+        ("timing = \"exact\"", "", &none),
+        ("timing = {}\ntransport = { stack = \"basic\" }", "", &all),
+        ("", "[run]\nengine = \"ideal\"\n", &none),
+        // What no traffic uses does not count.
+        ("transports = { other = { stack = \"basic\" } }", "", &all),
+        ("transports = { other = { stack = \"basic\" } }", "transport = \"other\"\n", &none),
+    ] {
+        assert_eq!(&timed(host, traffic), expected, "{host} {traffic}");
+    }
+    assert_eq!(timed("override = [{ match = \"host1\", timing = \"exact\" }]", ""), [true, false, true, true]);
+    assert_eq!(timed("transport = { stack = \"basic\" }\noverride = [{ match = \"host1\", timing = {} }]", ""), [false, true, false, false]);
+}
+
+#[test]
+fn its_keys_have_bounds() {
+    for (timing, wrong) in [
+        ("{ receive = \"2ms\" }", "key host.timing.receive: \"2ms\": write at most \"1ms\""),
+        ("{ clock_ppm = -1.0 }", "key host.timing.clock_ppm"),
+        ("\"rough\"", "key host.timing"),
+        ("{ gaps = \"1ns\" }", "key host.timing.gaps"),
+    ] {
+        let error = parse(&text(&format!("timing = {timing}"), "")).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{error}");
+    }
+}
+
+/// A request over an idle link: what it takes longer than without noise is within the noise's bounds, and repeats with the seed.
+#[test]
+fn a_lone_flow_is_late_by_the_noise_alone() {
+    let took = |timing: &str, seed: u64| {
+        let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+        let scenario = parse_with(&text(&format!("timing = {timing}"), "").replace("1MB", "1kB"), &overrides).unwrap();
+        let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
+        let record = &output.flows[0];
+        record.finish.unwrap().since(record.start.unwrap()).0
+    };
+    let exact = took("\"exact\"", 1);
+    // SYN, SYN-ACK, data and acknowledgement: an interrupt and a hand-over each; and clocks of 100 ppm.
+    let most = 4 * 22_000_000 + 4 * 200;
+    let late: Vec<u64> = (1..=50).map(|seed| took("{}", seed) - exact).collect();
+    assert!(late.iter().all(|late| (1..=most).contains(late)), "{late:?}");
+    let mean = late.iter().sum::<u64>() as f64 / 50.0;
+    assert!((0.4..0.6).contains(&(mean / most as f64)), "{mean}");
+    assert_eq!(took("{}", 3) - exact, late[2]);
+    // Interrupts come at odd picoseconds.
+    let none = took("{ receive = \"0ns\", send = \"0ns\", gap = \"0ns\", clock_ppm = 0.0 }", 1) - exact;
+    assert!(none <= 4, "{none}");
+}
+
+/// Renumbering hosts changes shares within the spread of seeds, never systematically: frames that arrive together prefer no port.
+#[test]
+fn no_number_of_a_host_is_preferred() {
+    let shares = |timing: &str, seed: u64| {
+        let text = format!(
+            "format = 1\n[topology]\nkind = \"star\"\nhosts = 5\nrate = \"1Gbps\"\ndelay = \"20us\"\n[switch]\nsharing = \"static\"\nbuffer = \"100packets\"\n[host]\n\
+             timing = {timing}\ntransport = {{ congestion = \"newreno\" }}\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 0], [2, 0], [3, 0], [4, 0]]\nsizes = \"100GB\"\n\
+             stop = \"500ms\"\n"
+        );
+        let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+        let scenario = parse_with(&text, &overrides).unwrap_or_else(|error| panic!("{error}"));
+        let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
+        let sent: Vec<f64> = output.flows.iter().map(|flow| (flow.packets_sent - flow.packets_retransmitted) as f64).collect();
+        let all: f64 = sent.iter().sum();
+        sent.into_iter().map(|sent| sent / all).collect::<Vec<f64>>()
+    };
+    for timing in ["\"exact\"", "{}"] {
+        let seeds = 30;
+        let runs: Vec<Vec<f64>> = (1..=seeds).map(|seed| shares(timing, seed)).collect();
+        for sender in 0..4 {
+            let of: Vec<f64> = runs.iter().map(|run| run[sender]).collect();
+            let mean = of.iter().sum::<f64>() / seeds as f64;
+            let variance = of.iter().map(|share| (share - mean) * (share - mean)).sum::<f64>() / (seeds - 1) as f64;
+            // Four standard errors: one test in some thousand would fail by chance, but seeds are fixed.
+            assert!((mean - 0.25).abs() < 4.0 * (variance / seeds as f64).sqrt(), "{timing}: host{}: {mean}, {of:?}", sender + 1);
+        }
+    }
+}
