@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import REPO
 
-from validation import conweave, htsim, linux, ns3, page, run
+from validation import conweave, hosts, htsim, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
 from validation.capture import Segment, recoveries
 from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy, number, read_csv
@@ -167,6 +167,63 @@ def test_matrices_of_htsim(tmp_path: Path):
     (folder / "README.md").write_text("Nothing about completion.\n")
     with pytest.raises(Unreadable):
         htsim.completions(folder / "README.md")
+
+
+def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Distributions over runs; what ties decide is named and not run; files that made the runs are no runs."""
+    folder = tmp_path / "reference" / "hosts"
+    folder.mkdir(parents=True)
+    (folder.parent / "bars.toml").write_text("")
+    for name in ("CAUSE.md", "four.sh", "gaps.py", "sniff.c", "noise.diff"):
+        (folder / name).write_text("")
+
+    def flows(case: str, congestion: str, repetition: int, mbps: list[float]) -> str:
+        return "".join(f"{case},{congestion},{repetition},s{place},{one},100\n" for place, one in enumerate(mbps))
+
+    (folder / "real-linux.csv").write_text(
+        "case,congestion,repetition,flow,mbps,retransmissions\n"
+        + flows("four-100packets", "cubic", 1, [20, 20, 20, 30])
+        + flows("four-100packets", "cubic", 2, [20, 20, 20, 20])
+        + flows("four-100packets", "cubic", 3, [24, 22, 22, 22])
+        + flows("mix-100packets", "cubic", 1, [20, 25])
+        + flows("mix-100packets", "bbr", 1, [30, 15])
+        + flows("outcast-64packets", "reno", 1, [0.3, *[7.5] * 12])
+        + flows("five", "cubic", 1, [1.0])
+    )
+    runs = {
+        "exact-reno-1": (6, 2, 1, 1),
+        "exact-reno-2": (6, 2, 1, 1),
+        "dly-exact-cubic": (1, 1, 1, 27),
+        "jit10us-cubic": (5, 5, 5, 6),
+        "tierev-reno": (1, 1, 2, 6),
+    }
+    (folder / "exact-time.csv").write_text(
+        "run,host,bytes\n" + "".join(f"{run_},host{host},{sent}\n" for run_, all_ in runs.items() for host, sent in enumerate(all_, 2))
+    )
+    cases = {f"{case.reference}/{case.run}": case for case in run.collect(folder.parent)[1]}
+    equal = cases["hosts.real-linux/four-100packets cubic"]
+    shares = [equal.theirs[metric] for metric in hosts.EVEN]
+    assert shares == pytest.approx([24 / 90, 30 / 90, 20 / 90])
+    assert len(equal.setups) == hosts.SEEDS
+    assert cases["hosts.real-linux/mix-100packets"].theirs["share_cubic_mean"] == 0.5
+    near = cases["hosts.real-linux/outcast-64packets reno"]
+    assert [near.theirs[metric] for metric in ("near_to_far_p90", "far_spread_p90", "outcast_mean")] == pytest.approx([0.04, 1, 1])
+    assert "five" in (cases["hosts.real-linux/five cubic"].problem or "")
+    assert [case.run for case in cases.values() if case.absent] == ["exact-reno", "tierev-reno"]
+    assert cases["hosts.exact-time/dly-exact-cubic"].setups[0].scenario["topology"]["override"][3] == {"link": "host4-switch0", "delay": "47.9us"}
+    assert cases["hosts.exact-time/jit10us-cubic"].setups[0].scenario["host"]["timing"] == {"receive": "0ns", "send": "10us", "gap": "0ns", "clock_ppm": 0.0}
+    assert {case.reference for case in cases.values()} == {"hosts.real-linux", "hosts.exact-time", "hosts.rates"}
+    # In one row ours is the median of the seeds, in another the worst.
+    values = [0.3, 0.2, 0.4]
+    assert [run.row(equal, metric, values)["ours"] for metric in ("largest_share", "largest_share_greatest", "smallest_share_least")] == [0.3, 0.4, 0.2]
+    assert hosts.nine_of_ten([*range(9), 99]) == 8
+    monkeypatch.setattr(hosts, "SEEDS", 1)
+    monkeypatch.setattr(hosts, "REAL_S", 2)
+    _, rows = validate(folder.parent, "--only", "four-100packets")
+    assert [row["metric"] for row in rows if row["within"] and row["bar"]][:3] == ["largest_share", "largest_share_greatest", "smallest_share_least"]
+    _, (row,) = validate(folder.parent, "--only", "tierev")
+    assert row["absent"]
+    assert "by host" in row["reason"]
 
 
 def test_runs_of_uec(tmp_path: Path):
@@ -388,6 +445,11 @@ def test_bars():
     assert widened.holds(12, 23)
     assert not widened.holds(12, 8.4)
     assert Bar(rel=0.1).holds(0, 0)
+    assert Bar(or_abs=0.1).bounds(0.5) == (0.4, 0.6)
+    for bar, inside, outside_ in ((Bar(most=0.45), 0.45, 0.46), (Bar(least=0.1), 0.1, 0.09), (Bar(least=1, most=2), 1.5, 2.1)):
+        assert bar.holds(0.3, inside)
+        assert not bar.holds(inside, outside_)
+    assert (str(Bar(most=0.45)), Bar(least=0.1).json()) == ("≤ 0.45", {"least": 0.1})
     bars = Bars({"s": {"repetitions": 11, "a3_loss": {"x": {"rel": 0.1}}, "a3": {"y": {"rel": 0.2}}}, "flat": {"x": {"factor": 2}}})
     assert list(bars.of("s", "a3_loss_extra")) == ["x"]
     assert list(bars.of("s", "a3_other")) == ["y"]

@@ -1,5 +1,6 @@
 """How near is near enough: `bars.toml` beside the reference data."""
 
+import math
 import statistics
 import sys
 import tomllib
@@ -16,19 +17,22 @@ class BarsError(Exception):
 @dataclass(frozen=True)
 class Bar:
     """`rel`: |ours/theirs − 1| at most; `factor`: within theirs/f … theirs·f; `or_abs`: or this near in numbers;
-    `inside_range_widened_by`: within the range of the real runs of the same cell, this much wider at both ends."""
+    `inside_range_widened_by`: within the range of the real runs of the same cell, this much wider at both ends; `least`, `most`: ours is at least, at most
+    this, whatever theirs is."""
 
     rel: float | None = None
     factor: float | None = None
     or_abs: float | None = None
     inside_range_widened_by: float | None = None
+    least: float | None = None
+    most: float | None = None
     #: The real runs of the cell.
     cell: tuple[float, ...] = ()
 
     def holds(self, theirs: float, ours: float) -> bool:
         low, high = self.bounds(theirs)
         # The last digit of a printed number is no difference.
-        slack = 1e-9 * max(abs(low), abs(high))
+        slack = 1e-9 * max(abs(bound) for bound in (low, high) if math.isfinite(bound))
         if low - slack <= ours <= high + slack:
             return True
         return self.or_abs is not None and abs(ours - theirs) <= self.or_abs
@@ -38,12 +42,16 @@ class Bar:
             return tuple(sorted((theirs * (1 - self.rel), theirs * (1 + self.rel))))
         if self.factor is not None:
             return theirs / self.factor, theirs * self.factor
+        if self.least is not None or self.most is not None:
+            return 0.0 if self.least is None else self.least, math.inf if self.most is None else self.most
+        if self.or_abs is not None and self.inside_range_widened_by is None:
+            return theirs - self.or_abs, theirs + self.or_abs
         cell = self.cell or (theirs,)
         widening = self.inside_range_widened_by or 0.0
         return min(cell) * (1 - widening), max(cell) * (1 + widening)
 
     def json(self) -> dict[str, Any]:
-        said = {name: value for name in ("rel", "factor", "or_abs", "inside_range_widened_by") if (value := getattr(self, name)) is not None}
+        said = {name: value for name in ("rel", "factor", "or_abs", "inside_range_widened_by", "least", "most") if (value := getattr(self, name)) is not None}
         if self.inside_range_widened_by is not None and self.cell:
             said["range"] = [min(self.cell), max(self.cell)]
         return said
@@ -56,12 +64,16 @@ class Bar:
             parts.append(f"×÷ {self.factor:g}")
         if self.inside_range_widened_by is not None:
             parts.append(f"range ±{100 * self.inside_range_widened_by:g} %")
+        if self.least is not None:
+            parts.append(f"≥ {self.least:g}")
+        if self.most is not None:
+            parts.append(f"≤ {self.most:g}")
         if self.or_abs is not None:
             parts.append(f"±{self.or_abs:g}")
         return " or ".join(parts)
 
 
-WORDS = {"rel", "factor", "or_abs", "inside_range_widened_by"}
+WORDS = {"rel", "factor", "or_abs", "inside_range_widened_by", "least", "most"}
 
 
 @dataclass(frozen=True)

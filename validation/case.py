@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,8 @@ class Case:
     absent: str | None = None
     #: What should be known when reading its rows.
     remark: str | None = None
+    #: How the numbers of the simulations become one, by metric; not named: by the median.
+    of_repetitions: Mapping[str, Callable[[Sequence[float]], float]] = field(default_factory=dict)
     #: For a reader that compares several runs afterwards.
     labels: dict[str, Any] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 The layout is that of the raw folder, so each reader serves both. The compact form has:
 
-- bars.toml, and the tables of linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out).
+- bars.toml, and the tables of hosts, linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out).
 - Inputs of simulations, complete: ConWeave's topologies and flow lists as they are; of pFabric's and yaps's lists the columns of `COLUMNS`; of the connection
   matrices those that afflux has a model for. `permutation` makes the permutations again, and the script stops if one differs.
 - Outputs as numbers: of ConWeave's summaries the keys of `SUMMARY`; of every other large file what its reader makes of it, in kept.json (`kept.py`). The
@@ -137,7 +137,7 @@ def lists(folder: Path) -> Files:
 
 
 #: By reference.
-MAKERS = {"conweave": conweave, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
+MAKERS = {"conweave": conweave, "hosts": tables, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
 
 
 def permutation(hosts: int, size: int, seed: int) -> str:

@@ -154,7 +154,7 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
         "name": "conweave",
         "topology": {"kind": "hpcc", "file": str(topology)},
         "switch": switch,
-        "host": {"wire": "ns3rdma", "transport": transport},
+        "host": {"wire": "ns3rdma", "timing": "exact", "transport": transport},
         "traffic": [{"kind": "flows", "file": "flows.csv", "priority": 3}],
         "run": {"compat": compat} if compat else {},
         "record": {"explain": False},

@@ -30,8 +30,9 @@ RAW, COMPACT = REPO.parent / "shared" / "reference", REPO / "validation" / "refe
 REF = RAW if RAW.is_dir() else COMPACT
 NOTES = REPO / "docs" / "validation-notes.toml"
 PAGE = REPO / "docs" / "validation.md"
-#: What stands in a reference's folder beside its runs.
-NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs", "tools", kept.NAME}
+#: What stands in a reference's folder next to its runs, and the endings of files that made them.
+NOT_RUNS = {"README.md", "MODEL.md", "CAUSE.md", "raw", "traces", "inputs", "tools", kept.NAME}
+SCRIPTS = {".sh", ".py", ".c", ".diff"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -115,7 +116,13 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
             yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
     for entry in sorted(path.iterdir()):
         # What no reader has spoken for.
-        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.endswith("fabric.toml") or entry.name.split(".")[0] in seen:
+        if (
+            entry.name in NOT_RUNS
+            or entry.suffix in SCRIPTS
+            or entry.name.startswith(".")
+            or entry.name.endswith("fabric.toml")
+            or entry.name.split(".")[0] in seen
+        ):
             continue
         yield Case(
             path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)
@@ -205,7 +212,7 @@ def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
 
 def row(case: Case, metric: str, values: list[float] | None = None, reason: str | None = None, remark: str | None = None) -> page.Row:
     theirs, bar = case.theirs.get(metric), case.bars.get(metric)
-    ours = median(values) if values else None
+    ours = case.of_repetitions.get(metric, median)(values) if values else None
     if reason is None and ours is None:
         reason = "not measured"
     if reason is None and bar is not None and theirs is None:

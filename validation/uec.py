@@ -137,7 +137,7 @@ def scenario(table: dict[str, Any], matrix: Path, mtu: int, header: int, transpo
         "format": 1,
         "topology": {"kind": "fat_tree", **table},
         "switch": switch,
-        "host": {"mtu": f"{mtu}B", "wire": wire, "transport": transport},
+        "host": {"mtu": f"{mtu}B", "wire": wire, "timing": "exact", "transport": transport},
         "traffic": [{"kind": "flows", "file": str(matrix.resolve()), "format": "htsim"}],
         "run": {"fct_end": "last_ack"},
         "record": {"explain": False},

@@ -1,0 +1,322 @@
+"""Equal flows behind one drop-tail port: `hosts/*.csv`. Do hosts share as real ones do, and why?
+
+`real-linux.csv` has real Linux in real time, `exact-time.csv` a real kernel in exact virtual time without noise; CAUSE.md of the raw reference explains
+both. Real runs differ from each other, so distributions are compared: ten seeds of ours, which draw the noise and the starts, with three to five real runs.
+The bars stand here, not in bars.toml:
+
+- In every seed the largest share is at most 45 % (BBR: 60 %) and the smallest at least 10 %. The median of the largest share is at most 35 % (not for BBR).
+- Retransmissions are within 15 % of real Linux, for each 1,000 segments delivered. The absolute number is informational: token buckets that are late
+  leave the real flows 89 to 91 Mbps of 95.6. Real runs with BBR differ by a factor of twenty, so there the bar is their range, widened by 15 %.
+- CUBIC next to BBR: the mean share of each kind is within 5 points.
+- Outcast: in nine of ten seeds the near flow has less than 0.3 of the far flows' mean, and the far ones are within a factor of 2 of each other.
+- Exact time: the largest share is within 10 points, in the outcast the near flow's share too.
+- `rates`: the first bars at 1, 10 and 25 Gbps. No real machine was measured at these rates; "theirs" is real Linux at 100 Mbps.
+
+What the README of the reference becomes:
+
+- A star (or for the outcast two switches) of links with 20 us, at the rate of the senders' token buckets. Frames of 1,514 B without a gap.
+- Real Linux: `[host]` and its transport are the defaults, so `timing` is, too. A token bucket hands a frame on at the start of its slot: the queue does not
+  hold the frame that is being sent. Limits are in bytes.
+- Exact time: `timing = "exact"`, ticks of 10 ms (HZ = 100). Limits are in frames, but in bytes at the outcast's first switch, which connection requests bypass
+  there. Delays `dly` and `dly2` are those of links in both directions; clocks `ppm` are rates of the senders' directions of links.
+- `jit`, a uniform delay of each frame on its way to the switch in order: `timing.send` delays a frame that finds the transmitter idle (nearly every frame
+  while a flow has a part of its line). All other parts of `timing` are zero, `gap` too: it would make a flow that fills its line slower, which jitter does not.
+- `tierand`, simultaneous frames in random order: what afflux does with all. By host, forward or reversed, it never does, and such runs are named, not run.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from .bars import Bar, Bars, median
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, read_csv
+
+SET = "hosts"
+SEEDS = 10
+PAYLOAD, FRAME = 1448, 1514
+CONGESTION = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr"}
+#: Of real-linux.csv.
+REAL_S, LIMIT = 30, {"30packets": 45_420, "64packets": 96_896, "100packets": 151_400, "1000packets": 1_514_000}
+#: Of exact-time.csv: differences of delays and clocks by sender.
+DELAYS = {"dly": (20.0, 21.7, 33.1, 47.9), "dly2": (20.0, 27.3, 92.8, 165.0)}
+CLOCKS_PPM, CLOCKS_OF = (30, -50, 80, -11), {"ppm-exact-reno": (90, 20, 60, 5)}
+FAR = 12
+
+LARGEST, GREATEST, SMALLEST = "largest_share", "largest_share_greatest", "smallest_share_least"
+RETRANSMITTED = "retransmitted_per_1000"
+NEAR, SPREAD, OUTCAST = "near_to_far_p90", "far_spread_p90", "outcast_mean"
+EVEN = {LARGEST: Bar(most=0.35), GREATEST: Bar(most=0.45), SMALLEST: Bar(least=0.10)}
+UNEVEN = {GREATEST: Bar(most=0.60), SMALLEST: Bar(least=0.10)}
+POINTS = Bar(or_abs=0.10)
+
+
+def nine_of_ten(values: Sequence[float]) -> float:
+    """What nine of ten do not exceed."""
+    return sorted(values)[math.ceil(0.9 * len(values)) - 1]
+
+
+#: How several runs become one number, theirs and ours, where it is not the median.
+OF_RUNS: dict[str, Callable[[Sequence[float]], float]] = {GREATEST: max, SMALLEST: min, NEAR: nine_of_ten, SPREAD: nine_of_ten, OUTCAST: mean}
+OF_RUNS |= {f"share_{kind}_mean": mean for kind in CONGESTION}
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    for name, read, columns in (("real-linux", real, "case congestion repetition flow mbps"), ("exact-time", exact, "run host bytes")):
+        path = folder / f"{name}.csv"
+        if not path.is_file():
+            continue
+        try:
+            yield from read(read_csv(path, columns.split()), bars)
+        except Unreadable as error:
+            yield Case(f"{SET}.{name}", path.name, problem=str(error))
+
+
+def summary(runs: list[dict[str, float]]) -> dict[str, float | None]:
+    """One number for each metric."""
+    return {metric: OF_RUNS.get(metric, median)([run[metric] for run in runs]) for metric in runs[0]}
+
+
+def shares(delivered: Sequence[float]) -> dict[str, float]:
+    """Of flows that should be equal."""
+    total = sum(delivered)
+    if not total:
+        raise Unmeasured("nothing was delivered")
+    largest, smallest = max(delivered) / total, min(delivered) / total
+    return {LARGEST: largest, GREATEST: largest, SMALLEST: smallest}
+
+
+def outcast(near: float, far: Sequence[float]) -> dict[str, float]:
+    # A flow that delivered nothing counts as one with a single segment.
+    ratio, spread = near / mean(far), max(far) / (min(far) or 1.0)
+    return {NEAR: ratio, SPREAD: spread, OUTCAST: float(ratio < 0.3 and spread <= 2)}
+
+
+# ------------------------------------------------------------------------------------------------------------------------- real Linux
+
+
+def real(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    #: Case and congestion control → repetition → flows; flows of a mix are together.
+    groups: dict[tuple[str, str], dict[str, list[dict[str, str]]]] = {}
+    for row in rows:
+        key = (row["case"], "" if row["case"].startswith("mix") else row["congestion"])
+        groups.setdefault(key, {}).setdefault(row["repetition"], []).append(row)
+    for (name, congestion), repetitions in groups.items():
+        try:
+            yield real_case(name, congestion, list(repetitions.values()), bars)
+        except Unreadable as error:
+            yield Case(f"{SET}.real-linux", f"{name} {congestion}".strip(), problem=str(error))
+    equal = {congestion: list(repetitions.values()) for (name, congestion), repetitions in groups.items() if name == "four-100packets"}
+    for congestion in ("cubic", "reno"):
+        if congestion in equal:
+            yield from rates(congestion, summary([real_run(flows) for flows in equal[congestion]]), bars)
+
+
+def real_case(name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars) -> Case:
+    kind, _, limit = name.partition("-")
+    if limit not in LIMIT or kind not in ("four", "mix", "outcast"):
+        raise Unreadable(f"case {name!r} is unknown")
+    kinds = [row["congestion"] for row in repetitions[0]]
+    runs = [real_run(flows) for flows in repetitions]
+    case = Case(f"{SET}.real-linux", f"{name} {congestion}".strip(), of_repetitions=OF_RUNS)
+    switch = {"sharing": "static", "buffer": f"{LIMIT[limit]}B", "queue_length": "before_transmission"}
+    if kind == "outcast":
+        case.bars = {NEAR: Bar(most=0.3), SPREAD: Bar(most=2), OUTCAST: Bar(least=0.9)}
+        scenario = two_switches(switch)
+    else:
+        scenario = star(switch)
+        if kind == "mix":
+            case.bars = {f"share_{one}_mean": Bar(or_abs=0.05) for one in dict.fromkeys(kinds)}
+        else:
+            retransmitted = [run[RETRANSMITTED] for run in runs]
+            if congestion == "bbr":
+                case.bars = UNEVEN | {RETRANSMITTED: Bar(inside_range_widened_by=0.15, cell=tuple(retransmitted))}
+            else:
+                case.bars = EVEN | {RETRANSMITTED: Bar(rel=0.15)}
+            case.remark = f"{len(runs)} real runs: {RETRANSMITTED} {min(retransmitted):.4g} to {max(retransmitted):.4g}"
+    case.theirs = summary(runs)
+    scenario["host"] = {"wire": "linux", "transport": transport(kinds[0])}
+    scenario["host"]["transports"] = {one: transport(one) for one in dict.fromkeys(kinds)}
+    scenario["traffic"] = [
+        {"kind": "pairs", "name": f"flow{index}", "pairs": [[index, 0]], "sizes": "100GB", "start": f"{index}ms", "jitter": "1ms", "transport": one}
+        for index, one in enumerate(kinds, 1)
+    ]
+    case.setups = seeds(scenario, {"kinds": kinds, "seconds": REAL_S, "outcast": kind == "outcast"}, bars, "real-linux")
+    return case
+
+
+def real_run(flows: list[dict[str, str]]) -> dict[str, float]:
+    mbps = [number(row, "mbps") for row in flows]
+    if flows[0]["case"].startswith("outcast"):
+        return outcast(mbps[0], mbps[1:])
+    lost = [maybe(row, "retransmissions") or 0.0 for row in flows]
+    segments = [one * 1e6 * REAL_S / 8 / PAYLOAD for one in mbps]
+    return of_flows(segments, lost, [row["congestion"] for row in flows]) | {"mbps": sum(mbps)}
+
+
+def of_flows(segments: Sequence[float], lost: Sequence[float], kinds: Sequence[str]) -> dict[str, float]:
+    values = shares(segments) | {RETRANSMITTED: 1e3 * sum(lost) / sum(segments), "retransmissions": sum(lost)}
+    if len(set(kinds)) == 1:
+        return values
+    values = {name: value for name, value in values.items() if name not in (LARGEST, GREATEST, SMALLEST)}
+    for kind in dict.fromkeys(kinds):
+        own = [place for place, other in enumerate(kinds) if other == kind]
+        values[f"share_{kind}_mean"] = sum(segments[place] for place in own) / sum(segments)
+        values[f"retransmitted_per_1000_{kind}"] = 1e3 * sum(lost[place] for place in own) / sum(segments[place] for place in own)
+    return values
+
+
+def transport(name: str) -> dict[str, Any]:
+    if name not in CONGESTION:
+        raise Unreadable(f"congestion control {name!r} is none of {', '.join(CONGESTION)}")
+    return {"kind": "tcp", "congestion": CONGESTION[name]}
+
+
+# ------------------------------------------------------------------------------------------------------------------------ exact time
+
+
+BY_HOST = "an order of simultaneous frames by host: it takes them in an order that prefers no port (as `tierand`)"
+
+
+def exact(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    runs: dict[str, list[float]] = {}
+    for row in rows:
+        runs.setdefault(row["run"], []).append(number(row, "bytes"))
+    drops: dict[str, float] = {}
+    for row in rows:
+        drops[row["run"]] = drops.get(row["run"], 0.0) + (maybe(row, "drops_at_the_receivers_port") or 0.0)
+    for name, delivered in runs.items():
+        found = re.fullmatch(r"(.+)-([12])", name)
+        if found and found[2] == "2":
+            # Is there to show that the first run repeats itself to the byte.
+            if runs.get(f"{found[1]}-1") != delivered:
+                yield Case(f"{SET}.exact-time", found[1], problem=f"the runs {found[1]}-1 and -2 differ")
+            continue
+        run = found[1] if found else name
+        case = Case(f"{SET}.exact-time", run, of_repetitions=OF_RUNS, remark="the same to the byte in two runs" if found else None)
+        case.theirs = exact_values(delivered) | {"drops": drops[name]}
+        case.absent = not_modelled(run)
+        if case.absent is None:
+            case.bars = {metric: POINTS for metric in ("near_share", LARGEST) if metric in case.theirs}
+            try:
+                case.setups = virtual(run, bars)
+            except Unreadable as error:
+                case.problem = str(error)
+        yield case
+
+
+def exact_values(delivered: list[float]) -> dict[str, float | None]:
+    largest = max(delivered) / sum(delivered)
+    if len(delivered) == FAR + 1:
+        return {LARGEST: largest, "near_share": delivered[0] / sum(delivered)}
+    return {LARGEST: largest, "smallest_share": min(delivered) / sum(delivered)}
+
+
+def not_modelled(run: str) -> str | None:
+    words = run.split("-")
+    if run == "g10-jit1us-reno":
+        return "the program of this run: each flow sends for a time of its own, and two began after another had ended, so shares have no common interval"
+    if "tierev" in words or ("exact" in words and not {"dly", "dly2", "ppm"} & set(words)):
+        return BY_HOST
+    return None
+
+
+def virtual(run: str, bars: Bars) -> list[Setup]:
+    words = run.split("-")
+    congestion = next((word for word in words if word in CONGESTION), "")
+    frames = 30 if "30packets" in words else 64 if "outcast" in words else 100
+    rate, seconds = (1e9, 4.0) if "g1" in words else (1e10, 0.3) if "g10" in words else (1e8, 30.0)
+    if rate == 1e8 and {"dly", "dly2", "ppm", "stag", "outcast", "bbr", "30packets"} & set(words):
+        seconds = 20.0
+    jitter = next((word[3:] for word in words if word.startswith("jit")), None)
+    switch = {"sharing": "static", "buffer": f"{frames}packets"}
+    scenario = two_switches(switch, f"{FRAME * frames}B") if "outcast" in words else star(switch, rate)
+    overrides = []
+    for word in words:
+        if word in DELAYS:
+            overrides += [{"link": f"host{host}-switch0", "delay": f"{delay:g}us"} for host, delay in enumerate(DELAYS[word], 1)]
+        elif word == "ppm":
+            ppm = CLOCKS_OF.get(run, CLOCKS_PPM)
+            overrides += [{"link": f"host{host}>switch0", "rate": f"{round(rate * (1 + part * 1e-6))}bps"} for host, part in enumerate(ppm, 1)]
+    if overrides:
+        scenario["topology"]["override"] = overrides
+    tcp = transport(congestion) | {"tick": "10ms"}
+    if congestion == "cubic":
+        tcp["cubic"] = {"tick": "10ms"}
+    scenario["host"] = {
+        "wire": "linux",
+        "timing": "exact" if jitter is None else {"receive": "0ns", "send": jitter, "gap": "0ns", "clock_ppm": 0.0},
+        "transport": tcp,
+    }
+    # As the guests sleep (exact-time-init.sh), whose first sender is number 2.
+    senders = range(1, scenario["topology"]["hosts"])
+    starts = {host: 1000 * host if "stag" in words else (host + 1) * 37 % 20 for host in senders}
+    own = round(1e3 * seconds)
+    scenario["traffic"] = [
+        {"kind": "pairs", "name": f"flow{host}", "pairs": [[host, 0]], "sizes": "1TB", "start": f"{start}ms", "jitter": "1ms", "stop": f"{start + own}ms"}
+        for host, start in starts.items()
+    ]
+    last = (max(starts.values()) + own) / 1e3
+    return seeds(scenario, {"seconds": last, "exact": True}, bars, "exact-time")
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- rates
+
+
+RATES = {"1Gbps": (1e9, 4), "10Gbps": (1e10, 4), "25Gbps": (2.5e10, 2)}
+
+
+def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Iterator[Case]:
+    """As `afflux` is used: all defaults but the buffer and the congestion control."""
+    for name, (rate, seconds) in RATES.items():
+        for paths in ("equal", "unequal"):
+            case = Case(f"{SET}.rates", f"{name} {paths} {congestion}", bars=EVEN, of_repetitions=OF_RUNS)
+            case.theirs = {metric: theirs[metric] for metric in EVEN}
+            case.remark = "theirs is real Linux at 100 Mbps with equal paths"
+            scenario = star({"sharing": "static", "buffer": "100packets"}, rate)
+            if paths == "unequal":
+                scenario["topology"]["override"] = [{"link": f"host{host}-switch0", "delay": f"{delay:g}us"} for host, delay in enumerate(DELAYS["dly"], 1)]
+            scenario["host"] = {"transport": transport(congestion)}
+            scenario["traffic"] = [{"kind": "pairs", "pairs": [[host, 0] for host in range(1, 5)], "sizes": "100GB", "jitter": "20ms"}]
+            case.setups = seeds(scenario, {"seconds": seconds}, bars, "rates")
+            yield case
+
+
+# ------------------------------------------------------------------------------------------------------------------------ scenarios
+
+
+def star(switch: dict[str, Any], rate: float = 1e8) -> dict[str, Any]:
+    """Four senders, 1 to 4, and their receiver, 0."""
+    return {"format": 1, "topology": {"kind": "star", "hosts": 5, "rate": f"{round(rate)}bps", "delay": "20us"}, "switch": switch}
+
+
+def two_switches(switch: dict[str, Any], first: str | None = None) -> dict[str, Any]:
+    """Receiver 0 and near sender 1 at one switch, far senders 2 to 13 behind another; `first`: the far switch's buffer, if it differs."""
+    links = [{"a": f"host{host}", "b": "near" if host < 2 else "far"} for host in range(2 + FAR)] + [{"a": "far", "b": "near"}]
+    topology = {"kind": "custom", "hosts": 2 + FAR, "switches": ["near", "far"], "rate": "100Mbps", "delay": "20us", "link": links}
+    if first is not None:
+        switch = switch | {"override": [{"match": "far", "buffer": first}]}
+    return {"format": 1, "topology": topology, "switch": switch}
+
+
+def seeds(scenario: dict[str, Any], parameters: dict[str, Any], bars: Bars, file: str) -> list[Setup]:
+    scenario["run"] = {"until": f"{round(1e3 * parameters['seconds'])}ms"}
+    scenario["record"] = {"explain": False}
+    count = bars.repetitions(SET, file, least=SEEDS)
+    return [Setup(scenario, delivered, parameters, seed=seed) for seed in range(1, count + 1)]
+
+
+def delivered(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    result = runner.run(ports=False)
+    flows = sorted(zip(*(result.flows.column(name) for name in ("src", "packets_sent", "packets_retransmitted", "timeouts")), strict=True))
+    segments = [float(sent - repeated) for _, sent, repeated, _ in flows]
+    lost = [float(repeated) for _, _, repeated, _ in flows]
+    counters = {"timeouts": float(sum(flow[3] for flow in flows)), "drops": float(result.summary["drops"])}
+    if p.get("exact"):
+        return {metric: value for metric, value in exact_values(segments).items() if value is not None} | counters
+    if p.get("outcast"):
+        return outcast(segments[0], segments[1:]) | counters
+    mbps = sum(segments) * PAYLOAD * 8e-6 / p["seconds"]
+    return of_flows(segments, lost, p.get("kinds", ["cubic"])) | {"mbps": mbps} | counters
