@@ -138,7 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rust = Rust(fast)
     rust.start()
     failed = []
-    if pytest("pytest", "-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not realtime and not validation", *(["--fast"] if fast else [])):
+    if pytest(
+        "pytest", "-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not realtime and not validation", *(["--fast"] if fast else [])
+    ):
         failed.append("pytest")
     rust.test_all()
     if not fast and pytest("realtime", "-m", "realtime"):
