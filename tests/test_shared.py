@@ -32,7 +32,7 @@ def test_coflows(command, tmp_path):
 
 
 def test_facebook_coflows(command, shared):
-    coflows(command, shared / "data/traces/FB2010-1Hr-150-0.txt", 60)
+    coflows(command, shared / "data/traces/FB2010-1Hr-150-0.txt", 40)
 
 
 FABRIC = """\
