@@ -194,26 +194,26 @@ def _has_fixtures(file: str) -> bool:
 class Stopwatch:
     """Seconds that a test takes on a machine that does nothing else.
 
-    A busy machine makes a test wait for a processor. The kernel counts this wait for the test's own process. For ended children it does not, so the
-    time in which any process of the machine waited stands for them, up to four times the processor time that they took.
+    A busy machine makes a test wait for a processor. Some kernels count this wait for the test's own process. Elsewhere, and for ended children, the
+    time in which any process of the machine waited stands for it, up to the processor time that the test took, and four times that of its children.
     """
 
     def __init__(self) -> None:
         self.start = self._now()
 
     def seconds(self) -> float:
-        wall, waited, children, stalled = (now - before for now, before in zip(self._now(), self.start, strict=True))
-        return wall - waited - min(stalled, 4 * children)
+        wall, waited, own, children, stalled = (now - before for now, before in zip(self._now(), self.start, strict=True))
+        return wall - waited - min(stalled, 4 * children + (0.0 if waited else own))
 
     @staticmethod
-    def _now() -> tuple[float, float, float, float]:
+    def _now() -> tuple[float, float, float, float, float]:
         times = os.times()
         waited = stalled = 0.0
         with contextlib.suppress(OSError):
             waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
         with contextlib.suppress(OSError):
             stalled = int(Path("/proc/pressure/cpu").read_text().partition("total=")[2].split()[0]) * 1e-6
-        return time.monotonic(), waited, times.children_user + times.children_system, stalled
+        return time.monotonic(), waited, times.user + times.system, times.children_user + times.children_system, stalled
 
 
 @pytest.hookimpl(wrapper=True)

@@ -343,6 +343,8 @@ def test_another_version_is_refused_before_points_are_sent(invoke, tmp_path):
     assert f"has afflux 0.0.1, here is {afflux.__version__}: install the same version on all machines" in done.stderr
 
 
+# Waits for the answers of a cluster.
+@pytest.mark.slow
 def test_study_takes_a_cluster(invoke, tmp_path):
     done = invoke("study", "hadoop", "--quick", "--executor", "dask", "--address", "tcp://127.0.0.1:9")
     assert done.exit_code in (1, 2)

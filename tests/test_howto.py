@@ -15,6 +15,8 @@ PAGES = [page for page in sorted((REPO / "docs/how-to").glob("*.md")) if "```sh\
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w./-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
+# Carries out every command of a page.
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page(page, tmp_path):
     text = page.read_text(encoding="utf-8")

@@ -202,6 +202,8 @@ def test_a_sweep_killed_before_its_first_point(tmp_path):
     assert not [path for path in (tmp_path / "out").rglob(".*") if path.name != ".lock"]
 
 
+# A cluster of processes, one of them killed and replaced.
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to see which workers are busy")
 def test_a_dask_worker_killed_in_the_middle_of_a_point(tmp_path):
     pytest.importorskip("distributed", reason="needs the Python package distributed")

@@ -1,8 +1,12 @@
 """Mutated scenarios end in a clean run or a clean refusal. `make fuzz` tries thousands (fuzz/scenarios.py)."""
 
+import pytest
+
 from fuzz import scenarios
 
 
+# Checks and runs 25 scenarios, in processes with limits.
+@pytest.mark.slow
 def test_mutated_scenarios_run_or_are_refused():
     assert scenarios.run(seed=1, count=25, jobs=1) == []
 

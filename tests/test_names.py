@@ -499,6 +499,8 @@ def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
 
 
+# 48 processes, each with its own limits.
+@pytest.mark.slow
 def test_mutated_files_are_read_or_refused():
     """A short run of `python -m fuzz.importers`: every kind, in a process of its own, limited in memory and time."""
     found = [one for one in importers.run(48, seed=7) if one is not None]

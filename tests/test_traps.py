@@ -249,6 +249,8 @@ def test_what_the_repository_ships_is_free_of_warnings():
 FEWER_FLOWS = {"conweave": {"traffic[0].duration": "400us", "run.warmup": "100us"}, "pfabric": {"traffic[0].flows": 200}}
 
 
+# Reads all points of a study.
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [study.name for study in studies.built_in()])
 def test_studies_are_free_of_warnings(study, tmp_path):
     """Of every design the first point."""
