@@ -23,7 +23,7 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
     }
     let real: HashSet<u32> = real.iter().copied().collect();
     for &host in &real {
-        // Its timing is its own.
+        // A real host brings noise by itself: none is simulated for it.
         let node = &mut plan.topology.nodes[host as usize];
         let config = &plan.hosts[node.config as usize];
         if config.timing.is_some() {

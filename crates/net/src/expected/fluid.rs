@@ -326,7 +326,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         ((path.iter().map(time).sum::<u64>() + hosts) as f64 * PS, path)
     }
 
-    /// What a frame waits on average at the hosts of a flow, for its hand-over and for the interrupt.
+    /// Mean wait of a frame at the two hosts of a flow: for the hand-over to the NIC and for the interrupt.
     fn hosts(&self, flow: &Flow, path: &[(NodeId, u16)]) -> u64 {
         let waits = |host: u32, place: Option<&(NodeId, u16)>| {
             let rate = place.map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0);
