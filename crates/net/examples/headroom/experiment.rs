@@ -176,7 +176,8 @@ impl Case {
         // Its frame of this number brings XOFF.
         let crossing = BEFORE_XOFF + 1;
         let blocking = self.time(self.blocking as u64);
-        // Whole circles before that, so that the blocker's frames follow each other up to it. The blocker's frames start 1 ps early, so that the switch deals with them before the sender's.
+        // Whole circles before that, so that the blocker's frames follow each other up to it. They start 1 ps early, so that the
+        // switch deals with them before the sender's.
         let cause = begin.0 + crossing * self.time(self.frame as u64);
         let first = Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
         let frames = crossing + 3 * self.closed_form() + 20;

@@ -26,10 +26,15 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
 
 /// A host to which several others send by TCP, each with a link no faster than its own.
 fn shared(plan: &Plan) -> Option<u32> {
-    let link = |host: u32| plan.topology.links.iter().filter(move |link| link.a == host || link.b == host).map(|link| link.rate.0).max();
+    let mut fastest = vec![0; plan.topology.nodes.len()];
+    for link in &plan.topology.links {
+        for node in [link.a, link.b] {
+            fastest[node as usize] = link.rate.0.max(fastest[node as usize]);
+        }
+    }
     let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
     for flow in plan.flows.iter().filter(|flow| flow.src != flow.dst) {
-        if matches!(plan.transports[flow.transport as usize], TransportConfig::Tcp(_)) && link(flow.src) <= link(flow.dst) {
+        if matches!(plan.transports[flow.transport as usize], TransportConfig::Tcp(_)) && fastest[flow.src as usize] <= fastest[flow.dst as usize] {
             let first = *senders.entry(flow.dst).or_insert(flow.src);
             if first != flow.src {
                 return Some(flow.dst);
