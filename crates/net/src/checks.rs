@@ -1,13 +1,14 @@
 //! What must hold at the end of any run. A failed check is a defect of this program: the run is kept, and everybody who shows it says so.
 
 use crate::record::{Counters, FlowRecord, MemoryFault, Output, Split, Status};
-use crate::spec::{EngineKind, FlowId, Plan};
+use crate::spec::{EngineKind, Flow, FlowId, NodeId, Plan, Topology};
+use afflux_units::Time;
 
 /// A check that failed: of one flow, or of the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedCheck {
     pub flow: Option<FlowId>,
-    /// `split`, `delivery`, `conservation` or `memory`.
+    /// `split`, `delivery`, `goodput`, `conservation` or `memory`.
     pub check: &'static str,
     pub detail: String,
 }
@@ -21,12 +22,14 @@ pub fn failed_checks(plan: &Plan, output: &Output) -> Vec<FailedCheck> {
     });
     let mut failed: Vec<FailedCheck> = conservation(&output.counters).into_iter().map(|detail| of_run("conservation", detail)).collect();
     failed.extend(memory.map(|detail| of_run("memory", detail)));
+    let rates = HostRates::of(&plan.topology);
     for (id, (flow, record)) in output.all_flows(plan).enumerate() {
         let of_flow = |check, detail| FailedCheck { flow: Some(id as FlowId), check, detail };
         failed.extend(split(record).filter(|_| plan.record.explain).map(|detail| of_flow("split", detail)));
         if record.status == Status::Finished && record.bytes_received != flow.bytes && plan.run.engine != EngineKind::Ideal {
             failed.push(of_flow("delivery", format!("finished with {} B received of {} B", record.bytes_received, flow.bytes)));
         }
+        failed.extend(goodput(flow, record, output.end, &rates).map(|detail| of_flow("goodput", detail)));
     }
     failed
 }
@@ -47,6 +50,45 @@ fn conservation(c: &Counters) -> Vec<String> {
         failed.push(format!("{} packets were dropped, {by_reason} by reason", c.dropped_packets));
     }
     failed
+}
+
+/// What the links of each host carry, bits per second: from the host, and to it. The sum where a host has several.
+struct HostRates(Vec<[u64; 2]>);
+
+impl HostRates {
+    fn of(topology: &Topology) -> Self {
+        let mut rates = vec![[0; 2]; topology.hosts as usize];
+        let mut add = |host: NodeId, way: usize, rate: u64| {
+            if let Some(of_host) = rates.get_mut(host as usize) {
+                of_host[way] += rate;
+            }
+        };
+        for link in &topology.links {
+            let [there, back] = [false, true].map(|reverse| link.rate_of(reverse).0);
+            add(link.a, 0, there);
+            add(link.b, 1, there);
+            add(link.b, 0, back);
+            add(link.a, 1, back);
+        }
+        HostRates(rates)
+    }
+}
+
+/// What is wrong with the goodput of a flow: no link carries payload faster than its rate.
+fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostRates) -> Option<String> {
+    let (start, last) = record.active(end).filter(|_| flow.src != flow.dst)?;
+    let rate = rates[flow.src as usize][0].min(rates[flow.dst as usize][1]);
+    // A frame's time on a link is rounded to a picosecond, so so many frames may have taken that much less.
+    let time = u128::from(last.since(start).0 + record.packets_sent);
+    let fits = u128::from(record.bytes_received) * 8_000_000_000_000 <= u128::from(rate) * time;
+    (!fits).then(|| {
+        format!(
+            "{} B of payload were delivered in {}, more than its hosts' links carry in that time at {} bit/s",
+            record.bytes_received,
+            last.since(start),
+            rate
+        )
+    })
 }
 
 /// What is wrong with the split of a flow: the parts of a finished flow add up to its completion time, to the picosecond.
@@ -95,6 +137,10 @@ mod tests {
         let of_run = [(None, "conservation"), (None, "conservation"), (None, "conservation"), (None, "memory")];
         let of_flows = [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "split")];
         assert_eq!(names(&failed_checks(&plan, &output)), [&of_run[..], &of_flows].concat());
+        output.flows[1].bytes_received = 1_000_000;
+        output.flows[1].status = Status::Terminated;
+        assert_eq!(names(&failed_checks(&plan, &output))[4..], [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "goodput")]);
+        (output.flows[1].bytes_received, output.flows[1].status) = (30_000, Status::Finished);
         // Without an account of time there is nothing to add up.
         plan.record.explain = false;
         assert_eq!(names(&failed_checks(&plan, &output)), [&of_run[..], &of_flows[1..2]].concat());

@@ -58,7 +58,7 @@ impl Kept {
 
 /// Rows of a table that are being written: they are held as columns, then encoded, at most so many at a time.
 const WRITTEN_ROWS: u64 = 1 << 18;
-const WRITTEN: u64 = 130;
+const WRITTEN: u64 = 146;
 
 /// What comes on top of what a run has taken so far when it ends: flows that are put together, a list that is put in order piece by piece, rows
 /// that are written.

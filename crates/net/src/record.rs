@@ -127,6 +127,32 @@ pub struct FlowRecord {
     pub packets_reordered: u64,
     /// Payload bytes that the application can have: what arrived, without duplicates, and with TCP without what waits behind a hole.
     pub bytes_received: u64,
+    /// When the last of `bytes_received` became available to the application; `None` if nothing did. It can be later than `given_up`: frames that the
+    /// sender had handed to its NIC still arrive.
+    pub last_received: Option<Time>,
+}
+
+impl FlowRecord {
+    /// From when to when a flow was active, in a run that ended at `end`; `None` if it never started. It is active
+    /// - until it has finished; otherwise
+    /// - until its sender gave up or the last of its payload arrived, whichever was later: `bytes_received` counts what arrives after that, so the time must;
+    /// - until the last of its payload arrived, if its sender had nothing left to send (datagrams that were lost);
+    /// - until the end of the run, if it still ran then.
+    pub fn active(&self, end: Time) -> Option<(Time, Time)> {
+        let start = self.start?;
+        let last = match (self.finish, self.status) {
+            (Some(finish), _) => finish,
+            (None, Status::Terminated) => self.given_up.max(self.last_received).unwrap_or(end),
+            (None, Status::Running | Status::Finished) => end,
+        };
+        Some((start, last.max(start)))
+    }
+
+    /// `bytes_received` per second of the time in which the flow was active, in bits per second; `None` if there is no such time.
+    pub fn goodput(&self, end: Time) -> Option<f64> {
+        let (start, last) = self.active(end).filter(|(start, last)| last > start)?;
+        Some((u128::from(self.bytes_received) * 8_000_000_000_000) as f64 / last.since(start).0 as f64)
+    }
 }
 
 /// Waits beyond the ideal, by cause, in picoseconds, in the contract's order.

@@ -7,7 +7,8 @@
 //! bytes and its UTF-8; what may be absent is a byte 0, or a byte 1 and the value; times are picoseconds. The fields are those of the functions
 //! below, in their order.
 //!
-//! - `flows` ([`Hashes::result`]): by position in the plan. The split is included if it was recorded.
+//! - `flows` ([`Hashes::result`]): by position in the plan. The split is included if it was recorded. When a flow without completion time ended is not, so
+//!   that digests of earlier versions stay.
 //! - `ports` ([`Hashes::ports`]): by time, node, port, queue. A run without port series has the digest of no rows.
 //! - `counters` ([`Hashes::counters`]): the totals, those of balancers only if there are any, then the links.
 
@@ -69,6 +70,7 @@ fn flow_record(out: &mut Canonical, record: &FlowRecord) {
         ecn_marked,
         packets_reordered,
         bytes_received,
+        last_received: _,
     } = *record;
     out.option(start.map(|time| time.0), Canonical::u64);
     out.option(finish.map(|time| time.0), Canonical::u64);

@@ -41,6 +41,7 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
         ecn_marked: 4,
         packets_reordered: 3,
         bytes_received: 1_000,
+        last_received: Some(Time(start + fct)),
     }
 }
 

@@ -247,7 +247,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             match what {
                 What::Start => self.start(at, flow),
                 What::Ready => self.open(at, flow),
-                What::Stop => self.stop(flow),
+                What::Stop => self.stop(at, flow),
                 What::Received => self.received(at, flow),
                 What::Heard => self.heard(at, flow),
             }
@@ -353,10 +353,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.waiting.push(Reverse((at + ((ways * idle + rest) / PS) as u64, What::Received, id)));
     }
 
-    /// The sender of a flow ends.
-    fn stop(&mut self, id: FlowId) {
+    /// The sender of a flow ends, if it has not sent everything.
+    fn stop(&mut self, at: u64, id: FlowId) {
         while let Some(place) = self.streams.iter().position(|stream| self.flows[stream.flow as usize].id == id) {
             self.end_stream(place, false);
+            self.found.end = self.found.end.max(at as f64 * PS);
         }
     }
 
@@ -364,6 +365,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn open(&mut self, at: u64, id: FlowId) {
         let (world, flow) = (self.world, self.world.flow(id));
         if flow.stop.0 <= at {
+            // It stopped before its connection was open.
+            self.found.end = self.found.end.max(flow.stop.0 as f64 * PS);
             return;
         }
         let habits = self.habits[flow.transport as usize].clone();

@@ -54,6 +54,7 @@ pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
 mod tests {
     use super::*;
     use crate::Progress;
+    use crate::spec::Flow;
     use crate::testing::{flow, leaf_spine, plan, star};
     use afflux_units::Time;
 
@@ -67,6 +68,20 @@ mod tests {
         assert_eq!((found.bytes, found.packet_hops, found.doubt), (150_002, output.counters.packet_hops, None));
         let end = output.end.0 as f64 * 1e-12;
         assert!((found.end / end - 1.0).abs() < 0.1, "{} of {end}", found.end);
+    }
+
+    /// The run ends when the last sender stops, not when the first does, and not when its data would be sent. A flow that is done before its stop ends
+    /// by itself.
+    #[test]
+    fn the_last_stop_is_the_end() {
+        let stopping = |id: i64, stop: u64| Flow { stop: Time::from_ns(stop), ..flow(id, id as u32, 0, 1 << 40, Time::ZERO) };
+        let mut plan = plan(star(4), vec![stopping(1, 1_000_000), stopping(2, 2_000_000)]);
+        let found = expected(&plan).unwrap();
+        assert!((found.end, found.cut, found.complete) == (2e-3, false, true), "{found:?}");
+        let end = crate::run(&plan, &Progress::default()).unwrap().end.0 as f64 * 1e-12;
+        assert!(end >= found.end, "{end}");
+        plan.flows[1].bytes = 1_000;
+        assert_eq!(expected(&plan).unwrap().end, 1e-3);
     }
 
     #[test]

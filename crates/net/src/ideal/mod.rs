@@ -110,6 +110,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             ecn_marked: 0,
             packets_reordered: 0,
             bytes_received: if finish.is_some() { flow.bytes } else { 0 },
+            last_received: finish.map(Time),
         }
     };
     let flows: Vec<FlowRecord> = plan.flows.iter().enumerate().map(&mut record).collect();

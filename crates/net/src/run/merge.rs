@@ -137,6 +137,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
             ecn_marked: 0,
             packets_reordered: 0,
             bytes_received: 0,
+            last_received: None,
         };
     };
     let by_last_ack = world.ends_with_ack(shape);
@@ -177,6 +178,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
         ecn_marked: received.map_or(0, |r| r.marked),
         packets_reordered: received.map_or(0, |r| r.reordered),
         bytes_received: received_bytes,
+        last_received: received.filter(|r| r.frames > 0).map(|r| Time(r.last)),
     }
 }
 

@@ -202,7 +202,7 @@ impl Shard<'_> {
         let frames = self.world.shape(self.world.flow(id)).count;
         let nothing_sent = SentRecord { finish: Some(now), ..SentRecord::new(id, now, Idle::default()) };
         self.harvest.leave(nothing_sent);
-        self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
+        self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0, last: now });
         set_slot(&mut self.sending, id, OVER);
         self.live -= 1;
         self.flows_done += 1;

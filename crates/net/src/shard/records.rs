@@ -45,6 +45,8 @@ pub struct ReceivedRecord {
     pub reordered: u64,
     /// How long the last frame to arrive stood paused.
     pub paused: u64,
+    /// When the newest of `frames` became available to the application, picoseconds; without meaning if there are none.
+    pub last: u64,
 }
 
 /// What a shard hands over at the end.

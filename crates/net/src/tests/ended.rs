@@ -1,6 +1,7 @@
 //! Senders that end before all of their flow is acknowledged: at a time, or after retries in vain.
 
 use super::determinism::same_everywhere;
+use crate::checks::failed_checks;
 use crate::record::{Output, Status};
 use crate::spec::*;
 use crate::testing::*;
@@ -50,6 +51,33 @@ fn every_transport_stops() {
         assert_eq!((flows[1].status, counters.in_flight_packets), (Status::Finished, 0), "{name}");
         assert!(end >= stop && end < stop + Span::from_ms(30), "{name}: {end}");
     }
+}
+
+/// What a sender has handed to its NIC arrives after its stop. These bytes count with the time that they took: no flow gets more than its link carries,
+/// also where a window without bounds has piled up as much in the NIC again as was sent before the stop.
+#[test]
+fn goodput_of_a_stopped_flow_is_below_the_line_rate() {
+    let stop = Time::from_ns(3_000_000);
+    for (name, mut plan) in every_transport(stop) {
+        plan.flows.truncate(1);
+        let output = same_everywhere(&name, &plan);
+        let record = &output.flows[0];
+        let (start, last) = record.active(output.end).unwrap();
+        assert_eq!((Some(start), record.given_up, record.status), (record.start, Some(stop), Status::Terminated), "{name}");
+        assert!(last >= stop && last <= output.end && Some(last) == record.last_received.max(Some(stop)), "{name}: {last}");
+        let rate = plan.topology.links[0].rate.0 as f64;
+        let goodput = record.goodput(output.end).unwrap();
+        assert!(goodput > 0.0 && goodput < rate, "{name}: {goodput} of {rate}");
+        assert_eq!(failed_checks(&plan, &output), [], "{name}");
+    }
+    // Slow start without losses: the NIC holds what it sends for as long again.
+    let plan = Plan { flows: vec![Flow { stop, ..flow(0, 0, 1, 1 << 40, Time::ZERO) }], ..plan(star(2), Vec::new()) };
+    let output = run(&plan, &Progress::default()).unwrap();
+    let record = &output.flows[0];
+    let until_stop = record.bytes_received as f64 * 8e12 / stop.0 as f64;
+    let rate = plan.topology.links[0].rate.0 as f64;
+    assert!(until_stop > 1.5 * rate && record.goodput(output.end).unwrap() < rate, "{until_stop} {record:?}");
+    assert_eq!(failed_checks(&plan, &output), []);
 }
 
 /// All data are there when the sender stops, but no acknowledgement says so: the flow has finished, and its time is known to the last part.

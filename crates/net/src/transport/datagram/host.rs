@@ -71,7 +71,16 @@ impl Transport for Datagram {
         if slot == NOT_YET {
             let flow = shard.world.flow(frame.flow);
             let expected = shard.world.shape(flow).count as u32;
-            slot = shard.transports.datagram.sinks.insert(Sink { flow: frame.flow, frames: 0, expected, highest: 0, marked: 0, reordered: 0, has_last: false });
+            slot = shard.transports.datagram.sinks.insert(Sink {
+                flow: frame.flow,
+                frames: 0,
+                expected,
+                highest: 0,
+                marked: 0,
+                reordered: 0,
+                has_last: false,
+                last: 0,
+            });
             shard.heard_of(frame.flow, slot);
         }
         if shard.record_paths {
@@ -79,6 +88,7 @@ impl Transport for Datagram {
         }
         let s = &mut shard.transports.datagram.sinks[slot];
         s.frames += 1;
+        s.last = now;
         s.marked += frame.has(Frame::CE) as u64;
         if frame.seq < s.highest {
             s.reordered += 1;

@@ -41,6 +41,8 @@ pub struct Sink {
     pub marked: u64,
     pub reordered: u64,
     pub has_last: bool,
+    /// When the last frame arrived, picoseconds.
+    pub last: u64,
 }
 
 impl Source {
@@ -62,8 +64,8 @@ impl Source {
 
 impl Sink {
     fn record(&self, finish: Option<u64>, paused: u64) -> ReceivedRecord {
-        let Sink { flow, frames, has_last, marked, reordered, .. } = *self;
-        ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked, reordered, paused }
+        let Sink { flow, frames, has_last, marked, reordered, last, .. } = *self;
+        ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked, reordered, paused, last }
     }
 }
 

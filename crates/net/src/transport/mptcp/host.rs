@@ -687,5 +687,6 @@ fn joint_record(joint: &Joint, finish: Option<u64>) -> ReceivedRecord {
         marked: joint.marked(),
         reordered: joint.reordered,
         paused: 0,
+        last: joint.last,
     }
 }

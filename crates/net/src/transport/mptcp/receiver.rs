@@ -19,6 +19,8 @@ pub struct Joint {
     /// The highest segment of data that has come, and how many came after a higher one.
     highest: u32,
     pub reordered: u64,
+    /// When `next` grew last, picoseconds.
+    pub last: u64,
     /// Segments of data that may be outstanding, if that is fixed.
     window: Option<u32>,
     room: Option<Box<Room>>,
@@ -39,6 +41,7 @@ impl Joint {
             held: Blocks::default(),
             highest: 0,
             reordered: 0,
+            last: 0,
             window: matches!(config.receive, Receive::Window(_)).then(|| first_edge(&whole)),
             room: match config.receive {
                 Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, now, first_edge(&whole), &whole))),
@@ -60,6 +63,7 @@ impl Joint {
             if data == self.next {
                 self.next = self.held.end_from(data + 1);
                 self.held.discard_below(self.next);
+                self.last = now;
                 if let Some(room) = &mut self.room {
                     room.on_arrival(now, self.next);
                 }

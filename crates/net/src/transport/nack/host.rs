@@ -240,5 +240,5 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
 }

@@ -18,6 +18,8 @@ pub struct Receiver {
     pub reordered: u64,
     /// How long the last frame stood paused.
     pub paused: u64,
+    /// When a segment that had not been here came last, picoseconds.
+    pub last: u64,
     /// When everything missing is reported next, and the event under way for that, 0 for none.
     pub due: u64,
     pub armed: u64,
@@ -46,6 +48,7 @@ impl Receiver {
             marked: 0,
             reordered: 0,
             paused: 0,
+            last: 0,
             due: 0,
             armed: 0,
         }
@@ -60,6 +63,9 @@ impl Receiver {
         let known = seq < self.next || self.above.contains(seq);
         self.reordered += (seq < self.highest) as u64;
         self.highest = self.highest.max(seq + 1);
+        if !known {
+            self.last = now;
+        }
         if seq == self.next {
             self.next = self.above.end_from(seq + 1);
             self.above.discard_below(self.next);

@@ -141,7 +141,7 @@ impl<'a> Shard<'a> {
             }
             r.marked += frame.has(Frame::CE) as u64;
             r.paused = paused;
-            r.on_data(frame.seq);
+            r.on_data(now, frame.seq);
         }
         let negative = if r.has(frame.seq) { 0 } else { Frame::NACK };
         let (complete, (node, spacing)) = (r.is_complete(), self.pulls_of(id));
@@ -218,5 +218,5 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
 }

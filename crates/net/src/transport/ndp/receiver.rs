@@ -15,6 +15,8 @@ pub struct Receiver {
     pub marked: u64,
     pub reordered: u64,
     pub paused: u64,
+    /// When a segment that had not been here came last, picoseconds.
+    pub last: u64,
     /// The last segment has come, or its header: nothing new is to be pulled.
     ended: bool,
     /// Pulls that have been sent, and those that wait.
@@ -24,14 +26,30 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn new(flow: u32, segments: u32) -> Self {
-        Receiver { flow, segments, next: 0, above: Blocks::default(), highest: 0, marked: 0, reordered: 0, paused: 0, ended: false, granted: 0, waiting: 0 }
+        Receiver {
+            flow,
+            segments,
+            next: 0,
+            above: Blocks::default(),
+            highest: 0,
+            marked: 0,
+            reordered: 0,
+            paused: 0,
+            last: 0,
+            ended: false,
+            granted: 0,
+            waiting: 0,
+        }
     }
 
     pub fn has(&self, seq: u32) -> bool {
         seq < self.next || self.above.contains(seq)
     }
 
-    pub fn on_data(&mut self, seq: u32) {
+    pub fn on_data(&mut self, now: u64, seq: u32) {
+        if !self.has(seq) {
+            self.last = now;
+        }
         self.reordered += (seq < self.highest) as u64;
         self.highest = self.highest.max(seq + 1);
         if seq == self.next {
@@ -125,9 +143,10 @@ mod tests {
     #[test]
     fn out_of_order() {
         let mut r = Receiver::new(0, 4);
-        [0, 2, 3, 2].into_iter().for_each(|seq| r.on_data(seq));
+        [0, 2, 3, 2].into_iter().zip(5..).for_each(|(seq, now)| r.on_data(now, seq));
+        assert_eq!(r.last, 7, "what came twice is not new");
         assert_eq!((r.has(1), r.has(2), r.received(), r.reordered), (false, true, (3, true), 1));
-        r.on_data(1);
+        r.on_data(9, 1);
         assert!(r.is_complete());
     }
 
@@ -148,13 +167,13 @@ mod tests {
         puller.ask(145, b, &mut receivers, 10);
         assert_eq!(puller.due(), Some((150, b)));
         // The last segment's header: two are missing, and pulls for no more than those wait.
-        (0..7).for_each(|seq| receivers[b].on_data(seq));
+        (0..7).for_each(|seq| receivers[b].on_data(145, seq));
         receivers[b].on_frame(8);
         for _ in 0..5 {
             puller.ask(145, b, &mut receivers, 10);
         }
         assert_eq!((receivers[b].waiting, puller.due()), (2, Some((150, b))));
-        (7..9).for_each(|seq| receivers[b].on_data(seq));
+        (7..9).for_each(|seq| receivers[b].on_data(145, seq));
         puller.ask(146, b, &mut receivers, 10);
         assert_eq!(puller.due(), None);
     }

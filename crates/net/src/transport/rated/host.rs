@@ -272,7 +272,7 @@ impl<'a> Shard<'a> {
                 if frame.seq < r.highest {
                     self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), Default::default());
                 }
-                r.on_data(frame.seq, frame.has(Frame::CE));
+                r.on_data(now, frame.seq, frame.has(Frame::CE));
                 r.paused = paused;
             }
             cumulative = r.next();
@@ -301,5 +301,5 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
 }

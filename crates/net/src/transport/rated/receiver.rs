@@ -14,19 +14,21 @@ pub struct Receiver {
     pub reordered: u64,
     /// How long the last frame stood paused.
     pub paused: u64,
+    /// When a segment that had not been here came last, picoseconds.
+    pub last: u64,
 }
 
 impl Receiver {
     pub fn new(flow: u32, segments: u32) -> Self {
-        Receiver { flow, segments, next: 0, above: BTreeSet::new(), highest: 0, marked: 0, reordered: 0, paused: 0 }
+        Receiver { flow, segments, next: 0, above: BTreeSet::new(), highest: 0, marked: 0, reordered: 0, paused: 0, last: 0 }
     }
 
-    pub fn on_data(&mut self, seq: u32, marked: bool) {
+    pub fn on_data(&mut self, now: u64, seq: u32, marked: bool) {
         self.marked += marked as u64;
         self.reordered += (seq < self.highest) as u64;
         self.highest = self.highest.max(seq + 1);
-        if seq >= self.next {
-            self.above.insert(seq);
+        if seq >= self.next && self.above.insert(seq) {
+            self.last = now;
         }
         while self.above.remove(&self.next) {
             self.next += 1;

@@ -458,5 +458,5 @@ fn sent_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
 
 fn received_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+    ReceivedRecord { flow: r.flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
 }

@@ -35,6 +35,8 @@ pub struct Responder {
     pub reordered: u64,
     /// How long the last frame to arrive stood paused.
     pub paused: u64,
+    /// When a segment that had not been here came last, picoseconds.
+    pub last: u64,
 }
 
 /// What an arrival is answered with.
@@ -74,6 +76,7 @@ impl Responder {
             marked: 0,
             reordered: 0,
             paused: 0,
+            last: 0,
         }
     }
 
@@ -81,6 +84,9 @@ impl Responder {
         self.marked += marked as u64;
         self.reordered += (seq < self.highest) as u64;
         self.highest = self.highest.max(seq);
+        if seq == self.expected || seq > self.expected && matches!(config.recovery, RdmaRecovery::Irn(_)) && !self.held.contains(seq) {
+            self.last = now;
+        }
         let mut out_of_order = false;
         let negative = match (&config.recovery, seq == self.expected) {
             (RdmaRecovery::GoBackN { .. }, true) => {

@@ -757,5 +757,5 @@ pub fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Opti
 
 pub fn received_record(r: &Receiver, message: crate::world::Message, flow: FlowId, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received(message.from, message.to);
-    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
 }

@@ -85,6 +85,8 @@ pub struct Receiver {
     /// How long the data frame that came last stood paused.
     pub paused: u64,
     pub reordered: u64,
+    /// When `next` grew last, picoseconds.
+    pub last: u64,
 }
 
 /// Who a receiver is.
@@ -145,6 +147,7 @@ impl Receiver {
             marked: 0,
             paused: 0,
             reordered: 0,
+            last: 0,
         }
     }
 
@@ -241,6 +244,7 @@ impl Receiver {
         let mut out_of_order = false;
         if seq == self.next {
             self.next += 1;
+            self.last = now;
             if let Some(&(start, end)) = self.ranges.first()
                 && start == self.next
             {
