@@ -134,7 +134,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("x");
         let (scenario, mut output) = run();
-        output.flows[1] = afflux_net::record::FlowRecord { bytes_received: 5_000_000, ..finished_flow(2_000_499, 40_000_001) };
+        output.flows[1] = afflux_net::record::FlowRecord { bytes_received: 5_000_000, ..finished_flow(2_000_499, 5_000_000_001) };
         output.flows[0].split.pacing += 1;
         output.counters.delivered_bytes -= 1;
         write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();

@@ -1,10 +1,32 @@
 //! What applications got of the network, over the time in which they wanted something of it.
 
-use afflux_net::record::{FlowRecord, Output};
+use super::groups::{Named, used_classes};
+use afflux_net::record::Output;
 use afflux_scenario::Scenario;
+use serde::Serialize;
+
+/// `goodput` in `summary.json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoodputGroups {
+    /// Classes that any flow has.
+    pub by_class: Named<ClassGoodput>,
+}
+
+/// Goodput of the flows of one class, and how evenly they share it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassGoodput {
+    /// Payload of the class that applications can have, per second of the time in which at least one flow of the class was active, in bits per second. Null
+    /// if none was.
+    pub bps: Option<f64>,
+    /// Jain's index of the goodputs of the class's flows, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything. Null if no flow
+    /// delivered anything.
+    pub jain: Option<f64>,
+    /// Flows that `jain` is of: those that did not start in the warm-up.
+    pub flows: u64,
+}
 
 /// Flows from a host to itself are left out: they do not use the network.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Goodput {
     /// Payload that applications can have, bytes (with TCP in order, duplicates not counted).
     pub delivered_bytes: u64,
@@ -14,33 +36,60 @@ pub(super) struct Goodput {
     pub bps: f64,
     /// The mean over flows that did not start in the warm-up of what each delivered over the time in which it was active; `None` without any.
     pub flow_mean_bps: Option<f64>,
+    pub groups: GoodputGroups,
+}
+
+/// What is added up of the flows of one class.
+#[derive(Default)]
+struct Class {
+    delivered: u128,
+    active: Vec<(u64, u64)>,
+    /// Flows with a goodput, the sum of their goodputs, and that of the squares.
+    flows: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Class {
+    fn closed(self) -> ClassGoodput {
+        let busy = union(self.active);
+        ClassGoodput {
+            bps: (busy > 0).then(|| rate(self.delivered, busy)),
+            jain: (self.squares > 0.0).then(|| self.sum * self.sum / (self.flows as f64 * self.squares)),
+            flows: self.flows,
+        }
+    }
 }
 
 pub(super) fn of(scenario: &Scenario, output: &Output) -> Goodput {
     let mut active: Vec<(u64, u64)> = Vec::new();
     let (mut delivered, mut rates, mut counted) = (0u128, 0.0, 0u64);
+    let mut classes: Vec<Class> = scenario.classes.iter().map(|_| Class::default()).collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
-        let Some((start, end)) = span(record, output.end.0).filter(|_| flow.src != flow.dst) else { continue };
+        let Some((start, end)) = record.active(output.end).filter(|_| flow.src != flow.dst) else { continue };
+        let class = &mut classes[usize::from(flow.class)];
         delivered += u128::from(record.bytes_received);
-        active.push((start, end));
-        if start >= scenario.warmup.0 && end > start {
-            rates += rate(record.bytes_received.into(), end - start);
+        class.delivered += u128::from(record.bytes_received);
+        active.push((start.0, end.0));
+        class.active.push((start.0, end.0));
+        if let Some(goodput) = record.goodput(output.end).filter(|_| start.0 >= scenario.warmup.0) {
+            rates += goodput;
             counted += 1;
+            class.flows += 1;
+            class.sum += goodput;
+            class.squares += goodput * goodput;
         }
     }
     let busy_ps = union(active);
+    let named = scenario.classes.iter().cloned().zip(classes.into_iter().map(Class::closed)).zip(used_classes(scenario, output));
+    let by_class = Named(named.filter(|(_, used)| *used).map(|(class, _)| class).collect());
     Goodput {
         delivered_bytes: u64::try_from(delivered).expect("bytes of a run fit"),
         busy_ps,
         bps: if busy_ps == 0 { 0.0 } else { rate(delivered, busy_ps) },
         flow_mean_bps: (counted > 0).then(|| rates / counted as f64),
+        groups: GoodputGroups { by_class },
     }
-}
-
-/// From when to when a flow was active: to its completion, until its transport gave it up, or to the end of the run.
-fn span(record: &FlowRecord, end: u64) -> Option<(u64, u64)> {
-    let last = record.finish.or(record.given_up).map_or(end, |time| time.0);
-    record.start.map(|start| (start.0, last.max(start.0)))
 }
 
 /// Bits per second.
@@ -63,7 +112,7 @@ fn union(mut spans: Vec<(u64, u64)>) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::{finished_flow, flow, run};
-    use afflux_net::record::Status;
+    use afflux_net::record::{FlowRecord, Status};
     use afflux_net::spec::Flow;
     use afflux_units::{Span, Time};
 
@@ -125,6 +174,49 @@ mod tests {
         let goodput = of(&scenario, &output);
         assert_eq!((goodput.delivered_bytes, goodput.busy_ps, goodput.flow_mean_bps), (2_000, 30 * US, Some(400e6)));
         let (scenario, output) = with(&[]);
-        assert_eq!(of(&scenario, &output), Goodput { delivered_bytes: 0, busy_ps: 0, bps: 0.0, flow_mean_bps: None });
+        let groups = GoodputGroups { by_class: Named(Vec::new()) };
+        assert_eq!(of(&scenario, &output), Goodput { delivered_bytes: 0, busy_ps: 0, bps: 0.0, flow_mean_bps: None, groups });
+    }
+
+    /// Two classes that overlap: each over its own busy time. Jain's index of 800, 800 and 200 Mbps is 1800^2 / (3 * (2 * 800^2 + 200^2)).
+    #[test]
+    fn each_class_has_its_own_time() {
+        let (mut scenario, output) = with(&[(0, 10), (20, 30), (20, 60), (5, 15), (40, 50)]);
+        scenario.plan.flows[3].class = 1;
+        // From a host to itself: of the class, but not in the network.
+        scenario.plan.flows[4] = Flow { dst: 0, ..scenario.plan.flows[4].clone() };
+        let by_class = of(&scenario, &output).groups.by_class.0;
+        let [(first, many), (second, one)] = &by_class[..] else { panic!("{by_class:?}") };
+        assert_eq!((first.as_str(), many.bps, many.flows), ("default", Some(3_000.0 * 8.0 / 50e-6), 3));
+        assert!((many.jain.unwrap() - 1_800.0 * 1_800.0 / (3.0 * 1_320_000.0)).abs() < 1e-12, "{many:?}");
+        assert_eq!((second.as_str(), one), ("batch", &ClassGoodput { bps: Some(800e6), jain: Some(1.0), flows: 1 }));
+        // The warm-up: its flows count for the class, and not for the index.
+        scenario.warmup = Span(US);
+        let by_class = of(&scenario, &output).groups.by_class.0;
+        assert_eq!((by_class[0].1.bps, by_class[0].1.flows), (Some(3_000.0 * 8.0 / 50e-6), 2));
+    }
+
+    /// A class that delivered nothing has no index, and one that was never active no goodput either.
+    #[test]
+    fn classes_without_goodput() {
+        let (mut scenario, mut output) = with(&[(0, 10), (0, 10)]);
+        scenario.plan.flows[1].class = 1;
+        output.flows[0] = FlowRecord { finish: None, status: Status::Running, bytes_received: 0, last_received: None, ..output.flows[0].clone() };
+        output.flows[1].start = None;
+        let by_class = of(&scenario, &output).groups.by_class.0;
+        let found: Vec<_> = by_class.iter().map(|(_, class)| (class.bps, class.jain, class.flows)).collect();
+        assert_eq!(found, [(Some(0.0), None, 1), (None, None, 0)]);
+    }
+
+    /// What arrives after a flow was given up counts with its time.
+    #[test]
+    fn late_arrivals_of_a_stopped_flow() {
+        let (scenario, mut output) = with(&[(0, 10)]);
+        let stopped = FlowRecord { finish: None, status: Status::Terminated, given_up: Some(Time(10 * US)), ..output.flows[0].clone() };
+        for (last, time) in [(Some(5), 10), (Some(40), 40), (None, 10)] {
+            output.flows[0] = FlowRecord { last_received: last.map(|last| Time(last * US)), ..stopped.clone() };
+            let goodput = of(&scenario, &output);
+            assert_eq!((goodput.busy_ps, goodput.flow_mean_bps), (time * US, Some(goodput.bps)), "{last:?}");
+        }
     }
 }

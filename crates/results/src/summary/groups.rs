@@ -92,7 +92,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
 }
 
 /// Does any flow have it?
-fn used_classes(scenario: &Scenario, output: &Output) -> Vec<bool> {
+pub(super) fn used_classes(scenario: &Scenario, output: &Output) -> Vec<bool> {
     let mut used = vec![false; scenario.classes.len()];
     output.all_flows(&scenario.plan).for_each(|(flow, _)| used[usize::from(flow.class)] = true);
     used

@@ -8,11 +8,13 @@ mod goodput;
 mod groups;
 mod jobs;
 mod stalled;
+mod unequal;
 
 pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use deadlines::{DeadlineStatistics, Deadlines};
 pub use ending::EarlyEnd;
 pub use flowcontrol::{DeadlockReport, PauseStorm};
+pub use goodput::{ClassGoodput, GoodputGroups};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
 pub use stalled::Stalled;
@@ -89,13 +91,15 @@ pub struct Summary {
     pub balance: BalanceReport,
     /// Payload that applications can have: with TCP in order, duplicates not counted; all hosts together, without flows from a host to itself.
     pub delivered_bytes: u64,
-    /// How long at least one flow was active: from its start to its completion, until its transport gave it up, or to the end of the run.
+    /// How long at least one flow was active: from its start to its completion, until its sender gave it up and nothing of it arrived any more, or to the
+    /// end of the run.
     pub busy_ns: u64,
     /// `delivered_bytes` per second of `busy_ns`; 0 without flows.
     pub goodput_bps: f64,
     /// The mean over flows that did not start in the warm-up of each one's payload over its completion time, or, if it did not finish, of what it
     /// has delivered over the time in which it was active. Null without flows.
     pub goodput_flow_mean_bps: Option<f64>,
+    pub goodput: GoodputGroups,
     pub conservation: Conservation,
     /// Checks of the result itself that failed, [`FAILED_SHOWN`] of them at most: defects of this program. Empty in any result that can be trusted.
     pub failed_checks: Vec<FailedCheck>,
@@ -275,6 +279,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         busy_ns: Span(goodput.busy_ps).round_ns(),
         goodput_bps: goodput.bps,
         goodput_flow_mean_bps: goodput.flow_mean_bps,
+        goodput: goodput.groups,
         conservation: conservation(counters),
         failed_checks_total: failed.len() as u64,
         failed_checks: failed
@@ -286,7 +291,11 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         result_hash: result,
         ports_hash: ports,
         counters_hash,
-        notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).chain(ending::note(scenario, output)).collect(),
+        notes: (scenario.notes.iter().cloned())
+            .chain(flowcontrol::warnings(scenario, output))
+            .chain(unequal::notes(scenario, output))
+            .chain(ending::note(scenario, output))
+            .collect(),
         warnings: scenario.warnings.iter().map(|warning| Warned { key: warning.key.clone(), text: warning.text.clone() }).collect(),
         host_names: host_names(&scenario.plan.topology),
         digests: BTreeMap::new(),

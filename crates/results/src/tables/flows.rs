@@ -68,6 +68,8 @@ impl Source for Flows<'_> {
             .i64_or_null("application_ns", split(|s| s.application))
             .string("src_name", rows().map(|r| &plan.topology.nodes[r.flow.src as usize].name))
             .string("dst_name", rows().map(|r| &plan.topology.nodes[r.flow.dst as usize].name))
+            .i64("delivered_bytes", rows().map(|r| int(r.record.bytes_received)))
+            .f64_or_null("goodput_bps", rows().map(|r| r.record.goodput(self.output.end)))
             .batch()
             .map_err(arrow("flows"))
     }

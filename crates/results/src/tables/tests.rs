@@ -45,7 +45,7 @@ fn columns_of_the_contract() {
     let flows = "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, \
         ideal_ns i64, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, \
         packets_reordered i64, propagation_ns i64?, serialization_ns i64?, recovery_ns i64?, reordering_ns i64?, paused_ns i64?, queueing_ns i64?, \
-        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string";
+        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?";
     assert_eq!(columns(Kind::Flows).join(", "), flows);
     let ports = "time_ns i64, node string, port i32, queue i32, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, \
         in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64";
@@ -80,6 +80,9 @@ fn flows() {
     let sum = ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"].map(|name| i64s(&batch, name)[0].unwrap()).iter().sum::<i64>();
     assert_eq!(sum, 40_000);
     assert_eq!(batch["application_ns"].null_count(), 2);
+    // 50000 B in 40.000001 us; 1000 B until the end at 100 us; the third has not started.
+    assert_eq!(i64s(&batch, "delivered_bytes"), [Some(50_000), Some(1_000), Some(0)]);
+    assert_eq!(f64s(&batch, "goodput_bps"), [Some(50_000.0 * 8e12 / 40_000_001.0), Some(1_000.0 * 8e12 / (100_000_000.0 - 2_000_499.0)), None]);
     let mut silent = scenario.clone();
     silent.plan.record.explain = false;
     assert_eq!(only(Kind::Flows, &silent, &output)["propagation_ns"].null_count(), 3, "not explained");
@@ -182,5 +185,5 @@ fn many_rows_come_in_batches() {
     scenario.plan.flows.clear();
     output.flows.clear();
     let table = Tables::new(&scenario, &output).get(Kind::Flows).unwrap();
-    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 30));
+    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 32));
 }

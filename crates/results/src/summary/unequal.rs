@@ -1,0 +1,253 @@
+//! Equal flows that came to very different goodputs: one of them starved, and the fabric is not the reason.
+
+use afflux_net::record::{FlowRecord, Output};
+use afflux_net::spec::{FlowId, NodeId, Topology};
+use afflux_scenario::Scenario;
+use afflux_units::{Span, Time};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+/// The largest goodput by the least from which on a note is made.
+const TENFOLD: f64 = 10.0;
+
+/// What equal flows have in common. Equal ideal times of equal sizes stand for paths with the same number of links, rates and delays.
+#[derive(PartialEq, Eq, Hash)]
+struct Kind {
+    class: u16,
+    bytes: u64,
+    stop: Time,
+    ideal: Span,
+    /// Of the source and the destination: see [`racks`].
+    racks: [usize; 2],
+    /// How many flows of the run leave the source, and how many enter the destination: the flow shares these links with so many.
+    company: [u64; 2],
+}
+
+#[derive(Clone, Copy)]
+struct Flow {
+    id: i64,
+    start: u64,
+    /// How long it was active, picoseconds.
+    time: u64,
+    goodput: f64,
+}
+
+impl Flow {
+    fn of(id: i64, record: &FlowRecord, end: Time) -> Option<Self> {
+        let (start, last) = record.active(end)?;
+        Some(Flow { id, start: start.0, time: last.since(start).0, goodput: record.goodput(end)? })
+    }
+}
+
+/// The flows of one kind that started within the time of the shortest of them: all of them were under way at once.
+struct Together {
+    start: u64,
+    shortest: u64,
+    least: Flow,
+    most: Flow,
+}
+
+impl Together {
+    fn of(flow: Flow) -> Self {
+        Together { start: flow.start, shortest: flow.time, least: flow, most: flow }
+    }
+
+    /// Takes a flow that starts later; false if it does not belong here.
+    fn take(&mut self, flow: Flow) -> bool {
+        let shortest = self.shortest.min(flow.time);
+        if flow.start - self.start >= shortest {
+            return false;
+        }
+        self.shortest = shortest;
+        if flow.goodput < self.least.goodput {
+            self.least = flow;
+        }
+        if flow.goodput > self.most.goodput {
+            self.most = flow;
+        }
+        true
+    }
+
+    /// How many times more the best got than the worst; infinite if that got nothing.
+    fn ratio(&self) -> f64 {
+        self.most.goodput / self.least.goodput
+    }
+}
+
+/// A note for each class with such flows, about those that differ most. Flows that started in the warm-up are left out.
+pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
+    let plan = &scenario.plan;
+    let racks = racks(&plan.topology);
+    // More links than a tree has: there may be several shortest paths between racks. Within a rack there is one, unless hosts have several links.
+    let Topology { nodes, links, hosts, .. } = &plan.topology;
+    let cycles = links.len() >= nodes.len();
+    let multihomed = links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
+    let mut company = vec![[0u64; 2]; racks.len()];
+    let networked = || output.all_flows(plan).enumerate().filter(|(_, (flow, record))| flow.src != flow.dst && record.start.is_some());
+    for (_, (flow, _)) in networked() {
+        company[flow.src as usize][0] += 1;
+        company[flow.dst as usize][1] += 1;
+    }
+    let kind = |place: FlowId| {
+        let (flow, record) = (output.flow(plan, place), &output.flows[place as usize]);
+        Kind {
+            class: flow.class,
+            bytes: flow.bytes,
+            stop: flow.stop,
+            ideal: record.ideal,
+            racks: [flow.src, flow.dst].map(|host| racks[host as usize]),
+            company: [company[flow.src as usize][0], company[flow.dst as usize][1]],
+        }
+    };
+    // Kinds by their hash, which takes little memory: a run may have millions of flows, and hardly any two that are equal.
+    let hash = |kind: &Kind| BuildHasherDefault::<DefaultHasher>::default().hash_one(kind);
+    let counted = networked().filter(|(_, (_, record))| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+    let mut places: Vec<(u64, FlowId)> = counted.map(|(place, _)| (hash(&kind(place as FlowId)), place as FlowId)).collect();
+    places.sort_unstable();
+    let mut worst: BTreeMap<u16, (Together, bool)> = BTreeMap::new();
+    for equal in places.chunk_by(|a, b| a.0 == b.0 && kind(a.1) == kind(b.1)).filter(|equal| equal.len() > 1) {
+        let Kind { class, racks: [from, to], .. } = kind(equal[0].1);
+        let several = cycles && (from != to || multihomed);
+        let of = |&(_, place): &(u64, FlowId)| Flow::of(output.flow(plan, place).id, &output.flows[place as usize], output.end);
+        let mut flows: Vec<Flow> = equal.iter().filter_map(of).collect();
+        flows.sort_by_key(|flow| flow.start);
+        for together in bursts(flows).into_iter().filter(|together| together.ratio() >= TENFOLD) {
+            if worst.get(&class).is_none_or(|(known, _)| together.ratio() > known.ratio()) {
+                worst.insert(class, (together, several));
+            }
+        }
+    }
+    worst.iter().map(|(&class, (together, several))| note(&scenario.classes[usize::from(class)], together, *several)).collect()
+}
+
+/// Splits flows of one kind, in the order of their starts.
+fn bursts(flows: Vec<Flow>) -> Vec<Together> {
+    let mut found: Vec<Together> = Vec::new();
+    for flow in flows {
+        if !found.last_mut().is_some_and(|last| last.take(flow)) {
+            found.push(Together::of(flow));
+        }
+    }
+    found
+}
+
+fn note(class: &str, Together { least, most, .. }: &Together, several_paths: bool) -> String {
+    let [low, high] = [least, most].map(|flow| format!("{} (flow {})", rate(flow.goodput), flow.id));
+    let cause = if several_paths { "at most the choice among equal paths (ECMP) differs" } else { "no difference in their paths explains it" };
+    format!(
+        "warning: class {class}: equal flows that started together got between {low} and {high}; {cause}: their size, racks, link rates and delays, and the \
+         number of flows at their hosts are the same"
+    )
+}
+
+/// By host, a number that hosts have in common if they are connected to the same switches.
+fn racks(topology: &Topology) -> Vec<usize> {
+    let mut switches: Vec<Vec<NodeId>> = vec![Vec::new(); topology.hosts as usize];
+    for link in &topology.links {
+        for (host, other) in [(link.a, link.b), (link.b, link.a)] {
+            if host < topology.hosts {
+                switches[host as usize].push(other);
+            }
+        }
+    }
+    let mut known = BTreeMap::new();
+    switches
+        .into_iter()
+        .map(|switches| {
+            let next = known.len();
+            *known.entry(switches).or_insert(next)
+        })
+        .collect()
+}
+
+/// With three digits.
+fn rate(bps: f64) -> String {
+    let units = [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| bps >= *unit).unwrap_or((1.0, "bps"));
+    let value = bps / unit;
+    let digits = if value >= 100.0 || value == 0.0 { 0 } else { usize::from(value < 10.0) + 1 };
+    format!("{value:.digits$} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finished_flow, flow, run};
+
+    const US: u64 = 1_000_000;
+
+    /// Flows of 1000 B each from host 0 or 1 to host 2, as `(source, start, end)` in microseconds.
+    fn with(flows: &[(u32, u64, u64)]) -> (Scenario, Output) {
+        let (mut scenario, mut output) = run();
+        scenario.plan.flows = (7..).zip(flows).map(|(id, &(src, start, _))| afflux_net::spec::Flow { id, ..flow(src, 2, 1_000, start * US) }).collect();
+        let record = |&(_, start, end)| FlowRecord { ideal: Span(US), ..finished_flow(start * US, (end - start) * US) };
+        output.flows = flows.iter().map(record).collect();
+        (scenario, output)
+    }
+
+    #[test]
+    fn a_flow_that_starves_is_named() {
+        let (scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+        let [note] = &notes(&scenario, &output)[..] else { panic!("one note") };
+        assert!(
+            note.starts_with("warning: class default: equal flows that started together got between 8.04 Mbps (flow 8) and 800 Mbps (flow 7); at most"),
+            "{note}"
+        );
+        // Ninefold.
+        let (scenario, output) = with(&[(0, 0, 10), (1, 5, 95)]);
+        assert!(notes(&scenario, &output).is_empty());
+    }
+
+    /// One that gets nothing at all is the worst.
+    #[test]
+    fn nothing_at_all() {
+        let (scenario, mut output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+        (output.flows[1].bytes_received, output.flows[1].last_received) = (0, None);
+        assert!(notes(&scenario, &output)[0].contains("between 0 bps (flow 8) and 800 Mbps"));
+        output.flows[0].bytes_received = 0;
+        assert!(notes(&scenario, &output).is_empty(), "nobody got anything");
+    }
+
+    /// Two spines are a choice between racks; within a rack, or under one spine, there is one path.
+    #[test]
+    fn where_there_is_one_path() {
+        let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+        assert!(notes(&scenario, &output)[0].contains("choice among equal paths"));
+        scenario.plan.flows.iter_mut().for_each(|flow| flow.dst = 1 - flow.src);
+        assert!(notes(&scenario, &output)[0].contains("no difference in their paths explains it"), "within a rack");
+        let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+        scenario.plan.topology.links.retain(|link| link.b != 7);
+        scenario.plan.topology.nodes.truncate(7);
+        assert!(notes(&scenario, &output)[0].contains("no difference in their paths explains it"), "one spine");
+    }
+
+    /// Whatever else can be the reason: another time, size, path, class, stop or company, or the warm-up.
+    #[test]
+    fn flows_that_are_not_equal() {
+        let unequal = |change: &dyn Fn(&mut Scenario, &mut Output)| {
+            let (mut scenario, mut output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+            change(&mut scenario, &mut output);
+            notes(&scenario, &output).len()
+        };
+        assert_eq!(unequal(&|_, _| ()), 1);
+        assert_eq!(unequal(&|_, output| output.flows[1].start = Some(Time(10 * US))), 0, "when the first had ended");
+        assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].bytes += 1), 0);
+        assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].class = 1), 0);
+        assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].stop = Time(5_000 * US)), 0);
+        assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].src = 3), 0, "another rack");
+        assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].dst = 1), 0, "within its host");
+        assert_eq!(unequal(&|_, output| output.flows[1].ideal = Span(2 * US)), 0, "a longer path");
+        assert_eq!(unequal(&|scenario, _| scenario.warmup = Span(US)), 0);
+        let company = |scenario: &mut Scenario, output: &mut Output| {
+            scenario.plan.flows.push(flow(1, 3, 99, 0));
+            output.flows.push(finished_flow(0, US));
+        };
+        assert_eq!(unequal(&company), 0, "its host sends another flow");
+    }
+
+    #[test]
+    fn three_digits() {
+        let shown = [0.0, 0.5, 12.0, 999.0, 1_000.0, 276_000.0, 9.499e8, 25e9, 1.6e12].map(rate);
+        assert_eq!(shown, ["0 bps", "0.50 bps", "12.0 bps", "999 bps", "1.00 kbps", "276 kbps", "950 Mbps", "25.0 Gbps", "1.60 Tbps"]);
+    }
+}
