@@ -3,15 +3,18 @@
 import hashlib
 import json
 import tomllib
+from pathlib import Path
 
 import polars
 import pytest
 from given import defect
 
 import afflux
+from afflux import report
 from afflux.results import doubts
 from afflux.results.explain import ALL, LABELS
 from afflux.results.result import Result
+from afflux.words import sentence, text
 
 FAILED = [
     {"flow": None, "check": "conservation", "detail": "7 packets were sent"},
@@ -162,3 +165,52 @@ def test_multipath_defects(command, tmp_path, name):
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr
     accounted(afflux.Result.open(tmp_path / "out"))
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))
+
+
+def test_no_goodput_is_above_the_line_rate(command):
+    """Half of what the first flow had given to its NIC arrived after its stop, and that time did not count: 1.9 Gbps on links of 1 Gbps."""
+    file = defect("goodput-above-line-rate.toml")
+    checked = command("check", file, "--json")
+    assert json.loads(checked.stdout)["end_ns"] == 5_000_000_000
+    done = command("run", file, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    result = Result.open(Path("out"))
+    flows, summary = polars.DataFrame(result.flows), result.summary
+    goodputs = flows["goodput_bps"].to_list()
+    group = summary["goodput"]["by_class"]["x"]
+    most = 1e9 * 1_460 / 1_538
+    assert 0.99 * most < group["bps"] <= most
+    assert max(goodputs) <= most
+    assert group["bps"] == summary["goodput_bps"] == pytest.approx(8e9 * flows["delivered_bytes"].sum() / summary["busy_ns"])
+    assert (group["jain"], group["flows"]) == (pytest.approx(jain(goodputs)), 4)
+    best, worst = (flows.row(int(place), named=True) for place in (flows["goodput_bps"].arg_max(), flows["goodput_bps"].arg_min()))
+    (note,) = summary["notes"]
+    between = f"between {worst['goodput_bps']:.0f} bps (flow {worst['id']}) and {best['goodput_bps'] / 1e6:.0f} Mbps (flow {best['id']})"
+    assert note.startswith(f"warning: class x: equal flows that started together got {between}; no difference in their paths explains it: ")
+    assert sentence(note).ja.startswith("警告: クラス x: ")
+    shown = " ".join(done.stdout.split())
+    assert f"note: {note}" in shown
+    assert f"class x {text.rate(group['bps'])}, Jain's fairness index {text.ratio(group['jain'])} over 4 flows" in shown
+
+
+def test_what_each_of_two_senders_got(command):
+    """CUBIC beside BBR: each is a class, and who got what is in the table, in the summary and at the terminal."""
+    stops = [argument for block in (0, 1) for argument in ("--set", f"traffic.{block}.stop=3s")]
+    done = command("run", defect("two-senders.toml"), *stops, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    result = Result.open(Path("out"))
+    flows, groups = polars.DataFrame(result.flows), result.summary["goodput"]["by_class"]
+    assert list(groups) == flows["class"].to_list() == ["cubic", "bbr"]
+    assert sum(flows["delivered_bytes"]) == result.summary["delivered_bytes"] > 0
+    for (name, group), goodput in zip(groups.items(), flows["goodput_bps"], strict=True):
+        assert group == {"bps": goodput, "jain": 1.0, "flows": 1}
+        assert f"class {name} {text.rate(goodput)} " in " ".join(done.stdout.split())
+    assert "equal flows" not in done.stdout, "they are of two classes"
+    page = report.write([result], Path("page.html")).read_text()
+    assert "Goodput of class cubic" in page
+    assert "クラス bbr のグッドプット" in page
+    assert "fairness index of class cubic" not in page, "one flow is always fair"

@@ -36,6 +36,8 @@ COLUMNS = {
         **{f"{label}_ns": I64 for label in LABELS},
         "src_name": TEXT,
         "dst_name": TEXT,
+        "delivered_bytes": I64,
+        "goodput_bps": F64,
     },
     "ports": {
         "time_ns": I64,
@@ -119,6 +121,7 @@ def test_summary_keys(result):
         "busy_ns",
         "goodput_bps",
         "goodput_flow_mean_bps",
+        "goodput",
         "conservation",
         "result_hash",
         "ports_hash",
@@ -159,6 +162,20 @@ def test_tables_and_summary_agree(result):
     assert summary["fct"]["all"]["p50_ns"] == pytest.approx((fct[11] + fct[12]) / 2)
 
 
+def test_goodput_of_flows_and_of_their_class(result):
+    summary, flows = json.loads((result / "summary.json").read_text()), rows(result, "flows")
+    goodputs = [flow["goodput_bps"] for flow in flows]
+    assert goodputs == pytest.approx([8e9 * flow["bytes"] / flow["fct_ns"] for flow in flows], rel=1e-3)
+    assert [flow["delivered_bytes"] for flow in flows] == [flow["bytes"] for flow in flows]
+    (group,) = summary["goodput"]["by_class"].values()
+    assert group == {
+        "bps": summary["goodput_bps"],
+        "jain": pytest.approx(sum(goodputs) ** 2 / (len(goodputs) * sum(x * x for x in goodputs))),
+        "flows": len(flows),
+    }
+    assert summary["goodput_flow_mean_bps"] == pytest.approx(sum(goodputs) / len(goodputs))
+
+
 def test_resolved_scenario_gives_the_same_result(result, command):
     done = command("run", result / "scenario.toml", "--json", "-o", "again")
     assert done.returncode == 0, done.stderr
@@ -186,14 +203,14 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     shutil.copytree(result, old)
     summary = json.loads((old / "summary.json").read_text())
     assert summary["format"] == FORMAT == 2
-    since = "format build ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps failed_checks failed_checks_total warnings host_names"
+    since = "format build ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps goodput failed_checks failed_checks_total warnings host_names"
     for key in (*since.split(), "digests", "summary_digest"):
         summary.pop(key, None)  # names of hosts only where the scenario gives some
     (old / "summary.json").write_text(json.dumps(summary | {"afflux_version": "0.1.0"}))
     with pytest.warns(afflux.UncheckedResult):
         opened = afflux.Result.open(old)
     assert (opened.summary["failed_checks"], opened.summary["host_names"], opened.summary["ended_by"]) == ([], [], None)
-    assert opened.summary["build"] is None
+    assert (opened.summary["build"], opened.summary["goodput"]) == (None, None)
     assert opened.explain().slowest(1) == afflux.Result.open(result).explain().slowest(1)
     (old / "summary.json").write_text(json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"}))
     with pytest.raises(afflux.Error, match=r"has result format 3 \(afflux 9.0\), and this afflux reads formats 1 to 2: install a newer version"):

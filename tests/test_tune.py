@@ -256,6 +256,8 @@ def test_objectives():
     assert objective("ecn_marks:max").lower_is_better is False
     made = objective("fct.by_class.mice.p99_ns")
     assert (made.title, made.path, made.lower_is_better) == ("fct mice p99", ("fct", "by_class", "mice", "p99_ns"), True)
+    made = objective("goodput.by_class.mice.bps")
+    assert (made.title, made.show(2e9), made.lower_is_better) == ("goodput mice", "2.00 Gbps", False)
     with pytest.raises(ValueError, match="twice"):
         objectives(["goodput", "throughput"])
 

@@ -1,10 +1,10 @@
 """The numbers by which designs are judged, from a summary."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .words import text
+from .words import say, text
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,23 @@ METRICS: tuple[Metric, ...] = (
     COST,
 )
 assert SLOWDOWN_P99 in METRICS
+
+
+def of_classes(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
+    """Goodput of each class of traffic if there are several classes, and Jain's index of each class with several flows; nothing of unnamed traffic."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for summary in summaries:
+        for name, group in (summary.get("goodput") or {}).get("by_class", {}).items():
+            found.setdefault(name, []).append(group)
+    made: list[Metric] = []
+    for name, groups in found.items() if list(found) != ["default"] else ():
+        path = ("goodput", "by_class", name)
+        if len(found) > 1 and any(group["bps"] is not None for group in groups):
+            made.append(Metric(f"{'.'.join(path)}.bps", say("metric.class_goodput", name=name), (*path, "bps"), text.rate, lower_is_better=False))
+        if any(group["flows"] > 1 and group["jain"] is not None for group in groups):
+            made.append(Metric(f"{'.'.join(path)}.jain", say("metric.class_jain", name=name), (*path, "jain"), text.ratio, lower_is_better=False))
+    return made
+
 
 _MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p50", "slowdown_p99")
 _MAIN += ("goodput_bps", "unfinished")

@@ -34,4 +34,5 @@ def migrated(summary: dict[str, Any], path: Path) -> dict[str, Any]:
         by = summary.get("afflux_version", "another version")
         raise NewerResult(f"{path} has result format {found!r} (afflux {by}), and this afflux reads formats 1 to {FORMAT}: install a newer version of afflux")
     # Versions before 0.3 did not name their build.
-    return {"build": None} | (summary if found == FORMAT else _SINCE_2 | summary)
+    # Versions before 0.4 did not tell the goodput of classes.
+    return {"build": None, "goodput": None} | (summary if found == FORMAT else _SINCE_2 | summary)

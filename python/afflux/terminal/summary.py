@@ -52,12 +52,28 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
     each = "" if s["goodput_flow_mean_bps"] is None else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
     grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
+    for name, line in _classes(s):
+        grid.add_row(name, line)
     if s.get("deadlines"):
         d = s["deadlines"]
         line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"
         line += f", {text.count(d['terminated'])} given up" if d["terminated"] else ""
         grid.add_row("deadlines", line)
     return Padding(grid, (1, 0, 0, 0))
+
+
+def _classes(s: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Goodput of each class of traffic, and how evenly its flows share it. A class that is the only one has all the goodput, so only the latter is told."""
+    groups = (s.get("goodput") or {}).get("by_class", {})
+    for name, group in groups.items():
+        fair = ""
+        if group["flows"] > 1 and group["jain"] is not None:
+            fair = f"Jain's fairness index {text.ratio(group['jain'])} over {text.count(group['flows'])} flows"
+        if list(groups) == ["default"]:
+            if fair:
+                yield "fairness", fair
+        elif group["bps"] is not None:
+            yield f"class {name}", f"{text.rate(group['bps'])}{', ' if fair else ''}{fair}"
 
 
 def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -> RenderableType:

@@ -31,9 +31,9 @@ def objective(words: str) -> Metric:
     found = known.get(ALIASES.get(name, name))
     if found is None and "." in name:
         path = tuple(name.split("."))
-        show = text.time if name.endswith("_ns") else text.rate if name.endswith("_bps") else text.ratio
-        title = " ".join(part for part in path if part not in ("all", "by_class", "by_size")).removesuffix("_ns").removesuffix("_bps")
-        found = Metric(name, title, path, show)
+        show = text.time if name.endswith("_ns") else text.rate if name.endswith(("_bps", ".bps")) else text.ratio
+        title = " ".join(part for part in path if part not in ("all", "by_class", "by_size")).removesuffix("_ns").removesuffix("_bps").removesuffix(" bps")
+        found = Metric(name, title, path, show, lower_is_better=path[0] != "goodput")
     if found is None:
         raise ValueError(f"--objective: {unknown('metric', name, names())}, and paths into summary.json as slowdown.by_class.query.p99")
     lower = direction == "min" if direction else found.lower_is_better is not False
