@@ -26,8 +26,8 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
         // A real host brings noise by itself: none is simulated for it.
         let node = &mut plan.topology.nodes[host as usize];
         let config = &plan.hosts[node.config as usize];
-        if config.timing.is_some() {
-            plan.hosts.push(HostConfig { timing: None, ..config.clone() });
+        if config.timing.is_some() || config.qdisc.is_some() {
+            plan.hosts.push(HostConfig { timing: None, qdisc: None, ..config.clone() });
             node.config = plan.hosts.len() as u32 - 1;
         }
     }

@@ -154,6 +154,11 @@ impl Frame {
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
     }
+    /// Of RDMA: the network card sends and takes it by itself.
+    #[inline(always)]
+    pub fn is_of_nic(&self) -> bool {
+        matches!(self.kind(), Frame::RDMA_DATA | Frame::RDMA_ACK)
+    }
     #[inline(always)]
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND

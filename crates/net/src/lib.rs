@@ -62,6 +62,7 @@ pub fn models() -> Vec<Model> {
         queue::marking::MODELS,
         queue::aqm::MODELS,
         queue::scheduling::MODELS,
+        queue::qdisc::MODELS,
         balance::MODELS,
         queue::flowcontrol::MODELS,
         fault::MODELS,

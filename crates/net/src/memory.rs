@@ -211,10 +211,15 @@ fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
         NodeKind::Host => (usize::from(plan.hosts[spec.config as usize].scheduling.queues()), plan.hosts[spec.config as usize].aqm.as_ref()),
         NodeKind::Switch => (plan.switches[spec.config as usize].queues(ports), plan.switches[spec.config as usize].aqm.as_ref()),
     };
+    let (timed, qdisc) = match spec.kind {
+        NodeKind::Host => (plan.hosts[spec.config as usize].timing.is_some(), plan.hosts[spec.config as usize].qdisc.as_ref()),
+        NodeKind::Switch => (false, None),
+    };
     let sampled = plan.record.ports.as_ref().is_some_and(|series| series.nodes.binary_search(&node).is_ok());
-    let stateful = queues > 1 || aqm.is_some() || sampled || plan.has_queue_pairs();
+    let stateful = queues > 1 || aqm.is_some() || qdisc.is_some() || timed || sampled || plan.has_queue_pairs();
     plain
         + aqm.map_or(0, |aqm| aqm.about().memory)
+        + qdisc.map_or(0, |qdisc| qdisc.memory())
         + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
 }
 

@@ -11,6 +11,7 @@ use crate::queue::aqm::Policy;
 pub use crate::queue::class::Queue;
 use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
+use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::Turns;
 pub use crate::queue::waiting::Waiting;
 use crate::queue::{Calm, QueueView};
@@ -88,6 +89,8 @@ pub struct Automaton {
     pub turns: Option<Box<Turns>>,
     /// More than queues.
     pub discipline: Option<Box<Discipline>>,
+    /// A host's kernel holds frames back; its only queue here is the card's ring.
+    pub qdisc: Option<Box<Qdisc>>,
     /// Flow control.
     pub pause: Option<Box<Pause>>,
     pub series: Option<Box<Series>>,
@@ -633,6 +636,7 @@ impl Automaton {
             listed: false,
             turns: None,
             discipline: discipline.map(Box::new),
+            qdisc: None,
             pause: pause.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
@@ -640,6 +644,12 @@ impl Automaton {
             uplink: uplink.then_some(0),
             wake_at: 0,
         }
+    }
+
+    /// The kernel holds frames back.
+    #[inline(always)]
+    pub fn is_held_back(&self) -> bool {
+        self.qdisc.as_ref().is_some_and(|qdisc| qdisc.holds())
     }
 
     /// Has this queue a frame that may be sent at `at`?
@@ -791,7 +801,7 @@ impl Automaton {
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
         let d = self.discipline.iter();
         let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
-        self.queues.iter().flat_map(|q| &q.frames).chain(beside)
+        self.queues.iter().flat_map(|q| &q.frames).chain(beside).chain(self.qdisc.iter().flat_map(|qdisc| qdisc.held()))
     }
 
     #[inline(always)]

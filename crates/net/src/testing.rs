@@ -90,6 +90,7 @@ pub fn host() -> HostConfig {
         aqm: None,
         marking: None,
         pacer: None,
+        qdisc: None,
         ecn: true,
         honours_pause: true,
         storm: None,
@@ -101,6 +102,18 @@ pub fn host() -> HostConfig {
 /// Timing of real hosts, by default.
 pub fn timing() -> Option<Timing> {
     Some(TimingKeys::default().resolve(&"host.timing".into()).expect("defaults are right"))
+}
+
+/// A queueing discipline with its defaults.
+pub fn qdisc(kind: &str, ring: Option<u64>, rings: u8) -> Qdisc {
+    let mut keys = match kind {
+        "fq_codel" => QdiscKeys::default(),
+        "fq" => QdiscKeys::Fq(Default::default()),
+        "pfifo" => QdiscKeys::Pfifo(Default::default()),
+        other => panic!("{other:?}"),
+    };
+    let kind = keys.resolve(&"host.qdisc".into()).expect("defaults are right").expect("one that holds frames");
+    Qdisc { kind, ring, rings }
 }
 
 pub fn switch() -> SwitchConfig {

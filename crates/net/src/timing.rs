@@ -53,6 +53,11 @@ const FAST: Rate = Rate(10_000_000_000);
 /// Part of a frame's time that a gap takes at most, as a power of two.
 const GAP_SHIFT: u32 = 6;
 
+/// Longest time until an interrupt, where nothing else is said.
+pub fn interrupt(rate: u64) -> u64 {
+    Span::from_us(if rate >= FAST.0 { 20 } else { 50 }).0
+}
+
 impl Config {
     /// Bits per second of a port with this nominal rate.
     pub fn clocked(&self, rate: u64, seed: u64, port: u64) -> u64 {
@@ -64,7 +69,7 @@ impl Config {
         (self.send(rate) / 2, self.receive(rate) / 2)
     }
     fn receive(&self, rate: u64) -> u64 {
-        self.receive.map_or(Span::from_us(if rate >= FAST.0 { 20 } else { 50 }).0, |receive| receive.0)
+        self.receive.map_or(interrupt(rate), |receive| receive.0)
     }
     fn send(&self, rate: u64) -> u64 {
         self.send.map_or(Span::from_us(if rate >= FAST.0 { 2 } else { 5 }).0, |send| send.0)
@@ -103,7 +108,7 @@ impl Noise {
     /// When the receiving host deals with a frame that is there at `at`. Frames of RDMA come at even picoseconds and others at odd ones, and never two
     /// at one: their order must not depend on the engine.
     pub fn received(&mut self, at: u64, frame: &Frame) -> u64 {
-        if of_nic(frame) {
+        if frame.is_of_nic() {
             return at + (at & 1);
         }
         self.taken = if at > self.taken { (at + self.draw(self.receive)) | 1 } else { self.taken + 2 };
@@ -112,7 +117,7 @@ impl Noise {
 
     /// When a frame starts that an idle transmitter gets at `at`.
     pub fn starts(&mut self, at: u64, frame: &Frame) -> u64 {
-        let most = if of_nic(frame) { self.nic_send } else { self.send };
+        let most = if frame.is_of_nic() { self.nic_send } else { self.send };
         at + self.draw(most)
     }
 
@@ -126,11 +131,6 @@ impl Noise {
     pub fn mean_gap(&self, time: u64) -> u64 {
         self.gap.min(time >> GAP_SHIFT) / 2
     }
-}
-
-/// A frame of RDMA: the NIC sends and takes it by itself.
-fn of_nic(frame: &Frame) -> bool {
-    matches!(frame.kind(), Frame::RDMA_DATA | Frame::RDMA_ACK)
 }
 
 #[cfg(test)]

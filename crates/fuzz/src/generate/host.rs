@@ -71,6 +71,15 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
     keys.may(c, 10, "honours_pause", |c| c.chance(60));
     keys.may(c, 4, "processor", processor);
     keys.may(c, 50, "timing", timing);
+    let own_queue = ["queue", "scheduling", "nic_queue", "nic_ecn", "pacer"].iter().any(|key| keys.0.contains_key(*key));
+    if !own_queue && c.chance(50) {
+        let kind = c.of(&["fq_codel", "fq", "pfifo", "off"]);
+        keys.put("qdisc", kind);
+        if kind != "off" {
+            keys.may(c, 50, "bql", |c| c.size(1, 100_000));
+            keys.may(c, 30, "hardware_queues", |c| int(c.range(1, 5)));
+        }
+    }
     let mut endless = false;
     // A host that tells its switch to stop, where somebody listens.
     if !paused.is_empty() && c.chance(15) {

@@ -115,6 +115,7 @@ impl Case {
             storm: None,
             processor: None,
             timing: None,
+            qdisc: None,
         };
         let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
         let charge = self.charge();

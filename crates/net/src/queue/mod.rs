@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod class;
 pub mod flowcontrol;
 pub mod marking;
+pub mod qdisc;
 pub mod scheduling;
 mod verdict;
 pub mod waiting;

@@ -14,6 +14,7 @@ use crate::queue::buffer::mmu::Mmu;
 use crate::queue::flowcontrol::Party;
 use crate::queue::flowcontrol::headroom::{PortFacts, headroom};
 use crate::queue::marking::Red;
+use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::{Cores, Turns};
 use crate::record::Counters;
 use crate::routing::PortInfo;
@@ -142,6 +143,11 @@ impl<'a> Shard<'a> {
                 (switch.aqm.as_ref(), switch.device_queue, &switch.own[..])
             }
         };
+        let qdisc = match spec.kind {
+            NodeKind::Host => plan.hosts[spec.config as usize].qdisc.as_ref(),
+            NodeKind::Switch => None,
+        };
+        assert!(qdisc.is_none() || queues == 1 && aqm.is_none() && marking.is_none() && matches!(buffer, Buffer::Unlimited), "validated");
         assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
         let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().map(Policy::new).collect());
         let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
@@ -197,7 +203,7 @@ impl<'a> Shard<'a> {
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
             let (own_timing, peer_timing) = (world.timing(id), world.timing(info.peer));
-            let simple = fifo && own_timing.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
+            let simple = fifo && own_timing.is_none() && qdisc.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
             let plain = simple && !classical;
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
@@ -217,6 +223,8 @@ impl<'a> Shard<'a> {
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = limited(&turns, switch, link.rate);
+                let site = Site { line: world.rate(info).0, frame: if qdisc.is_some() { plan.largest_frame() } else { 0 }, least: plan.wire.min_frame };
+                automaton.qdisc = qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream)));
                 automaton.watch = watch;
                 automaton
             });
@@ -265,6 +273,7 @@ impl<'a> Shard<'a> {
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
             && world.timing(id).is_none()
+            && qdisc.is_none()
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         // Applications end a run when they like: what starts by then has to have started.
         let defers = urgent && plan.applications.is_none();

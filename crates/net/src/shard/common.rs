@@ -228,6 +228,9 @@ impl<O: Outlet> Way<'_, O> {
             if a.waiting == 0 {
                 break;
             }
+            if a.is_held_back() {
+                return Err(at);
+            }
             // Without a look at the pauses there have not been any of.
             let next = if p.eventful { a.next_queue(at) } else { a.highest(|_, _| true) };
             let Some(queue) = next else { continue };
@@ -305,6 +308,11 @@ impl<O: Outlet> Way<'_, O> {
         let state = &mut *self.state;
         let size = frame.size as u64;
         let queue = a.queue_of(frame);
+        if let Some(qdisc) = &a.qdisc
+            && qdisc.takes(p.queued)
+        {
+            return false;
+        }
         let q = &mut a.queues[queue];
         let (mut clock, mut held) = (0, a.waiting > 0);
         if p.eventful

@@ -287,6 +287,12 @@ impl<'a> Shard<'a> {
         if a.discipline.is_some() {
             return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
         }
+        if let Some(qdisc) = &a.qdisc
+            && qdisc.takes(p.queued)
+            && !waiting.frame.is_of_nic()
+        {
+            return self.hold_back(out, now, node, port, waiting);
+        }
         let (charge, place) = account;
         if let Some(place) = place {
             state.join_voq(now, port, queue, size as u16, place);
@@ -425,6 +431,10 @@ impl<'a> Shard<'a> {
             if a.discipline.is_some() {
                 return self.start_disciplined(out, at, node, port);
             }
+            if a.is_held_back() {
+                self.fill_ring(at, node, port);
+            }
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             let Some(queue) = a.next_queue(at) else {
                 if a.waiting > 0 {
                     self.await_expiry(out, port);

@@ -5,6 +5,7 @@ use crate::balance::Tag;
 use crate::frame::{Event, Frame};
 use crate::idle::{Idle, idle};
 use crate::memory::Kept;
+use crate::port::Automaton;
 use crate::queue::Reason;
 use crate::spec::{Flow, FlowId};
 use crate::transport::door::Opening;
@@ -84,8 +85,8 @@ impl Shard<'_> {
         self.flow_received(out, now, record.flow, now);
     }
 
-    /// A host puts a frame on its network. With small queues: when it will have left, as far as a transmitter goes that sends in the order of
-    /// arrival and is not paused; 0 if it was dropped.
+    /// A host puts a frame on its network. With small queues: when it will have left, as far as can be told where nothing is paused and nothing
+    /// comes later that goes first; 0 if it was dropped.
     #[inline(always)]
     pub fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.sets_out(frame.size);
@@ -103,8 +104,8 @@ impl Shard<'_> {
             self.offer(out, now, node, port, &frame);
             return 0;
         }
-        let drops_at_start = self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.discipline.is_some());
-        if drops_at_start {
+        let drops = |a: &Automaton| a.discipline.is_some() || a.is_held_back();
+        if self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_deref().is_some_and(drops) {
             // A frame dropped at the start of its transmission before now is not this one.
             self.settle(out, now, node, port);
         }
@@ -113,9 +114,14 @@ impl Shard<'_> {
         if self.counters.dropped_packets > dropped {
             return 0;
         }
-        let until = self.cleared[port as usize].max(now) + self.ports[port as usize].pitch(frame.size);
+        let p = &self.ports[port as usize];
+        let pitch = p.pitch(frame.size);
+        let until = self.cleared[port as usize].max(now) + pitch;
         self.cleared[port as usize] = until;
-        until
+        match p.automaton.as_ref().and_then(|a| a.qdisc.as_ref()).filter(|qdisc| qdisc.holds()) {
+            Some(qdisc) => now + qdisc.ahead(p.queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64,
+            None => until,
+        }
     }
 
     /// A frame of so many bytes comes into the network.

@@ -21,6 +21,7 @@ mod pacer;
 mod pause;
 mod policy;
 mod processor;
+mod qdisc;
 mod records;
 mod reorder;
 mod ring;

@@ -38,6 +38,8 @@ pub struct HostConfig {
     pub marking: Option<super::Marking>,
     /// Holds back data of TCP flows that have met congestion.
     pub pacer: Option<super::Pacer>,
+    /// What its kernel holds back while the card has enough; `None`: the card takes everything. Only with one queue that neither marks nor is limited.
+    pub qdisc: Option<super::Qdisc>,
     /// Asks for explicit congestion notification where its transport uses it, and agrees to it when a peer asks.
     pub ecn: bool,
     /// Its NIC stops sending when told to.

@@ -25,6 +25,8 @@ pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, Hint, TrimKeys};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
+pub use crate::queue::qdisc::configs::*;
+pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
 pub use crate::timing::{Config as Timing, Keys as TimingKeys};

@@ -196,6 +196,20 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.topology.nodes.iter_mut().filter(|n| n.kind == NodeKind::Host).enumerate().for_each(|(i, n)| n.config = (i % 2) as u32);
         p.topology.links.iter_mut().step_by(3).for_each(|link| link.loss = Probability::new(0.01).unwrap());
     });
+    for (name, kind, rings) in [("fq_codel", "fq_codel", 1), ("fq", "fq", 1), ("pfifo", "pfifo", 1), ("fq_codel behind three rings", "fq_codel", 3)] {
+        add(name, &|p| {
+            p.hosts[0] = HostConfig { timing: timing(), qdisc: Some(qdisc(kind, Some(4_000), rings)), ..host() };
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { small_queues: true, ..dctcp() })];
+            p.record.waits = (0..p.topology.nodes.len() as u32).collect();
+        });
+    }
+    add("fq_codel at exact hosts that are paused", &|p| {
+        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
+        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].honours_pause = true;
+        p.hosts[0].qdisc = Some(qdisc("fq_codel", None, 1));
+        p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
+    });
     add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
     add("dctcp, step at enqueue", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);

@@ -24,6 +24,7 @@ mod outside;
 mod path;
 mod pfabric;
 mod properties;
+mod qdisc;
 mod queues;
 mod rated;
 mod rdma;

@@ -537,6 +537,7 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
         switch.queue_length = QueueLength::BeforeTransmission;
     }
     let host = &mut plan.hosts[0];
+    host.qdisc = None;
     (host.queue, host.scheduling, host.aqm) = (None, Scheduling::One, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
@@ -642,7 +643,11 @@ fn case() -> impl Strategy<Value = Case> {
                     glb.sampling_interval = Span::from_us(100);
                 }
                 let timing = (seed % 3 == 1).then(timing).flatten();
-                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, timing, ..crate::testing::host() }];
+                let held = scheduling == Scheduling::One && queue.is_none() && seed % 5 < 3;
+                let rings = if seed % 7 == 0 { 2 } else { 1 };
+                let ring = (seed % 4 > 0).then_some(1 + seed % 20_000);
+                let qdisc = held.then(|| qdisc(["fq_codel", "fq", "pfifo"][(seed % 3) as usize], ring, rings));
+                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, timing, qdisc, ..crate::testing::host() }];
                 plan.transports = vec![
                     TransportConfig::Tcp(first),
                     if several { over_several_paths(second, seed) } else { TransportConfig::Tcp(second) },

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Timing, Transport, Unlimited};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, Qdisc, QueueSize, Scheduling, Size, Storm, Timing, Transport, Unlimited};
 use afflux_config::{Word, form, table};
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -34,6 +34,18 @@ table! {
         ecn: bool,
         /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
         nic_ecn: Or<Off, Ecn>,
+        /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a name, or a table with `kind` and parameters. Default:
+        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or `pacer`,
+        /// otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
+        #[serde(default)]
+        #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
+        qdisc: Qdisc,
+        /// With `qdisc`: bytes from which on the NIC takes no more from the kernel (byte queue limits), the frame in transmission among them. Default:
+        /// two frames and what the link sends in 20 us, below 10 Gbps in 50 us, which is a NIC's time until it tells the kernel that frames have left.
+        bql: Size,
+        /// With `qdisc`: queues of the NIC, which it serves in turn, 1 to 64, each with a discipline of its own (Linux's `mq`); flows are put into
+        /// them by hash. Default 1.
+        hardware_queues: u8,
         /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
         pacer: Or<Off, Pacer>,
         /// Whether the NIC obeys PAUSE frames of its switch. Default `true`.
@@ -80,6 +92,14 @@ table! {
         ecn: bool,
         /// As in `[host]`.
         nic_ecn: Or<Off, Ecn>,
+        /// As in `[host]`; the whole value is replaced.
+        #[serde(default)]
+        #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
+        qdisc: Qdisc,
+        /// As in `[host]`.
+        bql: Size,
+        /// As in `[host]`.
+        hardware_queues: u8,
         /// As in `[host]`.
         honours_pause: bool,
         /// As in `[host]`.

@@ -20,7 +20,8 @@ mod traffic;
 pub use afflux_config::{Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use afflux_net::balance::BalanceKeys as Balance;
 pub use afflux_net::spec::{
-    AqmKeys as Aqm, PacerKeys as Pacer, SchedulingKind as Scheduling, TimingKeys as Timing, TransportKeys as Transport, TrimKeys as Trimming, VoqKeys as Voq,
+    AqmKeys as Aqm, PacerKeys as Pacer, QdiscKeys as Qdisc, SchedulingKind as Scheduling, TimingKeys as Timing, TransportKeys as Transport,
+    TrimKeys as Trimming, VoqKeys as Voq,
 };
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};

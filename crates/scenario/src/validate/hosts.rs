@@ -4,7 +4,7 @@ use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
 use super::{fill, meaningless};
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Timing, Wire, WireTable};
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, Qdisc, QueueSize, Size, Timing, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
@@ -101,16 +101,35 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
     Ok((wire, mtu_header, base.mtu))
 }
 
-/// Where it is not written, hosts have the timing of real ones if all transports in `used` are those of real hosts. `timed`: settings that say it.
-pub fn timing(host: &mut Host, plan: &mut Plan, timed: &[bool], used: &BTreeSet<u16>) -> Result<(), Wrong> {
-    if host.timing.is_some() {
-        return Ok(());
+/// What settings of hosts say of what otherwise follows from the traffic.
+#[derive(Clone, Copy)]
+pub struct Said {
+    timing: bool,
+    qdisc: bool,
+}
+
+impl Said {
+    fn by(keys: &Host) -> Said {
+        Said { timing: keys.timing.is_some(), qdisc: keys.qdisc.is_some() }
     }
+}
+
+/// Where it is not written, hosts have the timing and the queueing discipline of real ones if all transports in `used` are those of real hosts.
+pub fn real(host: &mut Host, plan: &mut Plan, said: &[Said], used: &BTreeSet<u16>) -> Result<(), Wrong> {
     let met = || used.iter().map(|index| plan.transports[*index as usize].parameters().timing());
     let real = plan.run.compat.is_none()
         && plan.run.engine != EngineKind::Ideal
         && met().all(|timing| timing != HostTiming::Exact)
         && met().any(|timing| timing != HostTiming::Any);
+    let kernel = real && met().any(|timing| timing == HostTiming::Kernel);
+    timing(host, plan, said, real)?;
+    qdisc(host, plan, said, kernel)
+}
+
+fn timing(host: &mut Host, plan: &mut Plan, said: &[Said], real: bool) -> Result<(), Wrong> {
+    if host.timing.is_some() {
+        return Ok(());
+    }
     if !real {
         host.timing = Some(Or::NONE);
         return Ok(());
@@ -118,16 +137,62 @@ pub fn timing(host: &mut Host, plan: &mut Plan, timed: &[bool], used: &BTreeSet<
     let mut keys = Timing::default();
     let default = keys.resolve(&Key::from("host.timing"))?;
     host.timing = Some(Or::some(keys));
-    let unsaid = plan.hosts.iter_mut().zip(timed).filter(|(_, timed)| !**timed);
+    let unsaid = plan.hosts.iter_mut().zip(said).filter(|(_, said)| !said.timing);
     unsaid.for_each(|(config, _)| config.timing = Some(default.clone()));
     Ok(())
 }
 
-/// The settings that occur, whether each says a timing, and for every host which it has.
-pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(Vec<HostConfig>, Vec<bool>), Wrong> {
+fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Result<(), Wrong> {
+    if host.qdisc.is_some() {
+        return Ok(());
+    }
+    let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
+    if !kernel || unsaid().any(|index| !has_room_for_qdisc(&plan.hosts[index])) {
+        if let Some(name) = [("bql", host.bql.is_some()), ("hardware_queues", host.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
+            return Err(meaningless(Key::from("host").name(name.0), "qdisc = \"off\", the default here"));
+        }
+        host.qdisc = Some(Qdisc::Off(Default::default()));
+        return Ok(());
+    }
+    host.qdisc = Some(Qdisc::default());
+    let default = discipline(host, &Key::from("host"))?;
+    for index in unsaid().collect::<Vec<_>>() {
+        plan.hosts[index].qdisc = default.clone();
+    }
+    Ok(())
+}
+
+/// It has one queue, which takes everything as it comes.
+fn has_room_for_qdisc(config: &HostConfig) -> bool {
+    config.queue.is_none() && config.scheduling == spec::Scheduling::One && config.aqm.is_none() && config.marking.is_none() && config.pacer.is_none()
+}
+
+/// The queueing discipline that is written.
+fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else { return Ok(None) };
+    let Some(kind) = kind else {
+        return match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
+            Some((name, _)) => Err(meaningless(at(name), "qdisc = \"off\"")),
+            None => Ok(None),
+        };
+    };
+    let ring = keys.bql.map(|Size(bytes)| bytes.0);
+    if ring.is_some_and(|bytes| !(1..=100_000_000).contains(&bytes)) {
+        return Err(Wrong::at(at("bql"), "write a size from 1B to 100MB"));
+    }
+    let rings = fill(&mut keys.hardware_queues, 1);
+    if !(1..=64).contains(&rings) {
+        return Err(Wrong::at(at("hardware_queues"), format!("found {rings}: write a whole number from 1 to 64")));
+    }
+    Ok(Some(spec::Qdisc { kind, ring, rings }))
+}
+
+/// The settings that occur, what each says, and for every host which it has.
+pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
     let given = host.clone();
-    let (mut configs, mut timed) = (vec![build(host, frame, &key)?], vec![given.timing.is_some()]);
+    let (mut configs, mut said) = (vec![build(host, frame, &key)?], vec![Said::by(&given)]);
     let meant = meant(&given, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in topology.nodes.iter_mut().zip(meant) {
@@ -140,10 +205,10 @@ pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(V
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
         configs.push(build(&mut keys, frame, &key)?);
-        timed.push(keys.timing.is_some());
+        said.push(Said::by(&keys));
         known.push((changes, node.config));
     }
-    Ok((configs, timed))
+    Ok((configs, said))
 }
 
 /// The overrides that mean each host.
@@ -166,7 +231,7 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm processor timing);
+    take!(delay queue scheduling priorities quantum ecn nic_ecn qdisc bql hardware_queues honours_pause storm processor timing);
 }
 
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
@@ -200,20 +265,27 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     };
     let pacer = keys.pacer.get_or_insert(Or::NONE).0.as_mut().map(|pacer| pacer.resolve(&key.clone().name("pacer"))).transpose()?;
     let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
-    Ok(HostConfig {
+    // Where it is not written it follows from the traffic: see `real`.
+    let qdisc = discipline(keys, key)?;
+    let config = HostConfig {
         delay,
         queue: if aqm.is_some() { None } else { queue },
         scheduling,
         aqm,
         marking,
         pacer,
+        qdisc,
         ecn: fill(&mut keys.ecn, true),
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
         processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
-        // Where it is not written it follows from the traffic: see `timing`.
         timing: keys.timing.as_mut().and_then(|timing| timing.0.as_mut()).map(|timing| timing.resolve(&key.clone().name("timing"))).transpose()?,
-    })
+    };
+    if config.qdisc.is_some() && !has_room_for_qdisc(&config) {
+        let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";
+        return Err(Wrong::at(key.clone().name("qdisc"), format!("has no effect with {why}")));
+    }
+    Ok(config)
 }
 
 /// The transport of each host: 0 but for overrides.

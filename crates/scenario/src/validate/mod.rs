@@ -56,7 +56,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let mut topology = topology::build(&mut document.topology, inputs, wire.around())?;
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
-    let (hosts, timed) = hosts::assign(&mut document.host, &mut topology, frame)?;
+    let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     if run.config.compat == Some(Compat::ConweaveNs3) {
@@ -110,7 +110,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     };
     let (mut traffic, room) = traffic::generate(&mut document.traffic, around)?;
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
-    hosts::timing(&mut document.host, &mut plan, &timed, &traffic.uses.transports())?;
+    hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;
     ways::fits(&plan, &traffic.transports)?;

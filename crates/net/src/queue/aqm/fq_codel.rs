@@ -44,8 +44,9 @@ pub struct FqCodel {
     limit: u32,
     drop_batch: u32,
     perturbation: u32,
-    /// By hash: the flow, `NONE` if there never was one. Flows are made when they are first seen.
+    /// By hash: the flow, `NONE` if there never was one. Flows are made when they are first seen, and buckets with the first of them.
     buckets: Vec<u32>,
+    bucket_count: u32,
     flows: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -68,6 +69,9 @@ struct FlowQueue {
 
 impl FqCodel {
     fn flow_of(&mut self, hash: u32) -> u32 {
+        if self.buckets.is_empty() {
+            self.buckets = vec![NONE; self.bucket_count as usize];
+        }
         let bucket = ecmp(hash, self.perturbation, self.buckets.len());
         if self.buckets[bucket] == NONE {
             self.buckets[bucket] = self.flows.len() as u32;
@@ -152,7 +156,8 @@ impl Policy for FqCodel {
             limit: config.limit,
             drop_batch: config.drop_batch,
             perturbation: stream.next_u64() as u32,
-            buckets: vec![NONE; config.flows as usize],
+            buckets: Vec::new(),
+            bucket_count: config.flows,
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -164,8 +169,12 @@ impl Policy for FqCodel {
         let (limit, memory) = (Some(Limit::Packets(config.limit)), config.flows as u64 * 64);
         About { marks: config.ecn, alone: true, hashes: true, limit, memory, ..About::of(MODEL) }
     }
-    fn push(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
-        let id = self.flow_of(waiting.frame.hash);
+    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+        self.push_as(frames, waiting, waiting.frame.hash, stream)
+    }
+
+    fn push_as(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, hash: u32, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+        let id = self.flow_of(hash);
         let flow = &mut self.flows[id as usize];
         flow.bytes += waiting.frame.size as u64;
         flow.frames.push_back(waiting);
@@ -201,6 +210,13 @@ impl Policy for FqCodel {
             purged.extend(taken);
         }
         purged
+    }
+
+    fn ahead(&self, bytes: u64, _: &Frame, hash: u32) -> u64 {
+        let bucket = ecmp(hash, self.perturbation, self.bucket_count as usize);
+        let own = self.buckets.get(bucket).filter(|id| **id != NONE).map_or(0, |&id| self.flows[id as usize].bytes);
+        let active = (self.new.len() + self.old.len()) as u64;
+        if own <= self.quantum as u64 { own } else { (own * active).min(bytes) }
     }
 
     fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

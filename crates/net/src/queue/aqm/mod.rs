@@ -3,7 +3,7 @@
 //! and serves by urgency, and NDP's, which trims.
 
 mod codel;
-mod fq_codel;
+pub(super) mod fq_codel;
 pub(super) mod pfabric;
 mod phantom;
 mod pi2;

@@ -32,6 +32,10 @@ pub trait Policy: Send + Sync {
         frames.push_back(waiting);
         Vec::new()
     }
+    /// The same where flows are told by this hash, not by that of their frames.
+    fn push_as(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _hash: u32, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+        self.push(frames, waiting, stream)
+    }
     /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
     fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)>;
     /// The same where only frames of some classes may leave. A queue that is first in, first out waits with its head.
@@ -45,6 +49,10 @@ pub trait Policy: Send + Sync {
     /// A watchdog takes out all frames of a class.
     fn purge(&mut self, frames: &mut VecDeque<Waiting>, _now: u64, class: u8) -> Vec<Frame> {
         take_class(frames, class)
+    }
+    /// Bytes that leave before a frame that has just come, with its own, as far as can be told: `bytes` are held, and `hash` tells its flow.
+    fn ahead(&self, bytes: u64, _frame: &Frame, _hash: u32) -> u64 {
+        bytes
     }
     /// Frames that this discipline holds itself.
     fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
