@@ -154,6 +154,10 @@ impl Frame {
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
     }
+    /// An RDMA receiver reports a mark with it.
+    pub fn notifies(&self) -> bool {
+        self.kind() == Frame::RDMA_ACK && (self.has(Frame::CNP) || self.has(Frame::CNP_ALONE))
+    }
     /// Of RDMA: the network card sends and takes it by itself.
     #[inline(always)]
     pub fn is_of_nic(&self) -> bool {

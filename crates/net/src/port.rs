@@ -157,6 +157,8 @@ pub struct Interval {
     pub tx_bytes: u64,
     pub drops: u64,
     pub marks: u64,
+    /// Congestion notifications of RDMA.
+    pub cnps: u64,
     /// No room at this port's ingress.
     pub in_discards: u64,
     pub latency_max: u64,
@@ -414,7 +416,10 @@ impl Port {
         let arrives = self.received(start + first_bits + self.delay, &waiting.frame);
         let ends = self.free_at;
         let a = self.automaton.as_mut().expect("not plain");
-        a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
+        a.note(queue, |i| {
+            i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready));
+            i.cnps += u64::from(waiting.frame.notifies());
+        });
         a.queues[queue].free_at = ends;
         if let Some(turns) = &mut a.turns {
             turns.sent(start, queue, size);

@@ -191,6 +191,8 @@ pub struct PortRecord {
     pub drops: u64,
     pub in_discards: u64,
     pub ecn_marks: u64,
+    /// Congestion notifications of RDMA whose transmission began.
+    pub cnps: u64,
     pub pause_frames_tx: u64,
     pub pause_frames_rx: u64,
     pub paused: u64,
@@ -412,6 +414,8 @@ counters! {
         /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
         in_discards,
         ecn_marks,
+        /// Congestion notifications of RDMA that receivers sent, in frames of their own or as a bit in an acknowledgement.
+        cnps,
         pause_frames,
         retransmits,
         timeouts,

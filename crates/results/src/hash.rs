@@ -98,6 +98,7 @@ fn ports(output: &Output) -> String {
             drops,
             in_discards,
             ecn_marks,
+            cnps,
             pause_frames_tx,
             pause_frames_rx,
             paused,
@@ -106,6 +107,9 @@ fn ports(output: &Output) -> String {
         out.u64s([time.0, node.into(), port.into(), i64::from(queue) as u64]);
         out.u64s([queue_bytes, queue_bytes_max, tx_bytes, rx_bytes, drops, in_discards, ecn_marks, pause_frames_tx, pause_frames_rx]);
         out.u64s([paused, latency_max]);
+        if cnps > 0 {
+            out.u64(cnps);
+        }
     }
     out.finish()
 }
@@ -114,7 +118,7 @@ fn counters(output: &Output) -> String {
     let mut out = Canonical::new("afflux counters 1");
     let Counters { balance, .. } = output.counters;
     // What has been added since counts only where there is some.
-    let counted = |(name, count): &(&str, u64)| *name != "drops_mtu" || *count > 0;
+    let counted = |(name, count): &(&str, u64)| !["drops_mtu", "cnps"].contains(name) || *count > 0;
     output.counters.list().into_iter().filter(counted).for_each(|(_, count)| out.u64(count));
     if balance != BalanceCounters::default() {
         out.u64s(balance.list().map(|(_, count)| count));

@@ -121,6 +121,7 @@ pub fn run() -> (Scenario, Output) {
         drops: 5,
         in_discards: 6,
         ecn_marks: 7,
+        cnps: 12,
         pause_frames_tx: 8,
         pause_frames_rx: 9,
         paused: 10_499,

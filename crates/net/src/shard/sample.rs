@@ -34,7 +34,7 @@ impl<'a> Shard<'a> {
             for (row, interval) in series.rows.iter_mut().enumerate() {
                 let queue_bytes = if row == 0 { total } else { of_queues[row - 1] };
                 // The next interval starts with what is in the queue now.
-                let Interval { bytes_max, tx_bytes, drops, marks, in_discards, latency_max } =
+                let Interval { bytes_max, tx_bytes, drops, marks, cnps, in_discards, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
                 self.kept += Kept::PORT;
                 self.harvest.ports.push(PortRecord {
@@ -49,6 +49,7 @@ impl<'a> Shard<'a> {
                     drops,
                     in_discards,
                     ecn_marks: marks,
+                    cnps,
                     pause_frames_tx: if row == 0 { pauses.0 } else { 0 },
                     pause_frames_rx: if row == 0 { pauses.1 } else { 0 },
                     paused: if row == 0 { paused[CLASSES] } else { paused_queues[row - 1] },

@@ -61,6 +61,8 @@ pub struct TcpConfig {
     /// Window in segments above which the congestion window never grows; `None` is unlimited.
     pub max_window: Option<u32>,
     pub receive: Receive,
+    /// How much an application can have handed over that is not acknowledged; `None` never limits.
+    pub send: Option<SendBuffer>,
     /// How the receiver's application reads.
     pub reader: Option<Reader>,
     /// Whose way of taking acknowledgements.
@@ -138,6 +140,7 @@ impl TcpConfig {
             initial_window: 10,
             max_window: None,
             receive: Receive::Unlimited,
+            send: None,
             reader: None,
             manner: Manner::Linux,
             recovery: Recovery::Sack,
@@ -204,6 +207,24 @@ pub struct ReceiveBuffer {
     pub most: Bytes,
     /// Share of the buffer that payload can take, the rest is bookkeeping; in 1/256.
     pub share: u32,
+}
+
+/// A send buffer. Linux makes it larger than three windows of payload (tcp_sndbuf_expand), so below its largest size it does not limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendBuffer {
+    /// It has no less for payload, and keeps it if that is also the most.
+    pub initial: Bytes,
+    pub most: Bytes,
+}
+
+impl SendBuffer {
+    /// Memory that Linux reckons for one segment in a window, twice: of 1460 B with headers rounded up to a power of two, and one more for each doubling.
+    pub fn segments(&self, mss: u16, cwnd: u32) -> u32 {
+        let of_segment = (u64::from(mss) + 640).next_power_of_two() + 256;
+        let grown = 2 * u64::from(cwnd.max(10)) * of_segment;
+        let bytes = grown.clamp(self.initial.0, self.most.0);
+        u32::try_from(bytes / u64::from(mss)).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 /// How the receiving application reads.

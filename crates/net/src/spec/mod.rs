@@ -36,7 +36,9 @@ pub use crate::transport::pfabric::keys::Config as Pfabric;
 pub use crate::transport::rated::keys::{D3, Pdq};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression};
+pub use host::{
+    Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
+};
 pub use host::{TcpConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};

@@ -75,6 +75,29 @@ fn small_queues() {
     }
 }
 
+/// A send buffer of B bytes carries B every round trip, when the window and the path have room for more; one that may grow does so with the window.
+#[test]
+fn a_send_buffer() {
+    let with = |send| {
+        let mut topology = star(2);
+        topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(10), Span::from_ms(5)));
+        let mut plan = plan(topology, vec![flow(0, 0, 1, 200_000_000, Time::ZERO)]);
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig { initial_window: 5_000, max_window: Some(5_000), send, ..TcpConfig::basic(newreno(), 1460) })];
+        let output = run(&plan, &Progress::default()).unwrap();
+        Span(output.flows[0].finish.unwrap().0 - output.flows[0].start.unwrap().0).as_seconds()
+    };
+    let free = with(None);
+    for most in [1_000_000u64, 4 << 20] {
+        let round_trips = 200_000_000.0 / most as f64;
+        let fixed = with(Some(SendBuffer { initial: Bytes(most), most: Bytes(most) }));
+        assert!((fixed / (0.02 * round_trips) - 1.0).abs() < 0.03, "{most} B: {fixed} s");
+        let grown = with(Some(SendBuffer { initial: Bytes(16 << 10), most: Bytes(most) }));
+        assert_eq!(grown, fixed, "with this window it is as large as it gets");
+    }
+    assert_eq!(with(Some(SendBuffer { initial: Bytes(16 << 10), most: Bytes(1 << 30) })), free);
+}
+
 /// Two segments from each of n senders fit into the buffer: DCTCP loses nothing; and 1 MB takes 8 ms at least at 1 Gb/s, and not much more.
 #[test]
 fn incast_floor() {

@@ -310,6 +310,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 ack_priority: None,
                 congestion,
                 mss,
+                send: linux.then(|| SendBuffer { initial: Bytes(16 << 10), most: Bytes(20_000 << (mss % 8)) }),
                 initial_window,
                 max_window,
                 receive,
@@ -369,7 +370,8 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Fixed),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Scaled)
     ];
-    let cnp = prop_oneof![Just(Cnp::Ack), (1..60u64).prop_map(|us| Cnp::Packet { interval: Span::from_us(us) })];
+    let cnp =
+        prop_oneof![Just(Cnp::Ack), (1..60u64, 0..3u64).prop_map(|(us, late)| Cnp::Packet { interval: Span::from_us(us), delay: Span::from_us(20 * late) })];
     (recovery, control, window, cnp, any::<bool>(), prop::option::of(0..8u8), prop_oneof![Just(1_000u16), 400..1_460u16]).prop_map(
         |(recovery, control, window, cnp, cnp_out_of_order, ack_priority, payload)| RdmaConfig {
             payload,

@@ -95,7 +95,7 @@ fn engines_agree() {
             fast_recovery: 5,
             ..dcqcn()
         }),
-        cnp: Cnp::Packet { interval: Span::from_us(50) },
+        cnp: Cnp::Packet { interval: Span::from_us(50), delay: Span::ZERO },
         cnp_out_of_order: false,
         ..rdma()
     };
@@ -291,10 +291,15 @@ fn notifications_are_spaced() {
         same_everywhere("notifications", &p)
     };
     let in_acks = run_with(Cnp::Ack);
-    let alone = run_with(Cnp::Packet { interval: Span::from_us(50) });
+    let alone = run_with(Cnp::Packet { interval: Span::from_us(50), delay: Span::ZERO });
     let more = alone.counters.sent_packets - in_acks.counters.sent_packets;
     // Four flows over 8 MB at 100 Gbps (657 us with headers), each marked nearly all the time.
     assert!((4 * 12..=4 * 14).contains(&more), "{more} notifications");
+    assert!(alone.counters.cnps == more && in_acks.counters.cnps > 10 * more, "{} {}", alone.counters.cnps, in_acks.counters.cnps);
+    // Held back by the receiver's NIC: what is due when a flow ends is not sent.
+    let late = run_with(Cnp::Packet { interval: Span::from_us(50), delay: Span::from_us(55) });
+    let (sent, marks) = (late.counters.cnps, late.counters.ecn_marks);
+    assert!((more - 8..=more).contains(&sent) && marks == alone.counters.ecn_marks, "{sent} of {more} notifications, {marks} marks");
 }
 
 /// Compat names only what it changes, and each has a name of its own.

@@ -81,6 +81,8 @@ pub struct Summary {
     pub drops_by_reason: DropReasons,
     pub in_discards: u64,
     pub ecn_marks: u64,
+    /// Congestion notifications of RDMA that receivers sent.
+    pub cnps: u64,
     pub pause_frames: u64,
     /// Queues that watchdogs have found paused for too long.
     pub pause_storms: Vec<PauseStorm>,
@@ -269,6 +271,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         },
         in_discards: counters.in_discards,
         ecn_marks: counters.ecn_marks,
+        cnps: counters.cnps,
         pause_frames: counters.pause_frames,
         pause_storms: flowcontrol::storms(scenario, output),
         deadlocks: flowcontrol::deadlocks(scenario, output),

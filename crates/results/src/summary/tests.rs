@@ -14,7 +14,7 @@ fn keys_of_the_contract() {
     let (scenario, output) = run();
     let value = value(&scenario, &output);
     let keys = "format afflux_version build scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
-        in_discards ecn_marks pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps goodput conservation failed_checks failed_checks_total cost result_hash ports_hash counters_hash notes warnings";
+        in_discards ecn_marks cnps pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps goodput conservation failed_checks failed_checks_total cost result_hash ports_hash counters_hash notes warnings";
     for key in keys.split_ascii_whitespace() {
         assert!(value.get(key).is_some(), "{key}");
     }

@@ -48,7 +48,7 @@ fn columns_of_the_contract() {
         pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?";
     assert_eq!(columns(Kind::Flows).join(", "), flows);
     let ports = "time_ns i64, node string, port i32, queue i32, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, \
-        in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64";
+        in_discards i64, ecn_marks i64, cnps i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64";
     assert_eq!(columns(Kind::Ports).join(", "), ports);
     let links = "link i32, from string, to string, rate_bps i64, frames i64, bytes i64, utilisation f64, busy_ns i64";
     assert_eq!(columns(Kind::Links).join(", "), links);

@@ -69,7 +69,7 @@ fn parameter_sets() {
         let rates = (c.additive / 1_000_000, c.hyper / 1_000_000, c.min_rate / 1_000_000);
         ((c.alpha_period, decrease, c.increase_period), c.byte_counter, c.fast_recovery, rates, c.clamp_target, cnp)
     };
-    let packet = Cnp::Packet { interval: us(50) };
+    let packet = Cnp::Packet { interval: us(50), delay: us(0) };
     // On 100G: 5/50 and 10/25 Mbit/s per 25 Gbit/s.
     assert_eq!(of("conweave"), ((us(1), us(4), us(300)), None, 1, (40, 100, 100), false, Cnp::Ack));
     assert_eq!(of("hpcc"), ((us(1), us(4), us(300)), None, 1, (20, 200, 1_000), false, Cnp::Ack));

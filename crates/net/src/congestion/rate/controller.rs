@@ -92,8 +92,8 @@ pub struct Habits {
 pub enum Cnp {
     /// A bit in the acknowledgement.
     Ack,
-    /// A frame of its own, per flow at most one in this time.
-    Packet { interval: Span },
+    /// A frame of its own, per flow at most one in `interval`, so long after the marked frame.
+    Packet { interval: Span, delay: Span },
 }
 
 /// The parameters of a control.

@@ -135,7 +135,7 @@ impl RateParameters for DcqcnConfig {
     fn reaction(&self, cnp: Cnp) -> Option<Span> {
         let cut = match (self.decrease_period, cnp) {
             (Some(period), _) => period,
-            (None, Cnp::Packet { interval }) => interval,
+            (None, Cnp::Packet { interval, .. }) => interval,
             (None, Cnp::Ack) => self.alpha_period,
         };
         Some(cut.min(self.increase_period))

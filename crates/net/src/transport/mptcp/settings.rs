@@ -40,6 +40,9 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
         Coupling::Wvegas => Some(congestion::Coupling::Wvegas),
         Coupling::QueueAware => Some(congestion::Coupling::QueueAware { segments: keys.queue_segments.expect("filled in") }),
     };
+    if let Some((name, _)) = [("send_buffer", tcp.send_buffer.is_some()), ("send_buffer_max", tcp.send_buffer_max.is_some())].iter().find(|(_, given)| *given) {
+        return Err(Wrong::at(at(name), "multipath connections have no send buffer here: remove it"));
+    }
     let others = tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno);
     let own = [("newreno", tcp.newreno.is_some()), ("hystart_plusplus", tcp.hystart_plusplus.is_some()), ("congestion", others)];
     if let Some((name, _)) = own.into_iter().find(|(_, given)| coupled.is_some() && *given) {
@@ -53,13 +56,14 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
     let config = tcp.config(key, around)?;
     // What is refused above must not stand in the resolved scenario.
     tcp.ssthresh_cache = None;
+    tcp.send_buffer_max = None;
     if coupled.is_some() {
         (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
     }
     let receive = config.receive;
     let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
     Ok(MptcpConfig {
-        tcp: TcpConfig { congestion, receive: Receive::Unlimited, ..config },
+        tcp: TcpConfig { congestion, receive: Receive::Unlimited, send: None, ..config },
         receive,
         manager: match keys.manager {
             PathManager::Ndiffports => spec::PathManager::DiffPorts(keys.subflows),

@@ -9,12 +9,13 @@ use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
+use crate::spec::{Cnp, Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::world::World;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
+use afflux_units::Span;
 
 /// Purpose of the random streams of entropies (see `afflux_engine::random`).
 const ENTROPY: u64 = 0x7265_7073;
@@ -140,6 +141,12 @@ impl Transport for Rdma {
 
     fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
         shard.close_pair(now, slot, None);
+    }
+
+    /// A notification that its NIC has held back.
+    fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        shard.last = shard.last.max(now);
+        shard.notify(out, now, slot);
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
@@ -379,8 +386,9 @@ impl<'a> Shard<'a> {
             // Everything is here already: say so again.
             let again = self.make_responder(frame.flow);
             let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
-            let in_ack = self.rdma(again.transport).cnp == crate::spec::Cnp::Ack;
+            let in_ack = self.rdma(again.transport).cnp == Cnp::Ack;
             let ack = Acknowledgement { cumulative, trigger: frame.seq, negative: false, cnp: in_ack && frame.has(Frame::CE) };
+            self.counters.cnps += u64::from(ack.cnp);
             let answer = self.rdma_ack(&again, ack, frame.hash);
             self.send(out, now, again.node, answer);
             return;
@@ -394,13 +402,13 @@ impl<'a> Shard<'a> {
         let answer = r.on_data(now, frame.seq, frame.has(Frame::CE), config);
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {
-            let r = &self.transports.rdma.responders[slot];
-            let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, frame.hash);
-            notification.flags |= Frame::CNP_ALONE;
-            notification.size = (self.world.plan.wire.cnp + config.overhead()).max(self.world.plan.wire.min_frame);
-            self.send(out, now, node, notification);
+            match config.cnp {
+                Cnp::Packet { delay, .. } if delay > Span::ZERO => out.event(now + delay.0, own_event(self.ports.len(), node, frame.flow, Event::Receiver)),
+                _ => self.notify(out, now, slot),
+            }
         }
         if let Some(ack) = answer.ack {
+            self.counters.cnps += u64::from(ack.cnp);
             let mut frame = self.rdma_ack(&self.transports.rdma.responders[slot], ack, frame.hash);
             if paused > 0 || telemetry.is_some() {
                 frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
@@ -413,6 +421,17 @@ impl<'a> Shard<'a> {
             self.transports.rdma.responders.remove(slot);
             self.receiving_over(out, now, record);
         }
+    }
+
+    /// The receiver reports a mark with a frame of its own.
+    fn notify<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let r = &self.transports.rdma.responders[slot];
+        let (node, overhead, wire) = (r.node, self.rdma(r.transport).overhead(), &self.world.plan.wire);
+        let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, r.hash);
+        notification.flags |= Frame::CNP_ALONE;
+        notification.size = (wire.cnp + overhead).max(wire.min_frame);
+        self.counters.cnps += 1;
+        self.send(out, now, node, notification);
     }
 
     #[inline(always)]

@@ -62,7 +62,7 @@ impl Pace for Paced<'_> {
             let clock = self.clock(now);
             self.control.on_cnp(clock, &self.rdma.control);
             self.marks = 0.0;
-            if let Cnp::Packet { interval } = self.rdma.cnp {
+            if let Cnp::Packet { interval, .. } = self.rdma.cnp {
                 self.next = now + interval.as_seconds();
             }
         }

@@ -122,7 +122,7 @@ impl Responder {
         let notify = marked || out_of_order && config.cnp_out_of_order;
         let (in_ack, alone) = match config.cnp {
             Cnp::Ack => (notify, false),
-            Cnp::Packet { interval } => {
+            Cnp::Packet { interval, .. } => {
                 let alone = notify && now >= self.cnp_after;
                 if alone {
                     self.cnp_after = now + interval.0;

@@ -82,7 +82,9 @@ impl TcpConfig {
             control: if self.handshake { (3, 1) } else { (0, 0) },
             opens: self.handshake,
             initial_window: f64::from(self.initial_window) * common.payload,
-            window: self.receive.most().min(self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload)),
+            window: [self.receive.most(), self.send.map_or(f64::INFINITY, |send| send.most.0 as f64)]
+                .into_iter()
+                .fold(self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload), f64::min),
             rate: self.pacing.and_then(|pacing| pacing.most).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
             marked: self.ecn != EcnMode::Off,
             small_queues: self.small_queues,

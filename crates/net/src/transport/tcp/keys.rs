@@ -3,7 +3,7 @@
 use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
 use crate::spec::{
     self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, Retries, SackCompression,
-    TcpConfig,
+    SendBuffer, TcpConfig,
 };
 use crate::transport::around::{Around, priority};
 use crate::transport::mptcp::keys as mptcp;
@@ -80,6 +80,21 @@ macro_rules! tcp {
                     _ if receive_buffer.is_none() => Err(Wrong::at(at, UNBUFFERED)),
                     part if SHARES.contains(&part) => Ok(part),
                     part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
+                };
+                /// Bytes that the application can have handed over and that are not acknowledged, fixed (Linux's `SO_SNDBUF`, doubled). Bookkeeping, about
+                /// 2 % in large buffers, is not taken off.
+                send_buffer: Size = none, check |Size(size), at| match size.0 {
+                    bytes if bytes < u64::from(mss) || bytes > 1 << 40 => Err(Wrong::at(at, format!("\"{size}\": write at least a segment of {mss} B, at most 1 TiB"))),
+                    _ => Ok(size),
+                };
+                /// The most that Linux lets the send buffer grow to (`tcp_wmem[2]`). It starts at 16 KiB and grows to more than three congestion windows, so only
+                /// this ever limits: a connection does not carry more per round trip.
+                send_buffer_max: Or<Unlimited, Size> = {
+                    send_buffer.is_none().then_some(if stack == Stack::Linux { Or::some(Size(SEND_MAX)) } else { Or::NONE })
+                } "`\"4MiB\"` with `stack = \"linux\"`, otherwise `\"unlimited\"`", check |most, at| match most.0 {
+                    _ if send_buffer.is_some() => Err(meaningless(at, "send_buffer")),
+                    Some(Size(most)) if most.0 < SEND_LEAST.0 || most.0 > 1 << 40 => Err(Wrong::at(at, format!("\"{most}\": write at least \"16KiB\", at most 1 TiB"))),
+                    most => Ok(most.map(|size| size.0)),
                 };
                 /// The receiving application alternates between reading and not reading, from the start of the connection; needs `receive_buffer`. Default: it
                 /// reads at once.
@@ -288,12 +303,17 @@ impl Keys {
             Some(table) => Some(table.resolve(&key.clone().name("delayed_ack"), linux)?),
             None => None,
         };
+        let send = match (keys.send_buffer, keys.send_buffer_max.flatten()) {
+            (Some(fixed), _) => Some(SendBuffer { initial: fixed, most: fixed }),
+            (None, most) => most.map(|most| SendBuffer { initial: SEND_LEAST, most }),
+        };
         Ok(TcpConfig {
             congestion: if keys.hystart_plusplus == Some(true) { CongestionControl::PlusPlus(Box::new(control)) } else { control },
             mss: keys.mss,
             initial_window: keys.initial_window,
             max_window: keys.max_window,
             receive,
+            send,
             reader: keys.reader,
             manner: if keys.stack == Stack::Ns3 { Manner::Ns3 } else { Manner::Linux },
             recovery: keys.recovery,
@@ -327,6 +347,9 @@ impl Keys {
 
 const SHARES: std::ops::RangeInclusive<f64> = 1.0 / 256.0..=1.0;
 const UNBUFFERED: &str = "has no effect without receive_buffer = \"SIZE\"";
+/// Linux's `tcp_wmem[1]` and `[2]`.
+const SEND_LEAST: Bytes = Bytes(16 << 10);
+const SEND_MAX: Bytes = Bytes(4 << 20);
 /// Linux's `tcp_rmem[2]`.
 const BUFFER_MAX: Bytes = Bytes(6 << 20);
 

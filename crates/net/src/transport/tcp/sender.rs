@@ -331,8 +331,15 @@ impl Sender {
     pub(super) fn reducing(&self) -> bool {
         matches!(self.state, State::Reduced | State::Recovery)
     }
-    /// The first segment that the receive window does not allow.
+    /// The first segment that the receive window does not allow, or that the application has no room to hand over.
     pub(super) fn window_end(&self, config: &TcpConfig) -> u32 {
+        let end = self.allowed_end(config);
+        match &config.send {
+            None => end,
+            Some(buffer) => end.min(self.una.saturating_add(buffer.segments(config.mss, self.window.cwnd))),
+        }
+    }
+    fn allowed_end(&self, config: &TcpConfig) -> u32 {
         match config.receive {
             Receive::Unlimited => u32::MAX,
             Receive::Window(_) => self.una.saturating_add(self.edge),

@@ -26,6 +26,8 @@ impl SmallQueue {
     /// A frame is handed over that will have left at `until`.
     pub fn hand_over(&mut self, now: u64, until: u64, size: u16) {
         self.bytes += size as u64;
+        // Estimates may say otherwise, but frames of a connection leave in their order.
+        let until = self.buffers.back().map_or(until, |last| until.max(last.until));
         match self.buffers.back_mut() {
             Some(last) if last.at == now && last.bytes + size as u32 <= BUFFER => {
                 last.until = until;
@@ -61,6 +63,16 @@ impl SmallQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A later frame does not leave before an earlier one, whatever an estimate says.
+    #[test]
+    fn frames_leave_in_order() {
+        let mut queue = SmallQueue::default();
+        queue.hand_over(0, 100, 1_000);
+        queue.hand_over(5, 50, 1_000);
+        queue.release(60);
+        assert_eq!((queue.bytes, queue.falls_to(1_000), queue.falls_to(0)), (2_000, 100, 100));
+    }
 
     /// Frames that are handed over together leave together, up to 64 KiB of them.
     #[test]
