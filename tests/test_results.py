@@ -38,6 +38,7 @@ COLUMNS = {
         "dst_name": TEXT,
         "delivered_bytes": I64,
         "goodput_bps": F64,
+        "queueing_host_ns": I64,
     },
     "ports": {
         "time_ns": I64,

@@ -97,7 +97,10 @@ pub fn split(record: &FlowRecord) -> Option<String> {
     if record.propagation > record.ideal {
         return Some(format!("its propagation of {} is longer than its ideal time of {}", record.propagation, record.ideal));
     }
-    let Split { recovery, reordering, paused, queueing, pacing, window, application } = record.split;
+    let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = record.split;
+    if host > queueing {
+        return Some(format!("{host} ps of {queueing} ps in queues are of its own host"));
+    }
     let parts = [recovery, reordering, paused, queueing, pacing, window, application];
     // In 128 bits: a difference below zero would be a part of almost 2^64.
     let sum = u128::from(record.ideal.0) + parts.iter().map(|part| u128::from(*part)).sum::<u128>();

@@ -162,6 +162,8 @@ pub struct Split {
     pub reordering: u64,
     pub paused: u64,
     pub queueing: u64,
+    /// Of the queueing: in the sender's own host, where its transport tells ([`crate::transports`]).
+    pub host: u64,
     pub pacing: u64,
     pub window: u64,
     pub application: u64,

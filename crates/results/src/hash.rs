@@ -46,8 +46,11 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
         flow_record(&mut out, record);
         let split = if plan.record.explain { completion(record).map(|_| record.split) } else { None };
         out.option(split, |out, split| {
-            let Split { recovery, reordering, paused, queueing, pacing, window, application } = split;
+            let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = split;
             out.u64s([record.propagation.0, recovery, reordering, paused, queueing, pacing, window, application]);
+            if host > 0 {
+                out.u64(host);
+            }
         });
     }
     out.finish()

@@ -70,18 +70,31 @@ pub struct SplitNs {
     pub pacing: i64,
     pub window: i64,
     pub application: i64,
+    /// Of the queueing: in the sender's own host.
+    pub host: i64,
 }
 
 impl SplitNs {
     /// `None` for a flow that has not finished, and for one whose parts do not add up to its completion time (a failed check).
     pub fn of(record: &FlowRecord) -> Option<Self> {
         completion(record).filter(|_| checks::split(record).is_none())?;
-        let Split { recovery, reordering, paused, queueing, pacing, window, application } = record.split;
+        let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = record.split;
         let serialization = record.ideal.0 - record.propagation.0;
         let mut boundaries = Boundaries::default();
         let [propagation, serialization, recovery, reordering, paused, queueing, pacing, window, application] =
             [record.propagation.0, serialization, recovery, reordering, paused, queueing, pacing, window, application].map(|ps| boundaries.next(ps));
-        Some(Self { propagation, serialization, recovery, reordering, paused, queueing, pacing, window, application })
+        Some(Self {
+            propagation,
+            serialization,
+            recovery,
+            reordering,
+            paused,
+            queueing,
+            pacing,
+            window,
+            application,
+            host: int(Span(host).round_ns()).min(queueing),
+        })
     }
 }
 
@@ -122,7 +135,7 @@ mod tests {
         for start in [0, 1, 499, 500, 501, 999_999_500] {
             for _ in 0..500 {
                 let [propagation, serialization, recovery, reordering, paused, queueing, pacing, window, application] = std::array::from_fn(|_| awkward());
-                let split = Split { recovery, reordering, paused, queueing, pacing, window, application };
+                let split = Split { recovery, reordering, paused, queueing, pacing, window, application, host: queueing / 2 };
                 let ideal = propagation + serialization;
                 let fct = ideal + recovery + reordering + paused + queueing + pacing + window + application;
                 let record = FlowRecord { propagation: Span(propagation), ideal: Span(ideal), split, ..finished_flow(start, fct) };

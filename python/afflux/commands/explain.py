@@ -117,7 +117,7 @@ def explain(
             if groups or report is None:
                 parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
             if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
-                parts = chain(parts, shown.unknown_places(busiest_link(result)))
+                parts = chain(parts, shown.own_hosts(result.summary.get("queueing")), shown.unknown_places(busiest_link(result)))
             if report is not None:
                 parts = chain(shown.live(report, queues), parts)
         print_json(found) if as_json else show(chain(parts, shown.places(ports), shown.waits(waits), shown.senders(senders)), paged=True)

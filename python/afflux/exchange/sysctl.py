@@ -34,8 +34,8 @@ class Settings:
         return "\n".join(lines) + "\n"
 
 
-def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None) -> Settings:
-    """From a resolved `[host.transport]`; `uses_ecn`: `[host] ecn`."""
+def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None, host: Mapping[str, Any] | None = None) -> Settings:
+    """From a resolved `[host.transport]`; `uses_ecn`: `[host] ecn`; `host`: what has the queueing discipline."""
     out = Settings()
     if transport.get("kind", "tcp") != "tcp":
         out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
@@ -46,6 +46,7 @@ def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | Non
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
         if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
             out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one")
+    _qdisc(host or {}, out)
     if mtu is not None:
         out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
     return out
@@ -125,6 +126,10 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
         out.missing.append("receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip")
+    if fixed := transport.get("send_buffer"):
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {_size(fixed)} {_size(fixed)}"
+    elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {_size(largest)}"
     if transport.get("initial_window", 10) != 10:
         out.commands.append(f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}")
     if transport.get("max_window", "unlimited") != "unlimited":
@@ -164,6 +169,37 @@ def _sending(transport: Mapping[str, Any], out: Settings) -> None:
         out.commands.append(f"ip link set dev DEV gso_max_segs {burst}")
 
 
+#: Parameters of the kernel's disciplines.
+_QDISCS: dict[str, dict[str, Any]] = {
+    "fq_codel": {"target": "5ms", "interval": "100ms", "ecn": True, "quantum": "1514B", "flows": 1024, "limit": 10240, "drop_batch": 64},
+    "fq": {"limit": 10000, "flow_limit": 100, "quantum": "3028B", "initial_quantum": "15140B"},
+    "pfifo": {"limit": 1000},
+}
+
+
+def _qdisc(host: Mapping[str, Any], out: Settings) -> None:
+    qdisc = host.get("qdisc", {})
+    kind = qdisc if isinstance(qdisc, str) else qdisc.get("kind", "off")
+    if kind not in _QDISCS:
+        return
+    out.sysctl["net.core.default_qdisc"] = kind
+    words = []
+    for key, default in _QDISCS[kind].items():
+        value = default if isinstance(qdisc, str) else qdisc.get(key, default)
+        if value == default:
+            continue
+        if isinstance(value, bool):
+            words.append(key if value else f"no{key}")
+        else:
+            words.append(f"{key} {_size(value) if 'quantum' in key else value}")
+    if words:
+        out.commands.append(f"tc qdisc replace dev DEV root {kind} {' '.join(words)}")
+    if host.get("hardware_queues", 1) > 1:
+        out.commands.append(f"ethtool -L DEV combined {host['hardware_queues']}")
+    if "bql" in host:
+        out.commands.append(f"echo {_size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
+
+
 def _seconds(text: str) -> float:
     number, unit = _parts(text)
     return number * _SECONDS[unit]
@@ -190,14 +226,14 @@ def of_scenario(resolved: Mapping[str, Any]) -> Iterator[tuple[str, Settings]]:
     """Settings for the hosts of a resolved scenario: those of all hosts, each named transport's, and each override's."""
     host = resolved.get("host", {})
     mtu = host.get("mtu")
-    yield "all hosts", settings(host.get("transport", {}), host.get("ecn", True), mtu)
+    yield "all hosts", settings(host.get("transport", {}), host.get("ecn", True), mtu, host)
     transports = host.get("transports", {})
     for name, transport in transports.items():
-        yield f"traffic with transport = {name!r}", settings(transport, host.get("ecn", True), mtu)
+        yield f"traffic with transport = {name!r}", settings(transport, host.get("ecn", True), mtu, host)
     for change in host.get("override", []):
         hosts = change["match"] if isinstance(change["match"], str) else ", ".join(change["match"])
         transport = change.get("transport", host.get("transport", {}))
         if isinstance(transport, str):
             transport = transports[transport]
-        if "transport" in change or "ecn" in change:
-            yield f"hosts {hosts}", settings(transport, change.get("ecn", host.get("ecn", True)), mtu)
+        if {"transport", "ecn", "qdisc", "bql", "hardware_queues"} & change.keys():
+            yield f"hosts {hosts}", settings(transport, change.get("ecn", host.get("ecn", True)), mtu, {**host, **change})

@@ -522,6 +522,8 @@ def of_one(design: Design, metric: Metric | None) -> Told:
     head = say("first.head.one" if "interval" in words else "first.head.single", seeds=len(design.samples), **words)
     parts = _split(design)
     why = [say("first.split", part=parts[0][0], share=number(100 * parts[0][1], 0))] if parts else []
+    if (own := _own_hosts(design)) is not None:
+        why.append(say("first.split.host", share=number(100 * own, 0)))
     if design.deterministic:
         sure = say("first.exact")
     elif len(design.samples) > 1:
@@ -551,6 +553,14 @@ def _split(design: Design) -> list[tuple[Words, float]]:
     if not any(shares.values()):
         return []
     return [(say(f"part.{label}"), share) for label, share in sorted(shares.items(), key=lambda one: one[1], reverse=True)]
+
+
+def _own_hosts(design: Design) -> float | None:
+    """Share of the senders' own hosts in the queueing of all runs."""
+    found = [result.summary.get("queueing") for result in design.samples.values()]
+    told = [one for one in found if one]
+    total = sum(one["flows"] * (one["host_mean_ns"] + one["network_mean_ns"]) for one in told)
+    return sum(one["flows"] * one["host_mean_ns"] for one in told) / total if total else None
 
 
 def split_bars(design: Design) -> str:

@@ -44,6 +44,8 @@ class Flow:
     src_name: str
     #: Name of the host to which it goes.
     dst_name: str
+    #: Of the queueing, nanoseconds in the sender's own host; `None` where its transport does not tell.
+    host_ns: int | None = None
 
     def share(self, label: str) -> float:
         """Share of a part in the completion time, 0 to 1."""
@@ -53,7 +55,8 @@ class Flow:
         """As `afflux explain --json` prints it."""
         head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
         head |= {"src_name": self.src_name, "dst_name": self.dst_name}
-        return head | {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
+        times = {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
+        return head | times | {"queueing_host_ns": self.host_ns}
 
 
 #: Name of the group of all flows, and the two other groupings.
@@ -123,6 +126,8 @@ class Explanation:
             _whole(flows.column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
         )
         self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
+        #: Results of earlier versions have no such column.
+        self._host = flows.column("queueing_host_ns") if "queueing_host_ns" in flows.columns else None
         known: dict[str, str] = {}
         self._class = [known.setdefault(name, name) for name in flows.column("class")]
         self._slowdown = flows.column("slowdown")
@@ -197,7 +202,9 @@ class Explanation:
     def _flow(self, row: int) -> Flow:
         id, src, dst, bytes, fct_ns = (column[row] for column in (self._ids, self._src, self._dst, self._bytes, self._fct))
         parts = {label: parts[row] for label, parts in self._parts.items()}
-        return Flow(id, self._class[row], src, dst, bytes, fct_ns, self._slowdown[row], parts, self._host_name(src), self._host_name(dst))
+        names = (self._host_name(src), self._host_name(dst))
+        host_ns = self._host[row] if self._host is not None else None
+        return Flow(id, self._class[row], src, dst, bytes, fct_ns, self._slowdown[row], parts, *names, host_ns)
 
     def _sums(self, chosen: bytes) -> Sums:
         fct = [max(ns, 1) for ns in compress(self._fct, chosen)]

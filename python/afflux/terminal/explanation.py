@@ -22,6 +22,9 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     for label, ns in one.parts_ns.items():
         share = one.share(label)
         made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
+        if label == "queueing" and ns and one.host_ns is not None:
+            part = one.host_ns / one.fct_ns
+            made.add_row("  in its host", text.count(one.host_ns), text.share(part), bar(part, max(width - 44, 10), COLOURS[label]))
     made.add_section()
     made.add_row("completion", text.count(one.fct_ns), "", "")
     yield made
@@ -155,6 +158,15 @@ def places(found: Sequence[Place], count: int = 5) -> Iterator[RenderableType]:
         yield Text(sentence)
     if len(worst) > count:
         yield Text(f"and {plural(len(worst) - count, 'port')} with shorter waits (--where --json lists all)", style="dim")
+
+
+def own_hosts(queueing: dict[str, Any] | None) -> Iterator[RenderableType]:
+    """How much of the queueing was in the senders' own hosts, as the summary has it."""
+    if not queueing or not (total := queueing["host_mean_ns"] + queueing["network_mean_ns"]):
+        return
+    host = queueing["host_mean_ns"]
+    own = f"{text.share(host / total)} in the sender's own host ({text.time(round(host))} per flow)"
+    yield Text(f"Of the queueing, {own}, the rest in the network.")
 
 
 def unknown_places(busiest: tuple[str, str, float] | None) -> Iterator[RenderableType]:

@@ -29,6 +29,8 @@ struct Wait {
     amount: u64,
     queueing: u64,
     paused: u64,
+    /// Of the queueing: in the sender's own host.
+    host: u64,
 }
 
 impl Wait {
@@ -45,7 +47,7 @@ impl Wait {
             left
         };
         let (amount, queueing, paused) = (cut(self.amount), cut(self.queueing), cut(self.paused));
-        Wait { amount, queueing, paused, ..self }
+        Wait { amount, queueing, paused, host: self.host.min(queueing), ..self }
     }
 }
 
@@ -59,6 +61,8 @@ pub struct Attribution {
     last: Label,
     /// Time that the frames of the latest round trip stood paused.
     stood: u64,
+    /// Time that its frame of data waited in the sender's own host.
+    at_host: u64,
     /// So many of the latest waits go on: frames of later flows of the connection have only passed in between. What ends the wait labels them, too.
     open: usize,
 }
@@ -67,7 +71,7 @@ const KEPT: usize = 32;
 
 impl Attribution {
     pub fn new(start: u64) -> Self {
-        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0, open: 0 }
+        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0, at_host: 0, open: 0 }
     }
 
     /// The account of a flow that started at `start` behind other flows of its connection; `self` is the connection's account. The connection's waits
@@ -80,7 +84,7 @@ impl Attribution {
         let mut own = Attribution::new(start);
         let others = (until - start).saturating_sub(waited);
         if others > 0 {
-            own.charge(Wait { at: start, label: Label::Application, amount: others, queueing: 0, paused: 0 });
+            own.charge(Wait { at: start, label: Label::Application, amount: others, queueing: 0, paused: 0, host: 0 });
         }
         since.into_iter().for_each(|wait| own.charge(wait));
         own.paced = self.paced.max(start);
@@ -91,6 +95,12 @@ impl Attribution {
     #[inline(always)]
     pub fn stood(&mut self, paused: u64) {
         self.stood = paused;
+    }
+
+    /// The frame of data that the latest acknowledgement answers waited so long in its own host.
+    #[inline(always)]
+    pub fn waited_at_host(&mut self, time: u64) {
+        self.at_host = time;
     }
 
     /// Nothing could be sent before `until`: as [`Self::on_sent`], but without a frame.
@@ -105,7 +115,7 @@ impl Attribution {
         if now > self.paced {
             let wait = now - self.paced;
             let paused = paused.min(wait);
-            self.charge(Wait { at: now, label: Label::Pacing, amount: 0, queueing: wait - paused, paused });
+            self.charge(Wait { at: now, label: Label::Pacing, amount: 0, queueing: wait - paused, paused, host: wait - paused });
             self.paced = now;
         }
     }
@@ -138,12 +148,13 @@ impl Attribution {
             let wait = now - self.paced;
             let queueing = wait.min(excess);
             let paused = queueing.min(self.stood);
-            self.charge(Wait { at: now, label, amount: wait - queueing, queueing: queueing - paused, paused });
+            let host = self.at_host.min(queueing - paused);
+            self.charge(Wait { at: now, label, amount: wait - queueing, queueing: queueing - paused, paused, host });
             self.paced = now;
         }
         let at = self.paced;
         if extra {
-            self.charge(Wait { at: now, label: Label::Recovery, amount: time, queueing: 0, paused: 0 });
+            self.charge(Wait { at: now, label: Label::Recovery, amount: time, queueing: 0, paused: 0, host: 0 });
         }
         self.paced += time;
         at
@@ -157,6 +168,7 @@ impl Attribution {
         *self.entry(wait.label) += wait.amount;
         self.split.queueing += wait.queueing;
         self.split.paused += wait.paused;
+        self.split.host += wait.host;
         self.last = wait.label;
         if self.recent.len() == self.recent.capacity() {
             self.make_room();
@@ -196,6 +208,7 @@ impl Attribution {
             *self.entry(wait.label) -= wait.amount;
             self.split.queueing -= wait.queueing;
             self.split.paused -= wait.paused;
+            self.split.host -= wait.host;
         }
     }
 
@@ -213,6 +226,7 @@ impl Attribution {
             let paused = (beyond - charged).min(self.stood);
             self.split.paused += paused;
             self.split.queueing += beyond - charged - paused;
+            self.split.host += self.at_host.min(beyond - charged - paused);
         } else {
             // Waits that the ideal itself would have had to make (a short last frame behind a long one): the latest first.
             let mut over = charged - beyond;
@@ -227,6 +241,7 @@ impl Attribution {
             self.split.queueing -= cut;
             self.split.paused -= over - cut;
         }
+        self.split.host = self.split.host.min(self.split.queueing);
         self.split
     }
 }
@@ -259,6 +274,23 @@ mod tests {
         // 30 of wait, of which 12 in queues, 7 of them paused; the last frame waited 10 more, 4 of them paused.
         let split = why.close(40);
         assert_eq!((split.window, split.queueing, split.paused), (18, 11, 11));
+    }
+
+    /// Of the queueing, what the frame of data waited in its own host is told apart; all of it where the NIC was busy with others.
+    #[test]
+    fn queueing_in_the_own_host_is_told_apart() {
+        let mut why = Attribution::new(0);
+        why.on_sent(0, Label::Application, 0, 20, false);
+        why.waited_at_host(5);
+        why.on_sent(50, Label::Window, 12, 10, false);
+        why.held(70, 0);
+        why.waited_at_host(100);
+        let split = why.clone().close(60);
+        // 12 of the wait until 50, of which 5 in the host; 10 for others; 20 more of the last frame.
+        assert_eq!((split.queueing, split.host), (12 + 10 + 20, 5 + 10 + 20));
+        why.end_at(50);
+        let split = why.close(30);
+        assert_eq!((split.queueing, split.host), (12, 5));
     }
 
     /// A flow starts at 25 behind another on its connection, whose frame is lost: the time-out at 50 repeats it, and its own frame follows.

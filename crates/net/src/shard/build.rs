@@ -59,6 +59,7 @@ impl<'a> Shard<'a> {
             groups: FxHashMap::default(),
             applications: None,
             cleared: Vec::new(),
+            at_host: 0,
             counters: Counters::default(),
             live: 0,
             flows_done: 0,

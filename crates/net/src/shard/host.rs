@@ -118,10 +118,12 @@ impl Shard<'_> {
         let pitch = p.pitch(frame.size);
         let until = self.cleared[port as usize].max(now) + pitch;
         self.cleared[port as usize] = until;
-        match p.automaton.as_ref().and_then(|a| a.qdisc.as_ref()).filter(|qdisc| qdisc.holds()) {
+        let until = match p.automaton.as_ref().and_then(|a| a.qdisc.as_ref()).filter(|qdisc| qdisc.holds()) {
             Some(qdisc) => now + qdisc.ahead(p.queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64,
             None => until,
-        }
+        };
+        self.at_host = until.saturating_sub(now + pitch);
+        until
     }
 
     /// A frame of so many bytes comes into the network.

@@ -114,6 +114,8 @@ pub struct Shard<'a> {
     applications: Option<Runtime>,
     /// With small queues: when what hosts have given to a port will have left.
     cleared: Vec<u64>,
+    /// How long the latest frame that a host sent with small queues will wait there.
+    pub at_host: u64,
     pub counters: Counters,
     /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
     /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.

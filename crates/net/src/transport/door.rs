@@ -102,6 +102,10 @@ pub trait Parameters {
     fn timing(&self) -> HostTiming {
         HostTiming::Exact
     }
+    /// Its flows know how long their frames waited in their own host.
+    fn tells_host_waits(&self) -> bool {
+        false
+    }
     /// Its frames carry more than fits in one.
     fn carries_more(&self) -> bool {
         false

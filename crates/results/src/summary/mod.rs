@@ -7,6 +7,7 @@ mod flowcontrol;
 mod goodput;
 mod groups;
 mod jobs;
+mod queueing;
 mod stalled;
 mod unequal;
 
@@ -17,6 +18,7 @@ pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use goodput::{ClassGoodput, GoodputGroups};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
+pub use queueing::Queueing;
 pub use stalled::Stalled;
 
 use crate::durable::digest;
@@ -72,6 +74,8 @@ pub struct Summary {
     pub flows: FlowCounts,
     pub fct: Groups<FctStatistics>,
     pub slowdown: Groups<SlowdownStatistics>,
+    /// Queueing in hosts and in the network. Null without `record.explain`, or where no transport tells them apart.
+    pub queueing: Option<Queueing>,
     /// Null if no flow has a deadline.
     pub deadlines: Option<Deadlines>,
     /// Null if there are no jobs.
@@ -257,6 +261,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         flows: flow_counts(scenario, output),
         fct,
         slowdown,
+        queueing: queueing::of(scenario, output),
         deadlines,
         jobs,
         drops: counters.dropped_packets - counters.in_discards,

@@ -37,6 +37,7 @@ impl Source for Flows<'_> {
         let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect();
         let rows = || rows.iter();
         let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
+        let knows = |flow: &Flow| plan.transports.get(flow.transport as usize).is_some_and(|transport| transport.parameters().tells_host_waits());
         Columns::new(rows().len())
             .i64("id", rows().map(|r| r.flow.id))
             .string("class", rows().map(|r| &classes[r.flow.class as usize]))
@@ -70,6 +71,7 @@ impl Source for Flows<'_> {
             .string("dst_name", rows().map(|r| &plan.topology.nodes[r.flow.dst as usize].name))
             .i64("delivered_bytes", rows().map(|r| int(r.record.bytes_received)))
             .f64_or_null("goodput_bps", rows().map(|r| r.record.goodput(self.output.end)))
+            .i64_or_null("queueing_host_ns", rows().map(|r| r.split.as_ref().filter(|_| knows(r.flow)).map(|split| split.host)))
             .batch()
             .map_err(arrow("flows"))
     }

@@ -56,11 +56,11 @@ impl Source for Ports<'_> {
             .i64("drops", rows().map(|r| int(r.drops)))
             .i64("in_discards", rows().map(|r| int(r.in_discards)))
             .i64("ecn_marks", rows().map(|r| int(r.ecn_marks)))
-            .i64("cnps", rows().map(|r| int(r.cnps)))
             .i64("pause_frames_tx", rows().map(|r| int(r.pause_frames_tx)))
             .i64("pause_frames_rx", rows().map(|r| int(r.pause_frames_rx)))
             .i64("paused_ns", rows().map(|r| int(Span(r.paused).round_ns())))
             .i64("latency_ns_max", rows().map(|r| int(Span(r.latency_max).round_ns())))
+            .i64("cnps", rows().map(|r| int(r.cnps)))
             .batch()
             .map_err(arrow("ports"))
     }

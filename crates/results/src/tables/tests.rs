@@ -45,10 +45,10 @@ fn columns_of_the_contract() {
     let flows = "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, \
         ideal_ns i64, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, \
         packets_reordered i64, propagation_ns i64?, serialization_ns i64?, recovery_ns i64?, reordering_ns i64?, paused_ns i64?, queueing_ns i64?, \
-        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?";
+        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?";
     assert_eq!(columns(Kind::Flows).join(", "), flows);
     let ports = "time_ns i64, node string, port i32, queue i32, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, \
-        in_discards i64, ecn_marks i64, cnps i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64";
+        in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64, cnps i64";
     assert_eq!(columns(Kind::Ports).join(", "), ports);
     let links = "link i32, from string, to string, rate_bps i64, frames i64, bytes i64, utilisation f64, busy_ns i64";
     assert_eq!(columns(Kind::Links).join(", "), links);
@@ -185,5 +185,5 @@ fn many_rows_come_in_batches() {
     scenario.plan.flows.clear();
     output.flows.clear();
     let table = Tables::new(&scenario, &output).get(Kind::Flows).unwrap();
-    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 32));
+    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 33));
 }

@@ -33,6 +33,9 @@ impl Plan {
 }
 
 impl Parameters for RdmaConfig {
+    fn tells_host_waits(&self) -> bool {
+        true
+    }
     fn carries_more(&self) -> bool {
         self.overhead() > 0
     }

@@ -25,6 +25,9 @@ impl Parameters for TcpConfig {
     fn timing(&self) -> HostTiming {
         if self.kernel { HostTiming::Kernel } else { HostTiming::Exact }
     }
+    fn tells_host_waits(&self) -> bool {
+        self.small_queues
+    }
     fn is_paced(&self) -> bool {
         true
     }
@@ -419,7 +422,11 @@ impl<'a> Shard<'a> {
             }
             let until = self.send(out, now, node, frame);
             if config.small_queues && until > now {
-                self.transports.tcp.senders[slot].small_queue.hand_over(now, until, frame.size);
+                let s = &mut self.transports.tcp.senders[slot];
+                s.small_queue.hand_over(now, until, frame.size);
+                if s.explains() {
+                    s.at_host.note(frame.seq, self.at_host);
+                }
             }
         }
         self.arm_sender(out, slot);

@@ -8,7 +8,7 @@ use super::ns3_state::Ns3;
 use super::rack::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
-use super::small_queue::SmallQueue;
+use super::small_queue::{AtHost, SmallQueue};
 use crate::congestion::{Ack, Around, CongestionControl, Control, Controller, Echo, NewReno, Sampler, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
@@ -154,6 +154,7 @@ pub struct Sender {
     /// It is not the pace that is waited for, but room in the host's own queue.
     pub(super) in_line: bool,
     pub small_queue: SmallQueue,
+    pub at_host: AtHost,
     /// What it measures, if that is asked for.
     pub round_trips: Option<Box<RoundTrips>>,
     pub(super) board: Scoreboard,
@@ -244,6 +245,7 @@ impl Sender {
             pace_wait: 0,
             in_line: false,
             small_queue: SmallQueue::default(),
+            at_host: AtHost::default(),
             round_trips: None,
             board: Scoreboard::default(),
             control,
@@ -401,6 +403,10 @@ impl Sender {
         self.next
     }
 
+    pub fn explains(&self) -> bool {
+        self.why.is_some()
+    }
+
     /// Does anything here go by the least round trip?
     pub fn measures(&self) -> bool {
         self.rack.is_some() || self.control.wants_samples()
@@ -449,6 +455,7 @@ impl Sender {
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
         if let Some(why) = &mut self.why {
             why.stood(ack.paused);
+            why.waited_at_host(self.at_host.of(ack.trigger));
         }
         let (mut excess, mut sent_then) = (0, now);
         self.decided = u64::MAX;
@@ -609,6 +616,7 @@ impl Sender {
                 Cause::Ack { excess } if !recovering => excess,
                 Cause::Line if !recovering => {
                     why.stood(0);
+                    why.waited_at_host(u64::MAX);
                     u64::MAX
                 }
                 _ => 0,

@@ -60,6 +60,48 @@ impl SmallQueue {
     }
 }
 
+/// How long the latest segments waited in their own host, in nanoseconds, by sequence number.
+#[derive(Debug, Default)]
+pub struct AtHost {
+    ring: Vec<(u32, u32)>,
+}
+
+/// Segments that are remembered: more than a window of those whose wait in the host matters.
+const REMEMBERED: usize = 1 << 10;
+
+impl AtHost {
+    /// A segment will wait for `time`. Until one has to wait, nothing is kept.
+    pub fn note(&mut self, seq: u32, time: u64) {
+        let nanoseconds = u32::try_from(time / 1_000).unwrap_or(u32::MAX);
+        if self.ring.is_empty() {
+            if nanoseconds == 0 {
+                return;
+            }
+            self.ring = vec![(u32::MAX, 0); 16];
+        }
+        let place = seq as usize & (self.ring.len() - 1);
+        let (other, _) = self.ring[place];
+        if other != u32::MAX && other < seq && self.ring.len() < REMEMBERED {
+            let mut larger = vec![(u32::MAX, 0); 4 * self.ring.len()];
+            let mask = larger.len() - 1;
+            self.ring.iter().filter(|(seq, _)| *seq != u32::MAX).for_each(|one| larger[one.0 as usize & mask] = *one);
+            self.ring = larger;
+        }
+        let place = seq as usize & (self.ring.len() - 1);
+        self.ring[place] = (seq, nanoseconds);
+    }
+
+    /// 0 where nothing is known.
+    #[inline(always)]
+    pub fn of(&self, seq: u32) -> u64 {
+        if self.ring.is_empty() {
+            return 0;
+        }
+        let (known, nanoseconds) = self.ring[seq as usize & (self.ring.len() - 1)];
+        if known == seq { u64::from(nanoseconds) * 1_000 } else { 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
