@@ -4,6 +4,7 @@
 # CONGESTION: one for each sender. QUEUE: "drop BYTES", or "step MICROSECONDS": marks what has waited longer (CoDel's ce_threshold; CoDel itself never acts).
 # DELAY: netem's delay of what the receiver sends back, for each sender. With it each frame on its way to the switch is up to 50 us late (uniform, in order):
 # in virtual time nothing else ends the phase effect. A rate makes netem keep the order of frames.
+# A listener grants ECN to DCTCP's SYN only if its own default is DCTCP: set net.ipv4.tcp_congestion_control before, new namespaces inherit it.
 # Needs root, iproute2, ethtool, python3; a kernel with netem and CoDel only for DELAY and step. Its namespaces are removed at the end.
 set -e
 read -ra KINDS <<< "${1:-cubic cubic}"; T=${2:-30}; read -r HOW AMOUNT <<< "${3:-drop 151400}"; read -ra DELAYS <<< "$4"
@@ -21,8 +22,7 @@ for i in $(seq 0 $N); do
   on $i ethtool -K eth0 tso off gso off gro off >/dev/null
   on s ethtool -K p$i tso off gso off gro off >/dev/null
   on $i sysctl -qw net.ipv4.tcp_no_metrics_save=1
-  # A listener grants ECN to DCTCP's SYN only if its own default is DCTCP.
-  [ $HOW = drop ] || on $i sysctl -qw net.ipv4.tcp_ecn=1 net.ipv4.tcp_congestion_control=${KINDS[0]}
+  [ $HOW = drop ] || on $i sysctl -qw net.ipv4.tcp_ecn=1
   [ $i = 0 ] || on $i tc qdisc add dev eth0 root handle 1: tbf rate 100mbit burst 1600 limit 20mb
   [ $i = 0 ] || [ -z "${DELAYS[i-1]}" ] && continue
   ip -n ${P}s link add name b$i type bridge; ip -n ${P}s link add name q$i type veth peer name r$i

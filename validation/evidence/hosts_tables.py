@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-FLOWS = ("case", "clock", "congestion", "repetition", "flow", "mbps", "retransmissions", "marked", "drops_at_the_port")
+FLOWS = ("case", "clock", "congestion", "repetition", "flow", "mbps", "retransmissions", "drops_at_the_port", "marks_at_the_port")
 QUEUES = (
     *("qdisc", "clock", "bulk", "connection", "repetition", "requests", "median_ms", "p90_ms", "p99_ms", "answered_median_ms", "late_starts"),
     *("bulk_mbps", "largest_bulk_share", "backlog_packets", "backlog_packets_greatest", "drops", "marks", "retransmissions"),
@@ -43,8 +43,8 @@ def flows(one: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {name: one[name] for name in ("case", "clock", "repetition")}
         | {"congestion": flow["congestion"], "flow": f"sender{place}", "mbps": flow["mbps"], "retransmissions": flow["retransmissions"]}
-        # Of a transport without ECN the kernel says nothing.
-        | {"marked": flow["delivered_ce"], "drops_at_the_port": one["run"]["drops"]}
+        # Not the senders' delivered_ce: with classic ECN it counts all segments until the receiver knows of the smaller window.
+        | {"drops_at_the_port": one["run"]["drops"], "marks_at_the_port": one["run"]["ce_mark"]}
         for place, flow in enumerate(one["run"]["flows"], 1)
     ]
 
