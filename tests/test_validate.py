@@ -226,6 +226,44 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "by host" in row["reason"]
 
 
+def test_hosts_that_were_measured(tmp_path: Path):
+    """Bars of equal flows go with their number; unequal round trips, steps and queueing disciplines become keys; a case that nobody knows says so."""
+    folder = tmp_path / "hosts"
+    folder.mkdir()
+
+    def flows(case: str, congestion: str, mbps: list[float]) -> str:
+        return "".join(f"{case},virtual,{congestion},{repetition},s{place},{one},10,20\n" for repetition in (1, 2) for place, one in enumerate(mbps))
+
+    (folder / "measured-linux.csv").write_text(
+        "case,clock,congestion,repetition,flow,mbps,retransmissions,marks_at_the_port\n"
+        + flows("2-100packets", "reno", [40, 50])
+        + flows("rtt-100packets", "cubic", [30, 30, 20, 10])
+        + flows("step-30packets", "cubic", [20, 20, 20, 30])
+        + flows("step-7packets", "cubic", [1])
+    )
+    lines = ("fq_codel,virtual,1,new,1,3.3,3.4,3.5,94,1,4,4", "pfifo limit 100,real,4,persistent,1,20,30,40,93,0.3,4,4", "sfq,real,1,new,1,1,1,1,1,1,1,1")
+    (folder / "measured-qdisc.csv").write_text(
+        "qdisc,clock,bulk,connection,repetition,median_ms,p90_ms,p99_ms,bulk_mbps,largest_bulk_share,drops,retransmissions\n" + "\n".join(lines) + "\n"
+    )
+    cases = {case.run: case for case in hosts.cases(folder, Bars({}))}
+    equal = cases["2-100packets reno virtual"]
+    assert [equal.bars[metric].most for metric in ("largest_share", "largest_share_greatest")] == [0.7, 0.9]
+    assert equal.theirs["retransmitted_per_1000"] == pytest.approx(1e3 * 20 / (90e6 * 24 / 8 / 1448))
+    far = cases["rtt-100packets cubic virtual"]
+    assert far.theirs["share_near_mean"] == pytest.approx(60 / 90)
+    assert far.setups[0].scenario["topology"]["override"][3] == {"link": "host4-switch0", "delay": "520us"}
+    step = cases["step-30packets cubic virtual"]
+    assert step.theirs["marked_per_1000"] == pytest.approx(1e3 * 20 / (90e6 * 24 / 8 / 1448))
+    assert (step.setups[0].scenario["switch"]["ecn"], step.setups[0].scenario["host"]["transport"]["ecn"]) == ({"k": "30packets"}, "classic")
+    assert "step-7packets" in (cases["step-7packets cubic virtual"].problem or "")
+    assert cases["fq_codel 1 new virtual"].setups[0].scenario["host"]["qdisc"] == {"kind": "fq_codel"}
+    fifo = cases["pfifo-100 4 persistent real"]
+    assert len(fifo.setups) == hosts.SEEDS
+    assert fifo.setups[0].scenario["host"]["queue"] == "100packets"
+    assert fifo.setups[0].flows != fifo.setups[1].flows
+    assert "sfq" in (cases["sfq 1 new real"].problem or "")
+
+
 def test_runs_of_uec(tmp_path: Path):
     """A lone flow of NDP: ten frames of 4150 B and five times one on the way, 1 us per link, and an answer of 64 B. What has no model says which."""
     folder = tmp_path / "reference" / "uec"

@@ -2,7 +2,8 @@
 
 The layout is that of the raw folder, so each reader serves both. The compact form has:
 
-- bars.toml, and the tables of hosts, linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out).
+- bars.toml, and the tables of hosts, linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out). What was
+  measured for this repository (`hosts.OWN`) is only here, and stays.
 - Inputs of simulations, complete: ConWeave's topologies and flow lists as they are; of pFabric's and yaps's lists the columns of `COLUMNS`; of the connection
   matrices those that afflux has a model for. `permutation` makes the permutations again, and the script stops if one differs.
 - Outputs as numbers: of ConWeave's summaries the keys of `SUMMARY`; of every other large file what its reader makes of it, in kept.json (`kept.py`). The
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import kept, run, uec
+from . import hosts, kept, run, uec
 from .case import read_csv
 
 README = "README.md"
@@ -93,6 +94,12 @@ def tables(folder: Path) -> Files:
         yield path.name, path.read_bytes()
 
 
+def hosts_(folder: Path) -> Files:
+    yield from tables(folder)
+    if folder.resolve() == hosts.RAW.resolve():
+        yield from ((name, path.read_bytes()) for name, path in hosts.OWN.items())
+
+
 def conweave(folder: Path) -> Files:
     inputs: set[str] = set()
     for path in sorted(folder.glob("*/summary.json")):
@@ -137,7 +144,7 @@ def lists(folder: Path) -> Files:
 
 
 #: By reference.
-MAKERS = {"conweave": conweave, "hosts": tables, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
+MAKERS = {"conweave": conweave, "hosts": hosts_, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
 
 
 def permutation(hosts: int, size: int, seed: int) -> str:

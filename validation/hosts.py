@@ -1,7 +1,8 @@
 """Equal flows behind one drop-tail port: `hosts/*.csv`. Do hosts share as real ones do, and why?
 
 `real-linux.csv` has real Linux in real time, `exact-time.csv` a real kernel in exact virtual time without noise; CAUSE.md of the raw reference explains
-both. Real runs differ from each other, so distributions are compared: ten seeds of ours, which draw the noise and the starts, with three to five real runs.
+both. `measured-linux.csv` and `measured-qdisc.csv` were measured for this repository and are only here (evidence/hosts-flows.sh and hosts-qdisc.sh).
+Real runs differ from each other, so distributions are compared: ten seeds of ours, which draw the noise and the starts, with two to five real runs.
 The bars stand here, not in bars.toml:
 
 - In every seed the largest share is at most 45 % (BBR: 60 %) and the smallest at least 10 %. The median of the largest share is at most 35 % (not for BBR).
@@ -11,6 +12,10 @@ The bars stand here, not in bars.toml:
 - Outcast: in nine of ten seeds the near flow has less than 0.3 of the far flows' mean, and the far ones are within a factor of 2 of each other.
 - Exact time: the largest share is within 10 points, in the outcast the near flow's share too.
 - `rates`: the first bars at 1, 10 and 25 Gbps. No real machine was measured at these rates; "theirs" is real Linux at 100 Mbps.
+- `measured-linux`: N equal flows have the first bars times 4/N. With unequal round trips the near pair's share is within 5 points and retransmissions are
+  within 15 %. With a step of marking, marks for each 1,000 segments are within 15 % and goodput is within 5 %, as with real Linux elsewhere.
+- `measured-qdisc`: requests beside bulk flows of the same host. Their median is within 15 %, as that of MPTCP's requests, their 90th and 99th percentiles are
+  within 25 %, and the goodput of bulk flows is within 5 %.
 
 What the README of the reference becomes:
 
@@ -21,10 +26,14 @@ What the README of the reference becomes:
   there. Delays `dly` and `dly2` are those of links in both directions; clocks `ppm` are rates of the senders' directions of links.
 - `jit`, a uniform delay of each frame on its way to the switch in order: `timing.send` delays a frame that finds the transmitter idle (nearly every frame
   while a flow has a part of its line). All other parts of `timing` are zero, `gap` too: it would make a flow that fills its line slower, which jitter does not.
+- `measured-*`: as real Linux. Where the kernel ran in virtual time, what the receiver sent back was 55 to 105 us late (uniform, in order; 80 us for requests),
+  in place of the links' delays and of the noise of interrupts, which afflux has by default.
+- A step in time, CoDel's `ce_threshold`: a step at what the link sends in this time.
 - `tierand`, simultaneous frames in random order: what afflux does with all. By host, forward or reversed, it never does, and such runs are named, not run.
 """
 
 import math
+import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -37,7 +46,7 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, re
 SET = "hosts"
 SEEDS = 10
 PAYLOAD, FRAME = 1448, 1514
-CONGESTION = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr"}
+CONGESTION = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr", "dctcp": "dctcp"}
 #: Of real-linux.csv.
 REAL_S, LIMIT = 30, {"30packets": 45_420, "64packets": 96_896, "100packets": 151_400, "1000packets": 1_514_000}
 #: Of exact-time.csv: differences of delays and clocks by sender.
@@ -52,6 +61,14 @@ EVEN = {LARGEST: Bar(most=0.35), GREATEST: Bar(most=0.45), SMALLEST: Bar(least=0
 UNEVEN = {GREATEST: Bar(most=0.60), SMALLEST: Bar(least=0.10)}
 POINTS = Bar(or_abs=0.10)
 
+#: Of measured-*.csv, which are not among the raw runs.
+OWN = {name: Path(__file__).parent / "reference" / SET / name for name in ("measured-linux.csv", "measured-qdisc.csv")}
+RAW = Path(__file__).parents[2] / "shared" / "reference" / SET
+MEASURED_S, WARM_S, REQUEST = 24, 2.0, 20_000
+#: What senders 1 to 4 have more as a round trip.
+FARTHER_US = (20, 20, 1000, 1000)
+NEARER, MARKED = "share_near_mean", "marked_per_1000"
+
 
 def nine_of_ten(values: Sequence[float]) -> float:
     """What nine of ten do not exceed."""
@@ -60,12 +77,19 @@ def nine_of_ten(values: Sequence[float]) -> float:
 
 #: How several runs become one number, theirs and ours, where it is not the median.
 OF_RUNS: dict[str, Callable[[Sequence[float]], float]] = {GREATEST: max, SMALLEST: min, NEAR: nine_of_ten, SPREAD: nine_of_ten, OUTCAST: mean}
-OF_RUNS |= {f"share_{kind}_mean": mean for kind in CONGESTION}
+OF_RUNS |= {f"share_{kind}_mean": mean for kind in (*CONGESTION, "near")}
 
 
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
-    for name, read, columns in (("real-linux", real, "case congestion repetition flow mbps"), ("exact-time", exact, "run host bytes")):
+    for name, read, columns in (
+        ("real-linux", real, "case congestion repetition flow mbps"),
+        ("exact-time", exact, "run host bytes"),
+        ("measured-linux", measured, "case clock congestion repetition flow mbps retransmissions marks_at_the_port"),
+        ("measured-qdisc", queues, "clock qdisc bulk connection repetition median_ms p90_ms p99_ms bulk_mbps"),
+    ):
         path = folder / f"{name}.csv"
+        if path.name in OWN and folder.resolve() == RAW.resolve():
+            path = OWN[path.name]
         if not path.is_file():
             continue
         try:
@@ -172,6 +196,131 @@ def transport(name: str) -> dict[str, Any]:
     if name not in CONGESTION:
         raise Unreadable(f"congestion control {name!r} is none of {', '.join(CONGESTION)}")
     return {"kind": "tcp", "congestion": CONGESTION[name]}
+
+
+# ------------------------------------------------------------------------------------------------------- measured for this repository
+
+
+def measured(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    groups: dict[tuple[str, str, str], dict[str, list[dict[str, str]]]] = {}
+    for row in rows:
+        key = (row["case"], row["congestion"], row["clock"])
+        groups.setdefault(key, {}).setdefault(row["repetition"], []).append(row)
+    for (name, congestion, clock), repetitions in groups.items():
+        run = " ".join((name, congestion, clock))
+        try:
+            yield measured_case(run, name, congestion, list(repetitions.values()), bars)
+        except Unreadable as error:
+            yield Case(f"{SET}.measured-linux", run, problem=str(error))
+
+
+def measured_case(run: str, name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars) -> Case:
+    kind, _, limit = name.partition("-")
+    if limit not in LIMIT or (kind not in ("rtt", "step") and not kind.isdigit()):
+        raise Unreadable(f"case {name!r} is unknown")
+    runs = [measured_run(kind, flows) for flows in repetitions]
+    flows = len(repetitions[0])
+    case = Case(f"{SET}.measured-linux", run, theirs=summary(runs), of_repetitions=OF_RUNS)
+    seen = MARKED if kind == "step" else RETRANSMITTED
+    case.remark = f"{len(runs)} real runs: {seen} {min(one[seen] for one in runs):.4g} to {max(one[seen] for one in runs):.4g}"
+    switch: dict[str, Any] = {"sharing": "static", "buffer": f"{LIMIT[limit]}B", "queue_length": "before_transmission"}
+    scenario = star(switch, hosts=flows + 1)
+    tcp = transport(congestion)
+    even = {LARGEST: Bar(most=1.4 / flows), GREATEST: Bar(most=1.8 / flows), SMALLEST: Bar(least=0.4 / flows)}
+    if kind == "rtt":
+        case.bars = {NEARER: Bar(or_abs=0.05), RETRANSMITTED: Bar(rel=0.15)}
+        scenario["topology"]["override"] = [{"link": f"host{host}-switch0", "delay": f"{20 + more / 2:g}us"} for host, more in enumerate(FARTHER_US, 1)]
+    elif kind == "step":
+        case.bars = even | {MARKED: Bar(rel=0.15), "mbps": Bar(rel=0.05)}
+        frames = LIMIT[limit] // FRAME
+        switch |= {"buffer": "1000packets", "ecn": {"k": f"{frames}packets"}}
+        if congestion != "dctcp":
+            tcp["ecn"] = "classic"
+    else:
+        case.bars = even | {RETRANSMITTED: Bar(rel=0.15)}
+    scenario["host"] = {"wire": "linux", "transport": tcp}
+    scenario["traffic"] = [
+        {"kind": "pairs", "name": f"flow{host}", "pairs": [[host, 0]], "sizes": "100GB", "start": f"{host}ms", "jitter": "1ms"} for host in range(1, flows + 1)
+    ]
+    case.setups = seeds(scenario, {"seconds": MEASURED_S, "kind": kind, "congestion": congestion}, bars, "measured-linux")
+    return case
+
+
+def measured_run(kind: str, flows: list[dict[str, str]]) -> dict[str, float]:
+    segments = [number(row, "mbps") * 1e6 * MEASURED_S / 8 / PAYLOAD for row in flows]
+    lost = [number(row, "retransmissions") for row in flows]
+    return of_measured(kind, segments, lost, number(flows[0], "marks_at_the_port")) | {"mbps": sum(number(row, "mbps") for row in flows)}
+
+
+def of_measured(kind: str, segments: Sequence[float], lost: Sequence[float], marked: float) -> dict[str, float]:
+    values = of_flows(segments, lost, ["cubic"])
+    if kind == "rtt":
+        values = {NEARER: sum(segments[:2]) / sum(segments), RETRANSMITTED: values[RETRANSMITTED], "retransmissions": values["retransmissions"]}
+    return values | ({MARKED: 1e3 * marked / sum(segments)} if kind == "step" else {})
+
+
+def queues(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in ("qdisc", "bulk", "connection", "clock")), []).append(row)
+    for (qdisc, bulk, connection, clock), repetitions in groups.items():
+        case = Case(f"{SET}.measured-qdisc", f"{qdisc.replace(' limit ', '-')} {bulk} {connection} {clock}")
+        try:
+            case.theirs = summary([{metric: number(row, metric) for metric in ("median_ms", "p90_ms", "p99_ms", "bulk_mbps")} for row in repetitions])
+            case.theirs |= {metric: median([number(row, metric) for row in repetitions]) for metric in ("largest_bulk_share", "drops", "retransmissions")}
+            case.bars = {"median_ms": Bar(rel=0.15), "p90_ms": Bar(rel=0.25), "p99_ms": Bar(rel=0.25), "bulk_mbps": Bar(rel=0.05)}
+            low, high = (end(number(row, "median_ms") for row in repetitions) for end in (min, max))
+            case.remark = f"{len(repetitions)} real runs: median_ms {low:.4g} to {high:.4g}"
+            case.setups = beside_bulk(qdisc, int(number(repetitions[0], "bulk")), connection == "persistent", bars)
+        except Unreadable as error:
+            case.problem = str(error)
+        yield case
+
+
+def host_queue(qdisc: str) -> dict[str, Any]:
+    """Keys of `[host]` for what `tc` was given."""
+    kind, *words = qdisc.split()
+    if kind == "pfifo" and len(words) == 2:
+        return {"queue": f"{int(words[1])}packets"}
+    if kind in ("fq_codel", "fq") and not words:
+        return {"qdisc": {"kind": kind}}
+    raise Unreadable(f"queueing discipline {qdisc!r} is unknown")
+
+
+def beside_bulk(qdisc: str, bulk: int, persistent: bool, bars: Bars) -> list[Setup]:
+    """Host 0 sends to host 1, and requests to host 2; only its own link is slow."""
+    links = {"rate": "10Gbps", "delay": "20us", "override": [{"link": "host0>switch0", "rate": "100Mbps"}]}
+    scenario: dict[str, Any] = {"format": 1, "topology": {"kind": "star", "hosts": 3} | links, "switch": {"sharing": "unlimited"}}
+    scenario["host"] = {"wire": "linux", "transport": transport("cubic")} | host_queue(qdisc)
+    # Ten milliseconds apart, as the programs start: who begins while another already fills the queue takes its wait for the path's round trip.
+    scenario["traffic"] = [
+        {"kind": "pairs", "name": f"bulk{flow}", "pairs": [[0, 1]], "sizes": "100GB", "start": f"{10 * flow}ms", "jitter": "5ms"} for flow in range(1, bulk + 1)
+    ]
+    scenario["traffic"].append({"kind": "flows", "name": "requests", "file": "flows.csv", "persistent": persistent})
+    scenario["record"] = {"explain": False}
+    setups = []
+    for seed in range(1, bars.repetitions(SET, "measured-qdisc", least=SEEDS) + 1):
+        draw, due, flows = random.Random(seed), round(WARM_S * 1e9), []
+        for _ in range(300):
+            due += round(draw.uniform(70e6, 130e6))
+            flows.append((due, 0, 2, REQUEST))
+        # What still waits then has been waiting for a second.
+        run = {"until": f"{due // 1_000_000 + 1000}ms", "fct_end": "last_byte"}
+        setups.append(Setup(scenario | {"run": run}, requests, {"bulk": bulk, "seconds": due / 1e9 + 1}, tuple(flows), seed=seed))
+    return setups
+
+
+def requests(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    result = runner.run(ports=False)
+    columns = ("dst", "fct_ns", "delivered_bytes", "packets_retransmitted")
+    flows = list(zip(*(result.flows.column(name) for name in columns), strict=True))
+    times = sorted(fct for dst, fct, *_ in flows if dst == 2 and fct is not None)
+    if len(times) < 0.99 * (len(flows) - p["bulk"]):
+        raise Unmeasured(f"{len(flows) - p['bulk'] - len(times)} requests did not end")
+    own = [delivered for dst, _, delivered, _ in flows if dst == 1]
+    values = {name: 1e-6 * times[int(share * len(times))] for name, share in (("median_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99))}
+    values |= {"bulk_mbps": 8e-6 * sum(own) / p["seconds"], "largest_bulk_share": max(own) / sum(own)}
+    return values | {"drops": float(result.summary["drops"]), "retransmissions": float(sum(flow[3] for flow in flows))}
 
 
 # ------------------------------------------------------------------------------------------------------------------------ exact time
@@ -287,9 +436,9 @@ def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Itera
 # ------------------------------------------------------------------------------------------------------------------------ scenarios
 
 
-def star(switch: dict[str, Any], rate: float = 1e8) -> dict[str, Any]:
-    """Four senders, 1 to 4, and their receiver, 0."""
-    return {"format": 1, "topology": {"kind": "star", "hosts": 5, "rate": f"{round(rate)}bps", "delay": "20us"}, "switch": switch}
+def star(switch: dict[str, Any], rate: float = 1e8, hosts: int = 5) -> dict[str, Any]:
+    """Four senders (or others), from 1 on, and their receiver, 0."""
+    return {"format": 1, "topology": {"kind": "star", "hosts": hosts, "rate": f"{round(rate)}bps", "delay": "20us"}, "switch": switch}
 
 
 def two_switches(switch: dict[str, Any], first: str | None = None) -> dict[str, Any]:
@@ -316,6 +465,9 @@ def delivered(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     counters = {"timeouts": float(sum(flow[3] for flow in flows)), "drops": float(result.summary["drops"])}
     if p.get("exact"):
         return {metric: value for metric, value in exact_values(segments).items() if value is not None} | counters
+    if "kind" in p:
+        mbps = sum(segments) * PAYLOAD * 8e-6 / p["seconds"]
+        return of_measured(p["kind"], segments, lost, float(result.summary["ecn_marks"])) | {"mbps": mbps} | counters
     if p.get("outcast"):
         return outcast(segments[0], segments[1:]) | counters
     mbps = sum(segments) * PAYLOAD * 8e-6 / p["seconds"]
