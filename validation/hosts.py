@@ -278,12 +278,12 @@ def queues(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
 
 
 def host_queue(qdisc: str) -> dict[str, Any]:
-    """Keys of `[host]` for what `tc` was given."""
+    """Keys of `[host]` for what `tc` was given. A token bucket keeps no ring: it takes a frame when that may go."""
     kind, *words = qdisc.split()
     if kind == "pfifo" and len(words) == 2:
-        return {"queue": f"{int(words[1])}packets"}
+        return {"qdisc": {"kind": kind, "limit": int(words[1])}, "bql": "1B"}
     if kind in ("fq_codel", "fq") and not words:
-        return {"qdisc": {"kind": kind}}
+        return {"qdisc": kind, "bql": "1B"}
     raise Unreadable(f"queueing discipline {qdisc!r} is unknown")
 
 

@@ -65,6 +65,29 @@ fn a_lost_handshake_is_recovery() {
     }
 }
 
+/// A SYN that comes again does not ask for ECN, so there is none if the first was lost. Where only its answer was lost, the first has asked (Linux
+/// tcp_ecn_fallback, tcp_check_req).
+#[test]
+fn a_lost_answer_leaves_ecn() {
+    let rto = Span::from_ms(10);
+    let tcp = TcpConfig { handshake: true, ecn: EcnMode::Classic, initial_rto: rto, min_rto: Span::from_ms(1), ..linux() };
+    let marks = |name: &str, lost: Option<(usize, u64, u64)>| {
+        let mut plan = one(TransportConfig::Tcp(tcp.clone()), 200);
+        plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+        // A queue at the switch.
+        plan.topology.links[1].rate = Rate::from_gbps(10);
+        if let Some((link, from, to)) = lost {
+            lose(&mut plan, link, from, to);
+        }
+        let output = explained(name, &plan);
+        assert_eq!(output.flows[0].timeouts, u64::from(lost.is_some()), "{name}");
+        output.counters.ecn_marks
+    };
+    assert!(marks("nothing", None) > 0);
+    assert_eq!(marks("syn", Some((0, 0, US / 2))), 0);
+    assert!(marks("answer", Some((1, 5 * US / 2, 3 * US))) > 0);
+}
+
 /// pFabric's hosts open a connection where all between two hosts are busy.
 #[test]
 fn a_lost_handshake_of_pooled_connections_is_recovery() {

@@ -178,7 +178,7 @@ impl Path<'_> {
         sender.syn_sent(now, &self.scenario.config);
         let lost = self.scenario.lost_syns.contains(&self.sent);
         self.sent += 1;
-        let ecn = sender.ecn != EcnMode::Off;
+        let ecn = sender.asks();
         let notes = format!(" SYN{}{}", if ecn { " with ECN" } else { "" }, if lost { " (lost)" } else { "" });
         self.print(now, sender, &notes);
         if !lost {

@@ -255,10 +255,25 @@ fn lost_syns_shrink_the_first_window() {
             let (now, _) = bench.wake();
             bench.sender.syn_sent(now, &bench.config);
         }
-        assert_eq!(bench.sender.ecn == EcnMode::Off, lost > 0);
+        assert_eq!(bench.sender.asks(), lost == 0);
         let now = bench.sender.wake() - MS;
-        bench.sender.on_connected(now, true, &bench.config).expect("a cause");
+        bench.sender.on_connected(now, lost == 0, &bench.config).expect("a cause");
+        assert_eq!(bench.sender.ecn == EcnMode::Off, lost > 0);
         assert_eq!(bench.pump(now, Cause::Start).len(), window);
+    }
+}
+
+/// The SYN comes again without asking for ECN; the answer agrees all the same, because the first SYN had come and asked.
+#[test]
+fn the_answer_decides_about_ecn() {
+    for agrees in [false, true] {
+        let mut bench = Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
+        bench.sender.syn_sent(0, &bench.config);
+        let (now, _) = bench.wake();
+        bench.sender.syn_sent(now, &bench.config);
+        assert!(!bench.sender.asks());
+        bench.sender.on_connected(now + MS, agrees, &bench.config).expect("a cause");
+        assert_eq!(bench.sender.ecn, if agrees { EcnMode::Classic } else { EcnMode::Off });
     }
 }
 

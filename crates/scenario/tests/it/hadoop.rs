@@ -140,6 +140,12 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
     assert_eq!(span(task(&output, "map")), (1_000 + 500 + 8 + 16 + 1) * MS);
     let [(block, _)] = exchanges(&scenario, &output, "read").try_into().unwrap();
     assert_eq!((block.src, block.dst, block.bytes), (2, 0, 8_062_500));
+    // The map opens the connection and asks; the block is the answer.
+    let between = calls(&scenario, &output);
+    assert_eq!((between.get(&(0, 2)), between.get(&(2, 0))), (Some(&1), None));
+    let request = output.all_flows(&scenario.plan).find(|(flow, _)| (flow.src, flow.dst) == (0, 2) && flow.bytes < 1_000).unwrap().0;
+    let opens = |flow: &Flow| scenario.plan.transports[usize::from(flow.transport)].tcp().handshake;
+    assert!(opens(request) && !opens(&block));
     // A call to the master, one for outputs after at most a microsecond, the fetch within the host, what was in memory to disk.
     let shuffle = span(task(&output, "shuffle"));
     let parts = (1_000 + 500 + 1 + 1 + 2 + 16) * MS;

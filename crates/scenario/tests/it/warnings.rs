@@ -326,3 +326,46 @@ fn exact_hosts_behind_one_drop_tail_port() {
         assert!(!warnings(&quiet).iter().any(|warning| warning.contains("host.timing")), "{quiet}");
     }
 }
+
+/// Long flows with classic ECN whose windows, at the highest probability below kmax, are more than kmax: what is opened later loses its SYN.
+#[test]
+fn a_standing_queue_that_drops_what_is_not_capable() {
+    let star = |ecn: &str, more: &str| {
+        changed(
+            STAR,
+            &[
+                ("ecn = { k = \"65kB\" }", &format!("ecn = {{ {ecn} }}")),
+                ("\"dctcp\"", "\"cubic\"\necn = \"classic\""),
+                ("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", more),
+            ],
+        )
+    };
+    // Sixteen flows; the last of them begin when eight are under way, which is enough: 65 kB are 42 frames, and 42 / 5.5 = 7.7.
+    let long = "kind = \"pairs\"\npairs = [[1, 0], [2, 0], [3, 0], [4, 0]]\nsizes = \"1GB\"\nrounds = 4\nperiod = \"1us\"";
+    let curve = "kmin = \"30kB\", kmax = \"65kB\", pmax = 0.05, incapable = \"drop\"";
+    let said = warnings(&star(curve, long));
+    let expected = "fabric.toml:11: key switch.ecn: can starve connections to host0: 16 long flows with ecn = \"classic\" go there at once, and with pmax = 0.05 each keeps \
+                    about 5.5 segments, so that the queue is above kmax (65kB) again and again, where frames that are not ECN-capable are dropped: a connection whose SYN is \
+                    lost there does without ECN, and then its data are dropped, too; raise pmax or kmax, or write incapable = \"pass\"";
+    assert_eq!(said, [expected]);
+    for quiet in [
+        // Those frames pass; fewer, shorter flows, to several hosts or all at once; more marks, a longer curve.
+        star("kmin = \"30kB\", kmax = \"65kB\", pmax = 0.05, incapable = \"pass\"", long),
+        star(curve, &long.replace("rounds = 4", "rounds = 1")),
+        star(curve, &long.replace("1GB", "20kB").replace("1us", "1ms")),
+        star(curve, &long.replace("[2, 0]", "[0, 2]").replace("[3, 0]", "[0, 3]").replace("[4, 0]", "[0, 4]").replace("rounds = 4", "rounds = 7")),
+        star(curve, "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"1GB\""),
+        star("kmin = \"30kB\", kmax = \"65kB\", pmax = 1.0, incapable = \"drop\"", long),
+        star("kmin = \"30kB\", kmax = \"160kB\", pmax = 0.05, incapable = \"drop\"", long),
+    ] {
+        assert_eq!(warnings(&quiet), [""; 0], "{quiet}");
+    }
+    // Traffic without ECN need not be opened later. Here the long flows are open from the start.
+    let open = |more: &str| {
+        let text = star(curve, &format!("{long}{more}")).replace("ecn = \"classic\"", "ecn = \"classic\"\nhandshake = false");
+        text.replacen("[[traffic]]", "[host.transports.plain]\ncongestion = \"cubic\"\n\n[[traffic]]", 1)
+    };
+    let plain = "\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 0]]\nsizes = \"1MB\"\ntransport = \"plain\"";
+    let starves = |text: &str| warnings(text).iter().filter(|warning| warning.contains("can starve connections")).count();
+    assert_eq!([open(""), open(plain)].map(|text| starves(&text)), [0, 1]);
+}

@@ -58,6 +58,8 @@ impl Cluster {
             self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
         } else {
             let wire = bytes + bytes * s.checksum / 512;
+            // Who reads opens the connection (BlockReaderFactory, DataXceiver): to the data node goes the request, from it comes the block.
+            self.send(job, node, from, s.rpc, (s.ways.connect, s.ways.classes.rpc), Span::ZERO).await;
             let worked = self.send(job, from, node, wire, (s.ways.read, s.ways.classes.read), Span::ZERO).await;
             self.simulation.until(worked).await;
         }

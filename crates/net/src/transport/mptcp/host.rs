@@ -260,6 +260,9 @@ impl<'a> Shard<'a> {
         let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        if what == Control::Syn && !s.asks() {
+            frame.flags &= !Frame::ECE;
+        }
         frame.size = self.opening_size(what, number, true);
         self.write_option(&mut frame, number, (0, u32::MAX), 0);
         self.send_via(out, now, node, via, frame);
@@ -360,9 +363,6 @@ impl<'a> Shard<'a> {
         match Control::of(frame) {
             Control::Syn => {
                 receiver.answered = now;
-                if !frame.has(Frame::ECE) {
-                    receiver.ecn = EcnMode::Off;
-                }
                 self.answer_opening(out, now, slot, number, Control::SynAck);
             }
             Control::Ack => {
@@ -541,7 +541,7 @@ impl<'a> Shard<'a> {
             priority: config.tcp.ack_priority.unwrap_or(flow.priority),
             segments: u32::MAX,
             to: u32::MAX,
-            ecn: self.agreed_ecn(flow, &config.tcp),
+            ecn: self.granted_ecn(flow, &config.tcp, frame),
             now,
         };
         let mut receiver = Receiver::new(setup, &config.tcp);

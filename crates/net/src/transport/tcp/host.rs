@@ -284,6 +284,13 @@ impl<'a> Shard<'a> {
         if self.uses_ecn(flow.dst) { self.asked_ecn(flow, config) } else { EcnMode::Off }
     }
 
+    /// What a receiver agrees to when the first frame comes. If that is a SYN which does not ask, to nothing. A SYN that comes again does not ask any more,
+    /// and changes nothing: the first one asked, and only its answer was lost (Linux tcp_conn_request, tcp_check_req).
+    pub fn granted_ecn(&self, flow: &Flow, config: &TcpConfig, first: &Frame) -> EcnMode {
+        let asks = first.kind() != Frame::CONTROL || Control::of(first) != Control::Syn || first.has(Frame::ECE);
+        if asks { self.agreed_ecn(flow, config) } else { EcnMode::Off }
+    }
+
     fn uses_ecn(&self, host: u32) -> bool {
         let node = &self.world.plan.topology.nodes[host as usize];
         self.world.plan.hosts[node.config as usize].ecn
@@ -313,6 +320,9 @@ impl<'a> Shard<'a> {
     fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let s = &self.transports.tcp.senders[slot];
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        if what == Control::Syn && !s.asks() {
+            frame.flags &= !Frame::ECE;
+        }
         frame.aux = s.acknowledged();
         self.send(out, now, node, frame);
     }
@@ -331,7 +341,6 @@ impl<'a> Shard<'a> {
         }
         match Control::of(&frame) {
             Control::Syn => {
-                let asked = frame.has(Frame::ECE);
                 let mut slot = self.receiving_slot(frame.flow);
                 if slot == OVER {
                     return;
@@ -339,11 +348,7 @@ impl<'a> Shard<'a> {
                 if slot == NOT_YET {
                     slot = self.open_receiver(now, &frame);
                 }
-                let r = &mut self.transports.tcp.receivers[slot];
-                r.answered = now;
-                if !asked {
-                    r.ecn = EcnMode::Off;
-                }
+                self.transports.tcp.receivers[slot].answered = now;
                 self.send_from_receiver(out, now, slot, Control::SynAck);
             }
             Control::SynAck => {
@@ -663,7 +668,7 @@ impl<'a> Shard<'a> {
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
-            ecn: self.agreed_ecn(flow, config),
+            ecn: self.granted_ecn(flow, config, frame),
             now,
         };
         Receiver::new(setup, config)

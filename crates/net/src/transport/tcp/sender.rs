@@ -421,10 +421,15 @@ impl Sender {
         self.established(now, round_trip, config);
     }
 
-    /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
+    /// Does a SYN that is sent now ask for ECN? One that was not answered may have been dropped for asking: the next one does not (Linux
+    /// tcp_ecn_fallback). What the answer says counts all the same.
+    pub fn asks(&self) -> bool {
+        self.ecn != EcnMode::Off && self.timeouts == 0
+    }
+
+    /// The SYN was not answered in time.
     pub(super) fn syn_lost(&mut self, now: u64) {
         self.waited(now, Label::Recovery, 0);
-        self.ecn = EcnMode::Off;
         self.retransmitted += 1;
         self.timeouts += 1;
         self.rtt.back_off();

@@ -354,7 +354,8 @@ fn ways(
     let receive = if let Receive::Buffer(own) = tcp.receive { Receive::Buffer(own) } else { Receive::Buffer(buffer) };
     // A client of HDFS reads packets of 64 KiB.
     let reader = Some(Reader::Worker { chunk: Bytes(65_536), rate: rate(map_cpu) });
-    let read = TcpConfig { receive, reader, ..tcp.clone() };
+    // On the connection of its request.
+    let read = TcpConfig { receive, reader, handshake: false, ..tcp.clone() };
     let pacing = tcp.pacing.unwrap_or(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let write = TcpConfig { pacing: Some(Pacing { most: Some(rate(reduce_cpu)), ..pacing }), ..tcp };
     let mut add = |config| around.transports.add(TransportConfig::Tcp(config), Some(connect));

@@ -34,7 +34,7 @@ fn by_discipline(switch: &SwitchConfig) -> bool {
     switch.aqm.as_ref().is_some_and(|aqm| aqm.about().marks)
 }
 
-fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
+pub fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
     match switch.own_of(priority) {
         Some(own) => own.marking.as_ref(),
         None => switch.marking.as_ref(),
@@ -202,7 +202,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
 }
 
 /// The markings of the fabric: key, curve, and a bit per priority whose frames it judges.
-fn markings<'a>(ground: &'a Ground) -> Vec<(Key, &'a Marking, u8)> {
+pub fn markings<'a>(ground: &'a Ground) -> Vec<(Key, &'a Marking, u8)> {
     let mut every: Vec<(Key, &Marking, u8)> = Vec::new();
     let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every.iter_mut().find(|one| one.0 == key && one.1 == marking) {
         Some(one) => one.2 |= priorities,

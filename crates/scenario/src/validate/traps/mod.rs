@@ -7,6 +7,7 @@ mod ecn;
 mod mtu;
 mod paths;
 mod pause;
+mod starved;
 mod time;
 mod timing;
 mod unused;
@@ -47,6 +48,7 @@ pub fn find(ground: &Ground) -> Vec<Wrong> {
     // Transports, switches and paths have no effect there, as the engine's name says.
     if ground.plan.run.engine != EngineKind::Ideal {
         ecn::find(ground, &mut found);
+        starved::find(ground, &mut found);
         pause::find(ground, &mut found);
         buffer::find(ground, &mut found);
         paths::find(ground, &mut found);
