@@ -112,16 +112,16 @@ impl Config {
     }
 }
 
-/// What one port holds back.
+/// Frames that the kernel holds back before one port.
 pub struct Qdisc {
     /// Bytes from which on the port's own queue takes no more.
     limit: u64,
-    /// What is held, by queue of the card.
+    /// Held frames, by queue of the card.
     rings: Box<[Ring]>,
     /// Bytes and frames in all of them.
     bytes: u64,
     frames: u32,
-    /// Whose turn it is.
+    /// The queue of the card that sends next.
     turn: usize,
 }
 
@@ -229,7 +229,7 @@ impl Qdisc {
         for step in 0..count {
             let number = (self.turn + step) % count;
             let ring = &mut self.rings[number];
-            // What the card has sent makes room.
+            // Frames that the card has sent make room.
             while ring.taken < ring.limit {
                 match ring.pull(now) {
                     Some(dropped @ (_, Verdict::Drop(_))) => return Some(dropped),
