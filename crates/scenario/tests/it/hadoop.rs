@@ -134,7 +134,11 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
     let scenario = load(&FIXED.replace("compute = \"0-1\"", "compute = 0"));
     let output = run(&scenario);
     let flows: Vec<_> = output.all_flows(&scenario.plan).collect();
-    assert!(flows.iter().all(|(_, record)| record.finish.unwrap() - record.start.unwrap() == record.ideal || record.bytes_received > 1_000), "calls are alone");
+    // The map's request to the data node opens the connection over which the block comes: a handshake of 4 us.
+    let opens = |flow: &Flow, record: &afflux_net::record::FlowRecord| flow.bytes == 500 && record.split.window == 4_028_800;
+    let late: Vec<_> =
+        flows.iter().filter(|(_, record)| record.finish.unwrap() - record.start.unwrap() != record.ideal && record.bytes_received <= 1_000).collect();
+    assert!(matches!(late[..], [(flow, record)] if opens(flow, record)), "other calls are alone");
     assert_eq!(span(task(&output, "submit")), 3_000 * MS);
     // The block comes from disk (8 ms) while it crosses the network (0.65 ms); its output goes to disk (16 ms); a call within the host.
     assert_eq!(span(task(&output, "map")), (1_000 + 500 + 8 + 16 + 1) * MS);
