@@ -20,8 +20,8 @@ The bars stand here, not in bars.toml:
 What the README of the reference becomes:
 
 - A star (or for the outcast two switches) of links with 20 us, at the rate of the senders' token buckets. Frames of 1,514 B without a gap.
-- Real Linux: `[host]` and its transport are the defaults, so `timing` is, too. A token bucket hands a frame on at the start of its slot: the queue does not
-  hold the frame that is being sent. Limits are in bytes.
+- Real Linux: `[host]` and its transport are the defaults, so `timing` is, too; but below a token bucket there is no other discipline (`qdisc = "off"`). A token
+  bucket hands a frame on at the start of its slot: the queue does not hold the frame that is being sent. Limits are in bytes.
 - Exact time: `timing = "exact"`, ticks of 10 ms (HZ = 100). Limits are in frames, but in bytes at the outcast's first switch, which connection requests bypass
   there. Delays `dly` and `dly2` are those of links in both directions; clocks `ppm` are rates of the senders' directions of links.
 - `jit`, a uniform delay of each frame on its way to the switch in order: `timing.send` delays a frame that finds the transmitter idle (nearly every frame
@@ -161,7 +161,7 @@ def real_case(name: str, congestion: str, repetitions: list[list[dict[str, str]]
                 case.bars = EVEN | {RETRANSMITTED: Bar(rel=0.15)}
             case.remark = f"{len(runs)} real runs: {RETRANSMITTED} {min(retransmitted):.4g} to {max(retransmitted):.4g}"
     case.theirs = summary(runs)
-    scenario["host"] = {"wire": "linux", "transport": transport(kinds[0])}
+    scenario["host"] = {"wire": "linux", "qdisc": "off", "transport": transport(kinds[0])}
     scenario["host"]["transports"] = {one: transport(one) for one in dict.fromkeys(kinds)}
     scenario["traffic"] = [
         {"kind": "pairs", "name": f"flow{index}", "pairs": [[index, 0]], "sizes": "100GB", "start": f"{index}ms", "jitter": "1ms", "transport": one}
@@ -238,7 +238,7 @@ def measured_case(run: str, name: str, congestion: str, repetitions: list[list[d
             tcp["ecn"] = "classic"
     else:
         case.bars = even | {RETRANSMITTED: Bar(rel=0.15)}
-    scenario["host"] = {"wire": "linux", "transport": tcp}
+    scenario["host"] = {"wire": "linux", "qdisc": "off", "transport": tcp}
     scenario["traffic"] = [
         {"kind": "pairs", "name": f"flow{host}", "pairs": [[host, 0]], "sizes": "100GB", "start": f"{host}ms", "jitter": "1ms"} for host in range(1, flows + 1)
     ]
@@ -397,6 +397,7 @@ def virtual(run: str, bars: Bars) -> list[Setup]:
     scenario["host"] = {
         "wire": "linux",
         "timing": "exact" if jitter is None else {"receive": "0ns", "send": jitter, "gap": "0ns", "clock_ppm": 0.0},
+        "qdisc": "off",
         "transport": tcp,
     }
     # As the guests sleep (exact-time-init.sh), whose first sender is number 2.

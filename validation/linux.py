@@ -25,6 +25,7 @@ What the columns and the README of the reference become:
   the first one's start. With eight hosts both the order and the times differ from run to run; here they are spread evenly over as long.
 - The clock ticks 1,000 times a second: marks under CUBIC come 35.5 ms apart (its wait of HZ/32 and the round trip) and never on a coarser
   grid, and the shortest repair of a lost tail in c_incast takes 4.6 ms, where a tick of 4 or 10 ms would allow 2 to 4 or 10.
+- `rmem` and `wmem` up to 64 MB: windows have no other limit than W, and send buffers that.
 - half2_mbps counts bytes acknowledged from T/2 to T: received half a round trip before.
 """
 
@@ -41,6 +42,8 @@ PAYLOAD, FRAME, ACK = 1448, 1514, 66
 #: Of 2416 B of memory for a full frame, in 256ths as the kernel keeps it.
 RECEIVE_BUFFER_SHARE = 153 / 256
 TICK = "1ms"
+#: Virtual time has no noise; a virtual link has no queueing discipline of its own.
+HOST: dict[str, Any] = {"wire": "linux", "timing": "exact", "qdisc": "off"}
 #: Said where they can be said.
 OPTIONAL = (
     *(f"host.transport.{key}" for key in ("tick", "cubic.tick", "htcp.tick")),
@@ -156,7 +159,14 @@ def transport(congestion: str, *, ecn: bool) -> dict[str, Any]:
     if congestion not in CONGESTION:
         raise Unreadable(f"congestion control {congestion!r} is none of {', '.join(CONGESTION)}")
     # The machines' receive buffers were so large that they never limited a sender, but where a row has W.
-    tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": CONGESTION[congestion], "receive_window": "unlimited", "tick": TICK}
+    tcp: dict[str, Any] = {
+        "kind": "tcp",
+        "stack": "linux",
+        "congestion": CONGESTION[congestion],
+        "receive_window": "unlimited",
+        "send_buffer_max": "64MB",
+        "tick": TICK,
+    }
     if congestion in ("cubic", "htcp"):
         tcp[congestion] = {"tick": TICK}
     if congestion != "dctcp":
@@ -192,7 +202,7 @@ def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str
         "format": 1,
         "topology": topology,
         "switch": {"sharing": "unlimited", "queue_length": "before_transmission", "override": [{"match": "r1", **discipline(queue)}]},
-        "host": {"wire": "linux", "transport": tcp},
+        "host": HOST | {"transport": tcp},
     }
 
 
@@ -477,6 +487,8 @@ def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int
             {"a": far, "b": "host1", "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
         ]
     if row["proto"] == "mptcp":
+        # Multipath connections have no send buffer there.
+        del tcp["send_buffer_max"]
         tcp |= {"mss": f"{payload}B", "mptcp": {"manager": "fullmesh", "subflows": len(given), "coupling": "off"}}
     return {
         "format": 1,
@@ -486,7 +498,7 @@ def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int
             "queue_length": "before_transmission",
             "override": [{"match": "a*", "sharing": "static", "buffer": f"{BULK_QUEUE}B"}],
         },
-        "host": {"wire": "linux", "transport": tcp},
+        "host": HOST | {"transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
     }
 

@@ -127,7 +127,7 @@ class Explanation:
         )
         self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
         #: Results of earlier versions have no such column.
-        self._host = flows.column("queueing_host_ns") if "queueing_host_ns" in flows.column_names else None
+        self._host = flows.column("queueing_host_ns") if "queueing_host_ns" in flows else None
         known: dict[str, str] = {}
         self._class = [known.setdefault(name, name) for name in flows.column("class")]
         self._slowdown = flows.column("slowdown")

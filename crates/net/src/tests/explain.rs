@@ -296,3 +296,21 @@ fn flows_behind_others_wait_for_their_frames() {
     assert!(second.window > first.window && second.application > 39 * 119_000, "{second:?}");
     assert_eq!((second.recovery, second.queueing), (0, 0), "{second:?}");
 }
+
+/// Frames of a host's own bulk flow are all that a request waits for: all of its queueing is in its own host, that of its SYN too.
+#[test]
+fn waits_for_the_own_host_are_told_apart() {
+    let mut topology = star(3);
+    topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
+    let bulk = flow(0, 0, 1, 1 << 40, Time::ZERO);
+    let request = flow(1, 0, 2, 1_000, Time::from_ns(500_000_000));
+    let mut plan = plan(topology, vec![bulk, request]);
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.hosts[0].qdisc = Some(qdisc("pfifo", None, 1));
+    plan.transports = vec![TransportConfig::Tcp(linux())];
+    plan.run.until = Some(Time::from_ns(1_000_000_000));
+    let output = crate::run(&plan, &crate::Progress::default()).unwrap();
+    let split = output.flows[1].split;
+    // Ten milliseconds for the SYN and ten for the data; the bulk flow's next acknowledgement costs its answer a little.
+    assert!(split.queueing > 15 * MS && split.queueing - split.host < MS / 2, "{split:?}");
+}

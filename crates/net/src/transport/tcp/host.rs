@@ -324,7 +324,12 @@ impl<'a> Shard<'a> {
             frame.flags &= !Frame::ECE;
         }
         frame.aux = s.acknowledged();
-        self.send(out, now, node, frame);
+        let until = self.send(out, now, node, frame);
+        let wait = if until > now { self.at_host } else { 0 };
+        if let Some(why) = self.transports.tcp.senders[slot].why.as_mut().filter(|_| what == Control::Syn) {
+            // Its answer comes next.
+            why.waited_at_host(wait);
+        }
     }
 
     fn send_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
