@@ -50,8 +50,8 @@ def test_windows_and_connections():
 
 def test_both_ends_have_the_proposed_buffers():
     proposed = planner.plan(path(rate=1e9, memory=256e6))
-    transport = planner.scenario(proposed, 1).to_dict()["host"]["transport"]
-    assert transport["send_buffer_max"] == f"{proposed.buffer}B"
+    scenario = planner.scenario(proposed, 1)
+    assert scenario["host.transport.send_buffer_max"] == f"{proposed.buffer}B"
     assert proposed.buffer > 4 << 20
     assert proposed.sysctl["net.ipv4.tcp_wmem"].endswith(f" {proposed.buffer}")
 
