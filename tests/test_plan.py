@@ -48,6 +48,14 @@ def test_windows_and_connections():
         planner.plan(path(memory=5_000))
 
 
+def test_both_ends_have_the_proposed_buffers():
+    proposed = planner.plan(path(rate=1e9, memory=256e6))
+    scenario = planner.scenario(proposed, 1)
+    assert scenario["host.transport.send_buffer_max"] == f"{proposed.buffer}B"
+    assert proposed.buffer > 4 << 20
+    assert proposed.sysctl["net.ipv4.tcp_wmem"].endswith(f" {proposed.buffer}")
+
+
 @pytest.mark.parametrize("congestion", ["newreno", "nack"])
 def test_simulation_agrees_where_the_window_or_the_rate_decides(congestion: str):
     proposed = planner.plan(path(congestion, memory=2e6, rate=20e6))

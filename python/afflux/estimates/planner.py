@@ -24,6 +24,8 @@ _HEADERS, _FRAME_HEADERS = 52, 66
 #: Half of a socket buffer is window (tcp_adv_win_scale = 1), the rest the kernel's bookkeeping.
 _SHARE = 0.5
 _MOST_CONNECTIONS = 64
+#: Bytes that a Linux send buffer starts with (tcp_wmem's second value).
+_LEAST_SEND_BUFFER = 16_384
 #: So many frames are simulated at most, and so many seconds, but 40 round trips at least.
 _FRAMES, _SECONDS, _ROUND_TRIPS = 4_000_000, 60.0, 40
 
@@ -189,7 +191,7 @@ def _sysctl(path: Path, connections: int, buffer: int) -> dict[str, str]:
         "net.ipv4.tcp_timestamps": "1",
         "net.ipv4.tcp_adv_win_scale": "1",
         "net.ipv4.tcp_rmem": f"4096 131072 {buffer}",
-        "net.ipv4.tcp_wmem": f"4096 16384 {buffer}",
+        "net.ipv4.tcp_wmem": f"4096 {_LEAST_SEND_BUFFER} {buffer}",
         "net.core.rmem_max": str(buffer),
         "net.core.wmem_max": str(buffer),
         "net.ipv4.tcp_mem": f"{pages} {pages} {2 * pages}",
@@ -205,6 +207,8 @@ def scenario(proposed: Plan, seconds: float) -> Scenario:
         transport: dict[str, Any] = {"kind": "nack", "rate": f"{int(path.ceiling)}bps"}
     else:
         transport = {"kind": "tcp", "stack": "linux", "congestion": path.congestion, "receive_window": f"{proposed.window}B"}
+        # The proposal's tcp_wmem; Linux's own of 4 MiB would limit the window.
+        transport["send_buffer_max"] = f"{max(proposed.buffer, _LEAST_SEND_BUFFER)}B"
     half = round(path.rtt * 1e9 / 2)
     access = min(1_000, half // 10)
     queue = path.queue if path.queue is not None else max(path.rate * path.rtt / 8, 20 * (path.mtu + 14))
