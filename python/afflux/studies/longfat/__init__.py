@@ -50,7 +50,7 @@ _SLOW = {"host.override": [{"match": "host4", "processor": {"packet_time": "20us
 #: Modern hosts on a path of 100 Mbps, whose bottleneck has a queue of a bandwidth-delay product.
 _LOSSY: dict[str, Any] = {"topology.link.0.rate": "1Gbps", "run.until": "60s"}
 _LOSSES = {"no loss": None, "loss 1e-4": 1e-4}
-_MODERN = {"kind": "tcp", "stack": "linux", "receive_window": "unlimited"}
+_MODERN = {"kind": "tcp", "stack": "linux", "receive_window": "unlimited", "send_buffer_max": "unlimited"}
 _TRANSPORTS: dict[str, dict[str, Any]] = {
     "Reno": _MODERN | {"congestion": "newreno"},
     "CUBIC": _MODERN | {"congestion": "cubic"},

@@ -17,7 +17,7 @@ _SEGMENTS, _UNTIL = 50, 40
 _TIME = 300
 #: Seconds of reading, and of not reading.
 _READ, _SLEEP = 3, 1
-_READER = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "initial_window": 2, "burst": 1, "small_queues": False}
+_READER = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "initial_window": 2, "burst": 1, "small_queues": False, "send_buffer_max": "unlimited"}
 
 
 @dataclass(frozen=True)
