@@ -57,6 +57,7 @@ COLUMNS = {
         "pause_frames_rx": I64,
         "paused_ns": I64,
         "latency_ns_max": I64,
+        "cnps": I64,
     },
     "links": {"link": I32, "from": TEXT, "to": TEXT, "rate_bps": I64, "frames": I64, "bytes": I64, "utilisation": F64, "busy_ns": I64},
     "jobs": {
