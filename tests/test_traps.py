@@ -262,6 +262,9 @@ def test_studies_are_free_of_warnings(study, tmp_path):
         # A point with flow lists has no number of flows.
         fewer = FEWER_FLOWS.get(study, {}) if "traffic" not in point.set else {}
         warnings = [str(one) for one in replace(point, set={**point.set, **fewer}).load().warnings]
+        # RED in SONiC's manner next to many long flows, with and without PFC: that connections starve there is a finding of the study.
+        if study == "hadoop" and point.name.startswith("ecn"):
+            warnings = [one for one in warnings if "does without ECN" not in one]
         # 70 kB every 50 ms are more than the 10 Mbps of this path: that is what the point shows.
         assert len(warnings) == (point.name == "path, a flow every 50 ms"), (point, warnings)
         assert all("its queue grows as long as this lasts" in one for one in warnings)
