@@ -111,6 +111,9 @@ class Columns:
     def __init__(self, frame):
         self.frame = frame
 
+    def __contains__(self, name):
+        return name in self.frame.columns
+
     def column(self, name):
         return self.frame[name].to_list()
 

@@ -54,6 +54,7 @@ ALLOWED = {
         f"{CONGESTION}/d2tcp.rs",
     ],
     # Models that share code with another.
+    "fq_codel": ["net/src/queue/qdisc/mod.rs"],
     "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
     "bbr3": [f"{CONGESTION}/bbr.rs"],
     "dlb": [f"{BALANCE}/glb.rs"],

@@ -256,10 +256,10 @@ def test_hosts_that_were_measured(tmp_path: Path):
     assert step.theirs["marked_per_1000"] == pytest.approx(1e3 * 20 / (90e6 * 24 / 8 / 1448))
     assert (step.setups[0].scenario["switch"]["ecn"], step.setups[0].scenario["host"]["transport"]["ecn"]) == ({"k": "30packets"}, "classic")
     assert "step-7packets" in (cases["step-7packets cubic virtual"].problem or "")
-    assert cases["fq_codel 1 new virtual"].setups[0].scenario["host"]["qdisc"] == {"kind": "fq_codel"}
+    assert cases["fq_codel 1 new virtual"].setups[0].scenario["host"]["qdisc"] == "fq_codel"
     fifo = cases["pfifo-100 4 persistent real"]
     assert len(fifo.setups) == hosts.SEEDS
-    assert fifo.setups[0].scenario["host"]["queue"] == "100packets"
+    assert fifo.setups[0].scenario["host"]["qdisc"] == {"kind": "pfifo", "limit": 100}
     assert fifo.setups[0].flows != fifo.setups[1].flows
     assert "sfq" in (cases["sfq 1 new real"].problem or "")
 

@@ -21,7 +21,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "conweave.L50_2ms_irn": ("balance/ecmp", "balance/conweave", "balance/letflow"),
     "conweave.L80_1ms_irn": ("balance/ecmp", "balance/conweave", "balance/letflow"),
     "conweave.L80_1ms_lossless": ("balance/ecmp", "balance/conweave", "balance/letflow"),
-    "hosts.*": (
+    "hosts.[er]*": (
         "transport/tcp",
         "congestion control/cubic",
         "congestion control/newreno",

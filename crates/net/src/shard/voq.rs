@@ -20,7 +20,7 @@ impl<'a> Shard<'a> {
         state.join_voq(now, port, 0, size, place);
         let p = &mut self.ports[port as usize];
         let (start, _) = p.append(now, size);
-        let arrives = start + p.first_bits(size) + p.delay;
+        let arrives = p.received(start + p.first_bits(size) + p.delay, &frame);
         frame.port = p.peer_port;
         out.frame(arrives, p.peer_shard, &frame, frame.to(p.peer_port), &mut self.extras);
     }

@@ -210,6 +210,10 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.hosts[0].qdisc = Some(qdisc("fq_codel", None, 1));
         p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
     });
+    add("timing of real hosts behind virtual output queues", &|p| {
+        p.switches[0].buffer = Buffer::Voq(super::voq::deep());
+        p.hosts[0].timing = timing();
+    });
     add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
     add("dctcp, step at enqueue", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
