@@ -273,6 +273,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
     return pages
 
 
+# It reads every page of the site.
+@pytest.mark.slow
 def test_links_of_the_site_lead_somewhere(site):
     assert len(site) > 300
     for path, page in site.items():

@@ -86,6 +86,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 #: How a model is chosen, where its name is not the word to write.
 CHOICE: dict[str, str] = {
+    "host/qdisc": '[host]\nqdisc = "fq_codel"',
     "balance/reps": '[host.transport]\nkind = "rdma"\nentropy = "reps"',
     'balance/ecmp with hash = "murmur3"': '[switch]\nbalance = "ecmp"\nhash = "murmur3"',
     "application/hadoop: mapreduce": '[[traffic]]\nkind = "hadoop"\nsize = "10GB"',
