@@ -104,7 +104,7 @@ def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("sender")
     scenario = write(place)
     afflux.sweep(scenario, VARY, seeds=[1], out=place / "local-sweep")
-    studies.carry_out(Tiny(scenario, rounds=1_000), out=place / "local-study")
+    studies.carry_out(Tiny(scenario, rounds=3_000), out=place / "local-study")
     return place
 
 
@@ -181,7 +181,7 @@ def test_no_path_is_shared(cluster, place, tmp_path):
             watch.restore()
         watch = Disturb(place, disturb)
         try:
-            verdict = studies.carry_out(Tiny(scenario, rounds=1_000), out=tmp_path / "study", watch=watch, **at)
+            verdict = studies.carry_out(Tiny(scenario, rounds=3_000), out=tmp_path / "study", watch=watch, **at)
             assert (verdict.outcome.failures, watch.disturbed) == ((), True)
         finally:
             watch.restore()
