@@ -52,7 +52,7 @@ fn conservation(c: &Counters) -> Vec<String> {
     failed
 }
 
-/// What the links of each host carry, bits per second: from the host, and to it. The sum where a host has several.
+/// Rates of the links of each host in bits per second, from the host and to it; several links of a host count together.
 struct HostRates(Vec<[u64; 2]>);
 
 impl HostRates {
@@ -74,7 +74,7 @@ impl HostRates {
     }
 }
 
-/// What is wrong with the goodput of a flow: no link carries payload faster than its rate.
+/// A message where the goodput of a flow is wrong: no link carries payload faster than its rate.
 fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostRates) -> Option<String> {
     let (start, last) = record.active(end).filter(|_| flow.src != flow.dst)?;
     let rate = rates[flow.src as usize][0].min(rates[flow.dst as usize][1]);

@@ -154,11 +154,11 @@ impl Frame {
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
     }
-    /// An RDMA receiver reports a mark with it.
+    /// The frame tells an RDMA sender of a mark.
     pub fn notifies(&self) -> bool {
         self.kind() == Frame::RDMA_ACK && (self.has(Frame::CNP) || self.has(Frame::CNP_ALONE))
     }
-    /// Of RDMA: the network card sends and takes it by itself.
+    /// The network card sends and takes frames of RDMA by itself.
     #[inline(always)]
     pub fn is_of_nic(&self) -> bool {
         matches!(self.kind(), Frame::RDMA_DATA | Frame::RDMA_ACK)

@@ -185,7 +185,7 @@ impl<'a> Shard<'a> {
             && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
-        let largest = if aqm.is_some() { plan.largest_frame() } else { 0 };
+        let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
         let first_ring = self.rings.len() as u32;
         if let Some(limit) = ring_limit.filter(|_| urgent) {
             self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
@@ -224,7 +224,6 @@ impl<'a> Shard<'a> {
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = limited(&turns, switch, link.rate);
-                let site = Site { line: world.rate(info).0, frame: if qdisc.is_some() { plan.largest_frame() } else { 0 }, least: plan.wire.min_frame };
                 automaton.qdisc = qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream)));
                 automaton.watch = watch;
                 automaton

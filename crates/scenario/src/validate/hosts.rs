@@ -148,11 +148,8 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
     }
     let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
     if !kernel || unsaid().any(|index| !has_room_for_qdisc(&plan.hosts[index])) {
-        if let Some(name) = [("bql", host.bql.is_some()), ("hardware_queues", host.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
-            return Err(meaningless(Key::from("host").name(name.0), "qdisc = \"off\", the default here"));
-        }
         host.qdisc = Some(Qdisc::Off(Default::default()));
-        return Ok(());
+        return without_qdisc(host, &Key::from("host"), "qdisc = \"off\", the default here");
     }
     host.qdisc = Some(Qdisc::default());
     let default = discipline(host, &Key::from("host"))?;
@@ -167,15 +164,20 @@ fn has_room_for_qdisc(config: &HostConfig) -> bool {
     config.queue.is_none() && config.scheduling == spec::Scheduling::One && config.aqm.is_none() && config.marking.is_none() && config.pacer.is_none()
 }
 
+/// Keys of a discipline have no effect without one.
+fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
+    match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
+        Some((name, _)) => Err(meaningless(key.clone().name(name), why)),
+        None => Ok(()),
+    }
+}
+
 /// The queueing discipline that is written.
 fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else { return Ok(None) };
     let Some(kind) = kind else {
-        return match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
-            Some((name, _)) => Err(meaningless(at(name), "qdisc = \"off\"")),
-            None => Ok(None),
-        };
+        return without_qdisc(keys, key, "qdisc = \"off\"").map(|()| None);
     };
     let ring = keys.bql.map(|Size(bytes)| bytes.0);
     if ring.is_some_and(|bytes| !(1..=100_000_000).contains(&bytes)) {

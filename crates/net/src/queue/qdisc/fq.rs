@@ -42,7 +42,7 @@ pub struct Fq {
     flow_limit: u32,
     quantum: i64,
     initial: i64,
-    /// By flow and direction: the place in `flows`.
+    /// Places in `flows`, by flow and direction.
     known: FxHashMap<(u32, u32), u32>,
     flows: Vec<FlowQueue>,
     free: Vec<u32>,

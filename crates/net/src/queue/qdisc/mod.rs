@@ -71,7 +71,7 @@ macro_rules! registry {
             }
         }
 
-        /// Their parameters.
+        /// Parameters of the disciplines.
         pub mod configs {
             pub use super::fq::FqConfig;
             pub use super::pfifo::PfifoConfig;
