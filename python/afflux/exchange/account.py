@@ -17,28 +17,63 @@ class Wrong(ValueError):
         super().__init__(f"{os.fspath(file)}{f':{line}' if line else ''}: found {found}{f', expected {expected}' if expected else ''}")
 
 
+#: Places that a note names.
+_FIRST = 3
+
+
 @dataclass
 class Account:
-    """How many records were taken and dropped, by reason, and what else is to be known."""
+    """What a reader did with a file. Every record and field of it is taken, noted or refused (docs/dev/readers.md): what is
+    refused raises `Wrong`, the rest is counted here.
+    """
 
     #: What is counted: "flows", "frames", …
     what: str
     taken: int = 0
+    #: Records that were not taken, by the reason.
     dropped: Counter[str] = field(default_factory=Counter)
+    #: Sentences about the file as a whole.
     notes: list[str] = field(default_factory=list)
+    #: What was read and left out: a sentence → how often, and the first places in the file, each once.
+    _left_out: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+
+    def take(self, count: int = 1) -> None:
+        self.taken += count
 
     def drop(self, reason: str, count: int = 1) -> None:
+        """Counts records that are not taken. The reason follows a number: "of tasks that did not succeed"."""
         if count:
             self.dropped[reason] += count
+
+    def noted(self, sentence: str, place: object = None) -> None:
+        """Notes a field or record that is left out. The sentence says what it would have meant, and why it is left out; `place` is a line
+        number, or a path of keys. The same sentence at other places is one note with a count.
+        """
+        count, places = self._left_out.get(sentence, (0, []))
+        shown_at = f"line {place}" if isinstance(place, int) else None if place is None else str(place)
+        if shown_at is not None and len(places) < _FIRST and shown_at not in places:
+            places.append(shown_at)
+        self._left_out[sentence] = (count + 1, places)
+
+    def left_out(self) -> list[str]:
+        """The notes about what was left out, with counts and first places."""
+        return [_with_places(sentence, count, places) for sentence, (count, places) in self._left_out.items()]
 
     def lines(self) -> list[str]:
         """For people: the counts first."""
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.dropped.items()))
         counts = f"{self.taken:,} {self.what} taken, {self.dropped.total():,} dropped{f': {reasons}' if reasons else ''}"
-        return [counts, *self.notes]
+        return [counts, *self.notes, *self.left_out()]
 
     def to_dict(self) -> dict[str, object]:
-        return {"what": self.what, "taken": self.taken, "dropped": dict(sorted(self.dropped.items())), "notes": self.notes}
+        return {"what": self.what, "taken": self.taken, "dropped": dict(sorted(self.dropped.items())), "notes": [*self.notes, *self.left_out()]}
+
+
+def _with_places(sentence: str, count: int, places: list[str]) -> str:
+    if not places:
+        return sentence if count == 1 else f"{sentence} ({count:,} times)"
+    named = ", ".join(places)
+    return f"{sentence} ({named})" if count == len(places) else f"{sentence} ({count:,} times, first at {named})"
 
 
 def shown(value: object, most: int = 60) -> str:
