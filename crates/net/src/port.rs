@@ -49,8 +49,8 @@ pub struct Port {
     pub eventful: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
-    /// `noise` delays what the peer receives.
-    delays: bool,
+    /// What `noise` delays: `RECEIVED`, `SENT` or both.
+    delays: u8,
     pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
@@ -64,7 +64,7 @@ pub struct Port {
     pub memory: Memory,
     /// Draws for marks.
     pub stream: Stream,
-    /// Timing of the hosts at either end; not plain where this one is a host.
+    /// Timing of the hosts at either end.
     noise: Option<Box<Noise>>,
 }
 
@@ -128,6 +128,11 @@ pub struct Sending {
     pub time: u64,
 }
 
+/// Noise delays what the peer receives.
+const RECEIVED: u8 = 1;
+/// Noise delays transmissions.
+const SENT: u8 = 2;
+
 /// What a PAUSE frame is sent from.
 pub const PAUSE_QUEUE: u8 = u8::MAX;
 
@@ -180,6 +185,8 @@ pub struct PortSetup {
     pub noise: Option<Noise>,
     /// The peer is a host that takes its time.
     pub delays: bool,
+    /// The port is of a host that takes its time.
+    pub late: bool,
     pub common: bool,
     /// It computes departures at admission.
     pub plain: bool,
@@ -207,7 +214,7 @@ impl Port {
             fifo: setup.fifo,
             eventful: false,
             whole_ns: setup.tick > 1,
-            delays: setup.delays,
+            delays: if setup.delays { RECEIVED } else { 0 } | if setup.late { SENT } else { 0 },
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -249,7 +256,7 @@ impl Port {
     /// When the peer deals with a frame that is there at `at`.
     #[inline(always)]
     pub fn received(&mut self, at: u64, frame: &Frame) -> u64 {
-        if self.delays { self.delayed(at, frame) } else { at }
+        if self.delays & RECEIVED != 0 { self.delayed(at, frame) } else { at }
     }
 
     #[inline(never)]
@@ -311,6 +318,9 @@ impl Port {
         while self.head_end <= now {
             freed += self.sizes.pop() as u64;
             self.head_end += self.serialize(self.sizes.head());
+            if self.is_late() {
+                self.head_end += self.noise.as_mut().map_or(0, |noise| noise.next_gap());
+            }
         }
         self.queued -= freed;
         freed
@@ -323,6 +333,29 @@ impl Port {
         let start = self.free_at.max(now);
         self.queued += size as u64;
         (start, self.transmit(start, size))
+    }
+
+    /// Of a host that takes its time before it transmits.
+    #[inline(always)]
+    pub fn is_late(&self) -> bool {
+        self.delays & SENT != 0
+    }
+
+    /// Plain, of a host that takes its time: takes a frame at `now`. Whoever waits here goes in order of arrival, so that what delays a frame can be
+    /// drawn when it comes.
+    #[inline(never)]
+    pub fn append_late(&mut self, now: u64, frame: &Frame) -> (u64, u64) {
+        let time = self.serialize(frame.size);
+        let noise = self.noise.as_mut().expect("it is late");
+        let start = if now > self.free_at { noise.starts(now, frame) } else { self.free_at };
+        let gap = noise.gap(time);
+        noise.keep_gap(gap, self.sizes.len() == 0);
+        self.queued += frame.size as u64;
+        self.free_at = start + time + gap;
+        self.head_end = self.head_end.min(self.free_at);
+        self.sizes.push(frame.size);
+        self.count_sent(frame.size, time);
+        (start, time)
     }
 
     /// Plain: a frame is in transmission from `start`; returns for how long.
@@ -455,11 +488,12 @@ impl Port {
         }
         let (mut end, mut left) = (self.head_end, self.queued);
         let mut sizes = self.sizes.iter().peekable();
+        let mut gaps = self.noise.iter().filter(|_| self.is_late()).flat_map(|noise| noise.kept_gaps()).skip(1);
         while end <= now
             && let Some(size) = sizes.next()
         {
             left -= size as u64;
-            end += sizes.peek().map_or(0, |next| self.serialize(*next));
+            end += sizes.peek().map_or(0, |next| self.serialize(*next) + gaps.next().unwrap_or(0));
         }
         left
     }
@@ -871,6 +905,7 @@ mod tests {
             clocked: 1_000_000_000,
             noise: None,
             delays: false,
+            late: false,
             stream: Stream::new(1, 1, 1),
             common: false,
             plain: false,

@@ -9,6 +9,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, keys};
 use afflux_engine::random::Stream;
 use afflux_units::{Rate, Span};
+use std::collections::VecDeque;
 
 keys! {
     /// Timing of real hosts. Parts without a key have their defaults; a part of `"0ns"` is exact.
@@ -86,6 +87,8 @@ pub struct Noise {
     gap: u64,
     /// When the kernel takes the latest frame.
     taken: u64,
+    /// Gaps behind the frames that a plain port holds, oldest first.
+    gaps: VecDeque<u64>,
 }
 
 impl Noise {
@@ -98,6 +101,7 @@ impl Noise {
             nic_send: own.map_or(0, |config| config.nic_send.0),
             gap: own.map_or(0, |config| config.gap.0),
             taken: 0,
+            gaps: VecDeque::new(),
         }
     }
 
@@ -125,6 +129,24 @@ impl Noise {
     pub fn gap(&mut self, time: u64) -> u64 {
         let most = self.gap.min(time >> GAP_SHIFT);
         self.draw(most)
+    }
+
+    /// Keeps the gap behind the latest frame of a plain port. `first`: the port holds no other frame.
+    pub fn keep_gap(&mut self, gap: u64, first: bool) {
+        if first {
+            self.gaps.clear();
+        }
+        self.gaps.push_back(gap);
+    }
+
+    /// The oldest frame has left: the gap behind the next one.
+    pub fn next_gap(&mut self) -> u64 {
+        self.gaps.pop_front();
+        self.gaps.front().copied().unwrap_or(0)
+    }
+
+    pub fn kept_gaps(&self) -> impl Iterator<Item = u64> + '_ {
+        self.gaps.iter().copied()
     }
 
     /// The mean of those gaps.

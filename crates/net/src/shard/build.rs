@@ -204,7 +204,7 @@ impl<'a> Shard<'a> {
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
             let (own_timing, peer_timing) = (world.timing(id), world.timing(info.peer));
-            let simple = fifo && own_timing.is_none() && qdisc.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
+            let simple = fifo && qdisc.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
             let plain = simple && !classical;
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
@@ -254,7 +254,8 @@ impl<'a> Shard<'a> {
                 stream,
                 common,
                 plain,
-                fifo: simple && classical && !deep,
+                late: own_timing.is_some(),
+                fifo: simple && classical && !deep && own_timing.is_none(),
                 tick: world.tick(),
                 automaton,
             }));

@@ -145,7 +145,7 @@ impl<'a> Shard<'a> {
     fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += frame.size as u64;
-        let (start, time) = p.append(now, frame.size);
+        let (start, time) = if p.is_late() { p.append_late(now, frame) } else { p.append(now, frame.size) };
         send(out, &mut self.extras, p, start, time, frame, frame.to(p.peer_port));
     }
 

@@ -542,37 +542,60 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     plans
 }
 
-/// Every fourth scenario, so that four tests share the cores.
+/// Parts that share the cores; each is short.
+const PARTS: usize = 8;
+
+/// Every eighth scenario.
 fn scenarios_agree(part: usize) {
     let (mut drops, mut marks) = (0, 0);
-    for (name, plan) in scenarios().iter().skip(part).step_by(4) {
+    for (name, plan) in scenarios().iter().skip(part).step_by(PARTS) {
         let output = if SEVEN_THREADS.contains(name) { same_with_threads(name, plan, 7) } else { same_everywhere(name, plan) };
         let c = output.counters;
         eprintln!("{name}: {} hops, {} drops, {} marks, {} timeouts, end {}", c.packet_hops, c.dropped_packets, c.ecn_marks, c.timeouts, output.end);
         drops += (c.dropped_packets > 0) as u32;
         marks += (c.ecn_marks > 0) as u32;
     }
-    assert!(drops >= 5 && marks >= 2, "{drops} scenarios with drops, {marks} with marks");
+    assert!(drops >= 3 && marks >= 1, "{drops} scenarios with drops, {marks} with marks");
 }
 
 #[test]
-fn scenarios_agree_0_of_4() {
+fn scenarios_agree_0_of_8() {
     scenarios_agree(0);
 }
 
 #[test]
-fn scenarios_agree_1_of_4() {
+fn scenarios_agree_1_of_8() {
     scenarios_agree(1);
 }
 
 #[test]
-fn scenarios_agree_2_of_4() {
+fn scenarios_agree_2_of_8() {
     scenarios_agree(2);
 }
 
 #[test]
-fn scenarios_agree_3_of_4() {
+fn scenarios_agree_3_of_8() {
     scenarios_agree(3);
+}
+
+#[test]
+fn scenarios_agree_4_of_8() {
+    scenarios_agree(4);
+}
+
+#[test]
+fn scenarios_agree_5_of_8() {
+    scenarios_agree(5);
+}
+
+#[test]
+fn scenarios_agree_6_of_8() {
+    scenarios_agree(6);
+}
+
+#[test]
+fn scenarios_agree_7_of_8() {
+    scenarios_agree(7);
 }
 
 #[test]

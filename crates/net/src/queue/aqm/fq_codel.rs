@@ -102,28 +102,33 @@ impl FqCodel {
     }
 
     /// The first flow in turn that is empty, or whose head may leave, as its place in the list of new ones or of old ones (`false`).
-    fn first_of(&self, may: &dyn Fn(u8) -> bool) -> Option<(bool, usize)> {
+    #[inline(always)]
+    fn first_of(&self, may: &impl Fn(u8) -> bool) -> Option<(bool, usize)> {
         let free = |id: &u32| self.flows[*id as usize].frames.front().is_none_or(|head| may(head.frame.priority()));
         let new = self.new.iter().position(free).map(|place| (true, place));
         new.or_else(|| self.old.iter().position(free).map(|place| (false, place)))
     }
 
-    fn pull_from(&mut self, now: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
+    #[inline(always)]
+    fn pull_from(&mut self, now: u64, may: impl Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
         loop {
-            let (is_new, place) = self.first_of(may)?;
+            let (is_new, place) = self.first_of(&may)?;
             let list = if is_new { &mut self.new } else { &mut self.old };
             let id = list[place];
             let flow = &mut self.flows[id as usize];
             if flow.deficit <= 0 && self.amid != Some(id) {
                 flow.deficit += self.quantum;
-                list.remove(place);
-                self.old.push_back(id);
+                // A flow alone in its list stays where it is.
+                if is_new || list.len() > 1 {
+                    take(list, place);
+                    self.old.push_back(id);
+                }
                 continue;
             }
             self.amid = None;
             let Some(waiting) = flow.frames.pop_front() else {
                 flow.codel.on_empty();
-                list.remove(place);
+                take(list, place);
                 // A new flow that is empty waits for its turn among the old, lest it jump the queue again and again.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(id);
@@ -143,6 +148,16 @@ impl FqCodel {
             }
             return Some((waiting, verdict));
         }
+    }
+}
+
+/// Takes a flow out of a list; it is nearly always the first.
+#[inline(always)]
+fn take(list: &mut VecDeque<u32>, place: usize) {
+    if place == 0 {
+        list.pop_front();
+    } else {
+        list.remove(place);
     }
 }
 
@@ -188,7 +203,7 @@ impl Policy for FqCodel {
     }
 
     fn pull(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
-        self.pull_from(now, &|_| true)
+        self.pull_from(now, |_| true)
     }
 
     /// Flows whose head has to wait are passed over and keep their places and deficits.

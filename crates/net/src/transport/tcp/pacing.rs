@@ -80,11 +80,6 @@ impl Sender {
         rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }
 
-    /// What Linux takes for the rate, whether it paces or not.
-    pub(super) fn reckoned_rate(&self, config: &TcpConfig) -> Option<u64> {
-        if self.sampler.is_some() { self.control.pacing_rate() } else { self.rate_of_window(&LINUX_PACING, config) }
-    }
-
     /// The window per round trip and some more (Linux tcp_update_pacing_rate).
     pub(super) fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
         let smoothed = self.rtt.smoothed();
@@ -92,8 +87,11 @@ impl Sender {
             return None;
         }
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
-        let segments = self.window.cwnd.max(self.next - self.una) as u128;
-        Some((segments * config.mss as u128 * 8 * percent as u128 * 10_000_000_000 / smoothed as u128) as u64)
+        // Bits, times what a second and a hundred percent are.
+        let bits = u64::from(self.window.cwnd.max(self.next - self.una)) * config.mss as u64 * 8;
+        let scaled = percent as u64 * 10_000_000_000;
+        // Most windows fit 64 bits, whose division is several times as fast.
+        Some(bits.checked_mul(scaled).map_or_else(|| (u128::from(bits) * u128::from(scaled) / u128::from(smoothed)) as u64, |product| product / smoothed))
     }
 
     /// A burst is not begun before it fits. Losses are no time to wait.
@@ -134,8 +132,13 @@ impl Sender {
 
     /// Linux tcp_tso_autosize: a millisecond at the pacing rate, and more on short paths; two segments at least.
     pub(super) fn offload(&self, config: &TcpConfig) -> u32 {
+        self.offload_at(self.rate_of_window(&LINUX_PACING, config), config)
+    }
+
+    /// `rate`: bits per second of the window, as Linux reckons.
+    fn offload_at(&self, rate: Option<u64>, config: &TcpConfig) -> u32 {
         let mss = config.mss as u64;
-        let rate = self.rate_of_window(&LINUX_PACING, config).map_or(u64::MAX, |bits| bits / 8);
+        let rate = rate.map_or(u64::MAX, |bits| bits / 8);
         let min_rtt = self.rack.as_ref().map_or(0, |rack| rack.min_rtt / MICROSECOND);
         let near = if min_rtt > 0 { GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0) } else { 0 };
         ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
@@ -179,12 +182,14 @@ impl Sender {
     #[inline(never)]
     fn line_is_long(&mut self, config: &TcpConfig) -> Option<u64> {
         // A probe goes; and one buffer may always be under way.
-        let buffer = self.offload(config);
+        let of_window = self.rate_of_window(&LINUX_PACING, config);
+        let buffer = self.offload_at(of_window, config);
         if self.probe || self.next - self.una <= buffer {
             return None;
         }
         let paces = config.pacing.is_some() || self.sampler.is_some();
-        let rate = self.reckoned_rate(config).map_or(u64::MAX, |bits| bits / 8);
+        let reckoned = if self.sampler.is_some() { self.control.pacing_rate() } else { of_window };
+        let rate = reckoned.map_or(u64::MAX, |bits| bits / 8);
         let mut limit = (rate >> 10).max(2 * buffer as u64 * config.mss as u64);
         if !paces {
             limit = limit.min(MOST_IN_LINE);
