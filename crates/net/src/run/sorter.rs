@@ -158,12 +158,13 @@ impl Sorter {
 /// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it.
 #[inline(never)]
 fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) {
-    let order = |frame: &Frame| (frame.offset, Rank::of(frame, ties));
-    if order(&entries[i - 1]) < order(&entries[i]) {
+    // Ranks are dear, and few offsets are equal.
+    let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
+    if order(&entries[i - 1], &entries[i]).is_lt() {
         return;
     }
     let cell = entries[i].offset >> shift;
     let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
     let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
-    entries[first..end].sort_unstable_by_key(order);
+    entries[first..end].sort_unstable_by(order);
 }
