@@ -143,6 +143,7 @@ def test_runs_of_references_use_the_models():
     words = {"marking/red": "kmax", "marking/ecn step": '"k"', "flow control/pfc": '"pfc"', "congestion control/bbr (ns-3)": '"bbr"', "fault/loss": '"loss"'}
     # Hosts with Linux's TCP have it without a key.
     words["host/timing"] = '"tcp"'
+    words["host/qdisc"] = '"qdisc"'
     used: dict[str, str] = {}
     for case in run.collect(REFERENCE, 1)[1]:
         used[case.reference] = used.get(case.reference, "") + "".join(json.dumps(setup.scenario) for setup in case.setups)

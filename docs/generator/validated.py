@@ -21,7 +21,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "conweave.L50_2ms_irn": ("balance/ecmp", "balance/conweave", "balance/letflow"),
     "conweave.L80_1ms_irn": ("balance/ecmp", "balance/conweave", "balance/letflow"),
     "conweave.L80_1ms_lossless": ("balance/ecmp", "balance/conweave", "balance/letflow"),
-    "hosts.[er]*": (
+    "hosts.*": (
         "transport/tcp",
         "congestion control/cubic",
         "congestion control/newreno",
@@ -31,6 +31,8 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "hosts.real-linux": ("congestion control/bbr", "wire/linux", "topology/custom"),
     "hosts.exact-time": ("congestion control/bbr", "wire/linux", "topology/custom"),
+    "hosts.measured-linux": ("congestion control/dctcp", "marking/ecn step"),
+    "hosts.measured-qdisc": ("host/qdisc", "queueing discipline of hosts/fq", "queueing discipline of hosts/pfifo", "queue discipline/fq_codel"),
     "linux.*": ("transport/tcp", "congestion control/cubic", "wire/linux", "topology/custom", "buffer/static"),
     "linux.a3*": ("congestion control/newreno", "congestion control/htcp", "congestion control/bbr", "fault/loss"),
     "linux.a[125]*": ("congestion control/newreno",),

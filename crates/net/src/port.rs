@@ -66,6 +66,9 @@ pub struct Port {
     pub stream: Stream,
     /// Timing of the hosts at either end.
     noise: Option<Box<Noise>>,
+    /// Bits per second of what comes in; links may have a rate for each direction.
+    pub incoming: u64,
+    incoming_pace: Pace,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
@@ -173,6 +176,8 @@ pub struct Interval {
 pub struct PortSetup {
     pub node: u32,
     pub rate: u64,
+    /// Of the other direction.
+    pub incoming: u64,
     pub delay: u64,
     pub gap: u16,
     pub header: Option<u16>,
@@ -224,6 +229,8 @@ impl Port {
             memory: Memory::default(),
             stream: setup.stream,
             noise: setup.noise.map(Box::new),
+            incoming: setup.incoming,
+            incoming_pace: Rate(setup.incoming).pace(),
             automaton: setup.automaton.map(Box::new),
         }
     }
@@ -238,6 +245,12 @@ impl Port {
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {
         let time = self.serialize(size);
+        if self.whole_ns { in_whole_ns(time) } else { time }
+    }
+
+    /// Time that a frame of `size` bytes takes to come in.
+    pub fn arrival(&self, size: u16) -> u64 {
+        let time = self.incoming_pace.of(size as u64 + self.gap as u64);
         if self.whole_ns { in_whole_ns(time) } else { time }
     }
 
@@ -896,6 +909,7 @@ mod tests {
         let mut port = Port::new(PortSetup {
             node: 0,
             rate: 10_000_000_000,
+            incoming: 10_000_000_000,
             delay: 0,
             gap: 0,
             header: None,

@@ -242,6 +242,7 @@ impl<'a> Shard<'a> {
             self.ports.push(Port::new(PortSetup {
                 node: local,
                 rate,
+                incoming: world.rate(&world.ports.of(info.peer)[info.peer_port as usize]).0,
                 clocked: own_timing.map_or(rate, |timing| timing.clocked(rate, seed, global)),
                 noise: (own_timing.is_some() || delayed.is_some()).then(|| Noise::new(own_timing, delayed, rate, seed, global)),
                 delays: delayed.is_some(),

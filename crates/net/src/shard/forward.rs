@@ -71,7 +71,7 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, frame.size, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
+            match fault.fate(now, frame.size, input.arrival(frame.size.min(header)), input.arrival(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Reason::Loss);
@@ -234,7 +234,7 @@ impl<'a> Shard<'a> {
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.rate { now } else { now + input.transmission(frame.size) - input.transmission(state.header) }
+            if idle && p.rate <= input.incoming { now } else { now + input.arrival(frame.size) - input.arrival(state.header) }
         } else {
             now
         };

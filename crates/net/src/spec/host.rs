@@ -26,6 +26,13 @@ pub struct Wire {
     pub gap: u16,
 }
 
+impl Wire {
+    /// Bytes of the shortest frame.
+    pub fn least(&self) -> u64 {
+        self.min_frame.max(self.data_header.min(self.ack).min(self.cnp).min(self.syn)).max(1).into()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostConfig {
     /// Added once when a frame leaves the host and once when one arrives (NIC and stack).

@@ -57,6 +57,36 @@ fn each_direction_has_its_loss() {
     }
 }
 
+/// A frame is on the wire for as long as it takes at the rate of its own direction, however slow the other one is.
+#[test]
+fn each_direction_fails_for_its_own_frames() {
+    let (from, to) = (Time::from_ns(20_000), Some(Time::from_ns(21_000)));
+    let failing = |back: Rate| {
+        both_ways(|link| {
+            (link.rate, link.rate_back) = (Rate::from_gbps(10), Some(back));
+            link.down = vec![Down { from, to, detect: Span::from_ms(10), converge: Span::from_ms(10) }];
+        })
+    };
+    let [slow, alike] = [Rate(1_000_000), Rate::from_gbps(10)].map(|back| failing(back).flows[0].bytes_received / 1_460);
+    // A frame that starts every 1.2 us takes 1.2 us and a microsecond of cable: those of 18.0 to 20.4 us are on the wire then.
+    assert_eq!((slow, alike), (97, 97));
+}
+
+/// A switch cuts through where its output is not faster than what comes in, however slow its own way back is.
+#[test]
+fn cut_through_goes_by_the_rate_of_what_comes_in() {
+    let times = [Rate::from_gbps(1), Rate::from_gbps(10)].map(|back| {
+        let mut plan = plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO)]);
+        plan.transports = vec![datagrams(None)];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        (plan.topology.links[0].rate, plan.topology.links[0].rate_back) = (Rate::from_gbps(10), Some(back));
+        plan.topology.links[1].rate = Rate::from_gbps(10);
+        time(&same_everywhere("cut through", &plan), 0)
+    });
+    assert_eq!(times[0], times[1]);
+}
+
 /// What the port at the end of a link does not accept takes its time on the link and is gone.
 #[test]
 fn long_frames_are_discarded_where_they_arrive() {

@@ -10,7 +10,7 @@ use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
 use afflux_net::spec::{self, EngineKind, HostConfig, NodeKind, Plan, Topology};
 use afflux_net::transports::HostTiming;
-use afflux_units::{Bytes, Span};
+use afflux_units::{Bytes, Rate, Span};
 use std::collections::BTreeSet;
 
 /// Frame sizes and what they leave for payload.
@@ -55,6 +55,20 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     let why = format!("mtu = \"{mtu}\" less {mtu_header} B of headers");
     let link_header = wire.data_header - mtu_header.min(wire.data_header);
     Ok(Frames { wire, payload: room as u16, why, mtu: mtu.0 as u16, link_header })
+}
+
+/// The shortest frame takes at least a picosecond on every link: the engine counts in whole ones.
+pub fn lasts(frames: &Frames, topology: &Topology) -> Result<(), Wrong> {
+    let bytes = frames.wire.least() + u64::from(frames.wire.gap);
+    let most = Rate(bytes * 8_000_000_000_000);
+    let fastest = topology.links.iter().flat_map(|link| link.rates()).max();
+    match fastest.filter(|rate| *rate > most) {
+        Some(rate) => {
+            let found = format!("a frame of {bytes} B takes less than 1 ps at {rate}: write longer frames, or links of at most {most}");
+            Err(Wrong::at(Key::from("host.wire"), found))
+        }
+        None => Ok(()),
+    }
 }
 
 fn named(name: &str, key: Key) -> Result<&'static Profile, Wrong> {

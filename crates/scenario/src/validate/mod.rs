@@ -54,6 +54,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let written = document.clone();
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.around())?;
+    hosts::lasts(&wire, &topology)?;
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame)?;

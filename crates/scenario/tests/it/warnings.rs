@@ -141,6 +141,12 @@ warns! {
     headroom_for_too_little: LOSSLESS, [("headroom = \"40kB\"", "headroom = \"10kB\"")],
         "fabric.toml:18: key switch.pfc.headroom: frames of lossless priorities can be lost: up to 15180 B arrive at the port spine1 to leaf1 after XOFF, and the \
          headroom is 10000 B; write headroom = \"worst_case\"";
+    headroom_of_a_simulator_for_too_little: LOSSLESS, [("sharing = \"sonic\"", "sharing = \"hpcc\""), ("\nheadroom = \"40kB\"", "")],
+        "fabric.toml:16: key switch.pfc.headroom: frames of lossless priorities can be lost: up to 15180 B arrive at the port spine1 to leaf1 after XOFF, and the \
+         headroom is 9375 B; write headroom = \"worst_case\"";
+    marks_for_a_queue_without_ecn: STAR, [("ecn = { k = \"65kB\" }", "scheduling = \"strict_priority\"\n\n[[switch.queue]]\npriorities = [0]\necn = { k = \"65kB\" }\n\n[[switch.queue]]\npriorities = [1]\necn = { kmin = \"30kB\", kmax = \"90kB\", pmax = 0.2 }\n\n[host.transports.plain]\ncongestion = \"cubic\""), ("[[traffic]]", "[[traffic]]\nkind = \"incast\"\nto = 1\nsenders = 3\nbytes = \"256kB\"\npriority = 1\ntransport = \"plain\"\n\n[[traffic]]")],
+        "fabric.toml:19: key switch.queue[1].ecn: drops frames instead of marking them: no traffic of priority 1 is ECN-capable; write host.transport.ecn = \"classic\" \
+         for it, or incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop";
     pfc_out_of_reach: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"400MB\"")],
         "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: a priority group is paused above 199.9 MB, and its frames can never occupy so much; \
          lower switch.buffer or mmu.lossless_alpha, or send more";

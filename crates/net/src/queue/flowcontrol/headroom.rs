@@ -40,7 +40,7 @@ impl PortFacts {
             rate: link.rate,
             delay: link.delay.0,
             mtu: plan.largest_frame(),
-            least: u64::from(wire.min_frame.max(wire.data_header.min(wire.ack).min(wire.cnp).min(wire.syn)).max(1)),
+            least: wire.least(),
             gap: wire.gap.into(),
             cell,
             response: pfc.response,

@@ -20,8 +20,8 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
         }
     }
     unreachable_thresholds(ground, found);
-    useless_marking(ground, &used, agreed, found);
-    drops_next_to_marks(ground, &used, agreed, found);
+    let heeded = useless_marking(ground, &used, agreed, found);
+    drops_next_to_marks(ground, &used, (agreed, heeded), found);
     useless_pacer(ground, &used, agreed, found);
 }
 
@@ -129,7 +129,8 @@ fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
     }
 }
 
-fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
+/// Marks that nobody heeds. Returns whether somebody heeds some.
+fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) -> bool {
     let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
         let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
         let unnamed = ground.uses.unnamed.iter().filter(|way| way.1 == priority);
@@ -137,7 +138,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
     };
     let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(ground, priority));
     if ground.idle() || where_marked(|one, agreed| one.parameters().heeds_marks(agreed)) {
-        return;
+        return !ground.idle();
     }
     let ignored = where_marked(|one, agreed| one.parameters().is_capable(agreed));
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
@@ -199,6 +200,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
             tell(key, text);
         }
     }
+    false
 }
 
 /// The markings of the fabric: key, curve, and a bit per priority whose frames it judges.
@@ -226,7 +228,7 @@ pub fn markings<'a>(ground: &'a Ground) -> Vec<(Key, &'a Marking, u8)> {
 
 /// Curves that mark some frames and drop others, because these are not ECN-capable. With classic ECN that concerns some frames of every connection
 /// (RFC 3168 §6.1.1: SYNs, §6.1.4: pure acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
-fn drops_next_to_marks(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
+fn drops_next_to_marks(ground: &Ground, used: &[Used], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
     let mut told: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(ground) {
         if !marking.drop_incapable || ground.tree.has(&key.clone().name("incapable")) || told.contains(&key) {
@@ -237,6 +239,17 @@ fn drops_next_to_marks(ground: &Ground, used: &[Used], agreed: bool, found: &mut
         let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
         let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
         if !every.iter().any(|one| capable(one)) {
+            // Where no traffic of the fabric heeds marks, `useless_marking` says so.
+            if !every.is_empty() && heeded {
+                told.push(key.clone());
+                let priorities: Vec<String> = (0..8).filter(|priority| judged >> priority & 1 != 0).map(|priority| priority.to_string()).collect();
+                let text = format!(
+                    "drops frames instead of marking them: no traffic of priority {} is ECN-capable; write host.transport.ecn = \"classic\" for it, or \
+                     incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop",
+                    priorities.join(", ")
+                );
+                found.push(Wrong::at(key, text));
+            }
             continue;
         }
         let mut who: Vec<String> = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::Ground;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Limit, NodeKind, Pfc, Rules, SwitchConfig};
+use afflux_net::spec::{Buffer, Limit, NodeKind, Pfc, Rules, SwitchConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let lossless = ground.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
@@ -32,19 +32,21 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     too_little_headroom(ground, found);
 }
 
-/// Headroom in which full frames do not fit that arrive after XOFF, on switches as bought. Simulators' own formulas are less, as they are.
+/// Headroom in which full frames do not fit that arrive after XOFF. The formulas of simulators leave out the response to PAUSE: who writes one, or
+/// reproduces a simulator, means it.
 fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
-    let as_bought = |node: u32| {
+    let meant = ground.plan.run.compat.is_some() || ground.tree.has(&ground.switch_key("pfc.headroom"));
+    let warned = |node: u32| {
         let switch = &ground.plan.switches[ground.plan.topology.nodes[node as usize].config as usize];
         match &switch.buffer {
-            afflux_net::spec::Buffer::Mmu(mmu) => matches!(mmu.rules, Rules::Sonic(_)),
-            afflux_net::spec::Buffer::Voq(_) => true,
+            Buffer::Mmu(mmu) => matches!(mmu.rules, Rules::Sonic(_)) || !meant,
+            Buffer::Voq(_) => true,
             _ => false,
         }
     };
     let short = afflux_net::headrooms(ground.plan)
         .into_iter()
-        .filter(|port| as_bought(port.node))
+        .filter(|port| warned(port.node))
         .map(|port| (port.node, port.peer, port.bytes(), port.full_frames()))
         .filter(|(.., has, need)| has < need)
         .max_by_key(|(.., has, need)| need - has);
