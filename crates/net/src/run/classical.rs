@@ -92,6 +92,7 @@ impl Later {
 
     #[inline(always)]
     fn push(&mut self, at: u64, rank: Rank, frame: Frame) {
+        debug_assert!(at >= self.now, "an event in the past: {frame:?}");
         let slot = self.frames.insert(frame);
         self.pending += (rank < Rank::SAMPLES) as i64;
         self.heap.push(Key::new(at, rank.number(), slot).0);

@@ -225,3 +225,19 @@ fn a_lost_tail_is_repaired() {
     let waited = later.since(start);
     assert!(waited > Span::from_ms(4) && waited < Span::from_ms(4) + Span::from_us(40), "{waited}");
 }
+
+/// A receiving host pulls for all its flows by one timer, which goes off in the name of one: also of one whose sender has stopped.
+#[test]
+fn a_flow_that_stops_leaves_the_others_their_pulls() {
+    for stop in [140_000, 150_000, 160_000].map(Time::from_ns) {
+        let wide = crate::transport::ndp::NdpConfig { initial_window: 200, ..ndp() };
+        let mut plan = stopping(TransportConfig::Ndp(wide), stop);
+        plan.flows[1].bytes = 4_000_000;
+        plan.switches[0].aqm = trimming();
+        plan.switches[0].buffer = Buffer::Unlimited;
+        let output = same_everywhere("ndp", &plan);
+        // 4 MB take 329 us at 100 Gbps; half of the time until the stop went to the other flow, and so do its 200 pulls that wait then.
+        let took = output.flows[1].finish.unwrap().since(Time::ZERO);
+        assert!(output.flows[1].timeouts == 0 && took < Span::from_us(440), "{took}, {} time-outs", output.flows[1].timeouts);
+    }
+}

@@ -15,6 +15,9 @@ use crate::world::World;
 
 /// What hosts ask of a transport. `slot` is what it has set for the flow with [`Shard::opened`] or [`Shard::heard_of`].
 pub trait Transport {
+    /// A receiver's timer is that of its host: it serves all flows that end there, in the name of one.
+    const SHARES_RECEIVER_TIMER: bool = false;
+
     /// A flow starts at its source.
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening);
     /// A frame of one of its kinds has reached its destination.

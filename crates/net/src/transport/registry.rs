@@ -147,12 +147,17 @@ impl Shard<'_> {
     }
 
     pub fn receiver_due<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
-        let slot = self.receiving[flow as usize];
-        // Nobody is there for what a receiver says by its timer when the sender has ended.
-        if slot != OVER && now < self.world.flow(flow).stop.0 {
-            let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-            transport_of!(config, T => T::receiver_due(self, out, now, slot));
+        let (slot, of_flow) = (self.receiving[flow as usize], self.world.flow(flow));
+        if slot == OVER {
+            return;
         }
+        let config = &self.world.plan.transports[of_flow.transport as usize];
+        transport_of!(config, T => {
+            // Nobody is there for what a receiver says by its timer when the sender has ended, unless the timer serves other flows too.
+            if T::SHARES_RECEIVER_TIMER || now < of_flow.stop.0 {
+                T::receiver_due(self, out, now, slot);
+            }
+        });
     }
 
     pub fn give_up<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, slot: u32) {

@@ -29,6 +29,8 @@ impl Parameters for NdpConfig {
 }
 
 impl Transport for Ndp {
+    const SHARES_RECEIVER_TIMER: bool = true;
+
     #[inline(never)]
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
         let id = opening.id;
