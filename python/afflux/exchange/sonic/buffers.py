@@ -221,7 +221,7 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
         lossy = plain
     for key, _, name in uses:
         if (key, name) not in {(key, name) for key, _, name in lossy}:
-            reading.seen.add(("BUFFER_QUEUE", key, "profile"))
+            reading.noted(f"BUFFER_QUEUE: profile = {name} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
             reading.roles.setdefault(name, "of lossless queues, which afflux does not limit at egress")
     name = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
     if name is None:
@@ -265,7 +265,7 @@ def _pools(reading: Reading, used: set[str]) -> None:
         if size := reading.number(table, name, "xoff", "switch.mmu.headroom_pool"):
             design.headroom_pool = (design.headroom_pool or 0) + size
     if len(known) > 1:
-        reading.account.noted(f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added")
+        reading.account.noted(f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added, from whichever pool a profile takes")
     for name in sizes.keys() - known.keys():
         reading.account.noted(f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written")
     if ingress:
@@ -293,7 +293,10 @@ def _modes(reading: Reading) -> None:
         if mode is None or name in reading.roles:
             continue
         reading.seen.update((("BUFFER_POOL", pool, "mode"), ("BUFFER_POOL", pool, "type")))
-        if reading.table("BUFFER_POOL")[pool]["type"] == "both":
+        kind = reading.table("BUFFER_POOL")[pool]["type"]
+        if name in (reading.names.get("lossless"), reading.names.get("lossy_group")) and kind == "egress":
+            reading.account.noted(f"BUFFER_PROFILE {name}: pool = {pool}, an egress pool, for priority groups, which are at ingress: the ingress pools decide")
+        if kind == "both":
             reading.account.noted(f"BUFFER_POOL {pool}: type = both: it is a pool of ingress or egress as BUFFER_PG and BUFFER_QUEUE use it")
         if own is not None and own != mode:
             reading.account.noted(f"BUFFER_POOL {pool}: mode = {mode}, but {name} has {own}_th: the profile decides")

@@ -99,7 +99,7 @@ def _paused(reading: Reading, maps: Maps, priority: int) -> None:
     stopped = maps.queue_of_priority.get(priority, priority)
     queues = sorted(maps.queues(of_group))
     if queues and queues != [stopped]:
-        reading.account.noted(f"{where}: its PAUSE frames stop queue {stopped}, but its classes are in queue {spelt(queues)}: afflux stops the classes")
+        reading.account.noted(f"{where}: its PAUSE frames stop queue {stopped} (pfc_to_queue_map), but its classes are in queue {spelt(queues)}: they stop in afflux")
 
 
 def _watchdog(reading: Reading, maps: Maps, enabled: tuple[int, ...]) -> None:
@@ -183,6 +183,7 @@ def _weight(reading: Reading, queue: int, schedulers: dict[int, list[tuple[str, 
         reading.account.noted("queues without a scheduler in the files are taken to be strict", f"queue {queue}")
         return None
     name = reading.majority("QUEUE", schedulers[queue], ("scheduler",), f"the scheduler of queue {queue}")
+    reading.seen.add(("SCHEDULER", name, ""))
     given = reading.get("SCHEDULER", name, "type")
     kind = given or "WRR"
     if kind == "STRICT":

@@ -11,6 +11,8 @@ _COLOURS = "all frames are green in afflux"
 _REMARKS = "frames keep their DSCP on the whole path"
 _LABELS = "classes come from DSCPs alone"
 
+_SHAPES = ("cir", "cbs", "pir", "pbs", "meter_type")
+
 #: Table → field → why it is left out; `""` for the other fields of the table.
 _WHY: Mapping[str, Mapping[str, str]] = {
     "BUFFER_POOL": {
@@ -44,7 +46,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     "MAP_PFC_PRIORITY_TO_QUEUE": {"": "no port that counts here refers to this map"},
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": {"": "no port that counts here refers to this map"},
     "SCHEDULER": {
-        **dict.fromkeys(("cir", "cbs", "pir", "pbs", "meter_type"), _SHAPER),
+        **dict.fromkeys(_SHAPES, _SHAPER),
         "priority": "an order among schedulers, which no queue of afflux has",
         "weight": "a strict scheduler has none",
         "": "no queue has this scheduler",
@@ -118,7 +120,7 @@ def _why(reading: Reading, table: str, key: str, name: str) -> str:
         return reading.roles[key]
     if table == "PORT_QOS_MAP" and key in WHOLE:
         return "ports have settings of their own"
-    if table == "SCHEDULER" and not any((table, key, other) in reading.seen for other in LAYOUTS[table].fields):
+    if table == "SCHEDULER" and (table, key, "") not in reading.seen and name not in _SHAPES:
         name = ""
     reasons = _WHY[table]
     return reasons.get(name, reasons[""])

@@ -81,7 +81,7 @@ class Reading:
     def majority(self, table: str, values: Iterable[tuple[str, T]], names: tuple[str, ...], what: str, shown: Callable[[T], object] = lambda v: v) -> T:
         """The value that most have, of keys and values. The others are noted."""
         found = list(values)
-        chosen, _, _ = common(value for _, value in found)
+        chosen, _, _ = common(value for _, value in sorted(found, key=lambda item: not item[1]))
         for key, value in found:
             self.seen.update((table, key, name) for name in names)
             if value != chosen:

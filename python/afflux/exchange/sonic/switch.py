@@ -190,7 +190,17 @@ def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | Non
     return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
 
 
+#: Keys that are properties of the chip, and their defaults.
+_OF_THE_CHIP: Mapping[str, Any] = {"cell": "off", "bypass": []}
+_OF_PFC: Mapping[str, Any] = {"quanta": 65_535, "refresh": "half", "response": "standard", "deadlock_after": "1ms"}
+
+
 def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
+    for table, keys in (("mmu", _OF_THE_CHIP), ("pfc", _OF_PFC)):
+        values = switch.get(table, {})
+        for key, plain in keys.items() if isinstance(values, Mapping) else ():
+            if values.get(key, plain) != plain:
+                missing.append(f"{table}.{key} = {toml.value(values[key])}: no table of config_db.json has it")
     for key, plain in (("aqm", "off"), ("device_queue", 0), ("forwarding", "store_and_forward")):
         if switch.get(key, plain) != plain:
             missing.append(f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it")
