@@ -54,7 +54,7 @@ def _is_lossless(reading: Reading, name: str) -> bool:
 def _is_computed(reading: Reading, name: str) -> bool:
     """Its headroom is computed: the dynamic buffer model, with or without an alpha of its own."""
     profile = reading.table("BUFFER_PROFILE").get(name, {})
-    return name == COMPUTED or profile.get("headroom_type") == "dynamic" and "xoff" not in profile
+    return name == COMPUTED or (profile.get("headroom_type") == "dynamic" and "xoff" not in profile)
 
 
 def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> str | None:
@@ -65,7 +65,9 @@ def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> str | None:
     for key, _, other in uses:
         reading.seen.add((table, key, "profile"))
         if other != name:
-            reading.account.noted(f"{table}: {what} have different profiles: all are taken to have {name}, and none {_described(reading, other)}", f"{table}|{key}")
+            reading.account.noted(
+                f"{table}: {what} have different profiles: all are taken to have {name}, and none {_described(reading, other)}", f"{table}|{key}"
+            )
             reading.roles.setdefault(other, f"most {what} have {name}")
     return name
 
@@ -162,8 +164,9 @@ def _computed(reading: Reading) -> None:
     if found:
         design.xon = design.lossless_reserved = found.pipeline
     counted = f"cells of {cell} B" if found else "bytes, as the files do not name a platform whose cells are known (small_packet_percentage then has no effect)"
+    rate = f"{mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}"
     reading.account.noted(
-        f"headroom computed by SONiC's formula: {design.headroom} B at {mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}, {design.cable_m:g} m, port MTU {mtu}, lossless MTU {pattern.mtu}, "
+        f"headroom computed by SONiC's formula: {design.headroom} B at {rate}, {design.cable_m:g} m, port MTU {mtu}, lossless MTU {pattern.mtu}, "
         f"{pattern.small} % of small packets, in {counted}"
     )
 
@@ -177,18 +180,19 @@ def _pattern(reading: Reading) -> Pattern:
 
 
 def _device(reading: Reading) -> Chip | None:
-    for key in reading.table("DEVICE_METADATA"):
+    for key, entry in reading.table("DEVICE_METADATA").items():
         for name in ("platform", "hwsku"):
-            if found := chip(reading.get("DEVICE_METADATA", key, name) or ""):
+            if found := chip(entry.get(name, "")):
+                reading.noted(f"DEVICE_METADATA: {name} = {entry[name]}: its chip has cells of {found.cell} B", "DEVICE_METADATA", key, name)
                 return found
     return None
 
 
 def _lossy_groups(reading: Reading, uses: Uses) -> None:
-    for key, _, name in uses:
-        if _is_lossless(reading, name):
+    for key, _, other in uses:
+        if _is_lossless(reading, other):
             reading.noted("BUFFER_PG: a lossless profile for a priority group that PFC does not pause: the group is lossy", "BUFFER_PG", key, "profile")
-            reading.roles.setdefault(name, "PFC does not pause its priority groups")
+            reading.roles.setdefault(other, "PFC does not pause its priority groups")
     name = _chosen(reading, "BUFFER_PG", [use for use in uses if not _is_lossless(reading, use[2])], "lossy priority groups")
     if name is None:
         return
@@ -219,10 +223,11 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
     plain = [use for use in lossy if not _named_lossless(reading, use[2])]
     if plain and not reading.design.lossless:
         lossy = plain
-    for key, _, name in uses:
-        if (key, name) not in {(key, name) for key, _, name in lossy}:
-            reading.noted(f"BUFFER_QUEUE: profile = {name} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
-            reading.roles.setdefault(name, "of lossless queues, which afflux does not limit at egress")
+    limited = {(key, name) for key, _, name in lossy}
+    for key, _, other in uses:
+        if (key, other) not in limited:
+            reading.noted(f"BUFFER_QUEUE: profile = {other} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
+            reading.roles.setdefault(other, "of lossless queues, which afflux does not limit at egress")
     name = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
     if name is None:
         return
@@ -239,7 +244,7 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
 
 
 def _named_lossless(reading: Reading, name: str) -> bool:
-    return "lossless" in name or "lossy" not in name and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", "")
+    return "lossless" in name or ("lossy" not in name and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", ""))
 
 
 def _limit(reading: Reading, name: str, limit: int, numbers: Iterable[int]) -> None:

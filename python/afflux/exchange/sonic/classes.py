@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .design import DETECTION_MS, Queue, Watchdog, Wred
-from .ports import CPU, WHOLE, each, split, spelt
+from .ports import CPU, WHOLE, each, spelt, split
 from .reading import Maps, Reading
 
 #: Classes, queues, priority groups and priorities of a scenario are 0 to 7.
@@ -99,7 +99,9 @@ def _paused(reading: Reading, maps: Maps, priority: int) -> None:
     stopped = maps.queue_of_priority.get(priority, priority)
     queues = sorted(maps.queues(of_group))
     if queues and queues != [stopped]:
-        reading.account.noted(f"{where}: its PAUSE frames stop queue {stopped} (pfc_to_queue_map), but its classes are in queue {spelt(queues)}: they stop in afflux")
+        reading.account.noted(
+            f"{where}: its PAUSE frames stop queue {stopped} (pfc_to_queue_map), but its classes are in queue {spelt(queues)}: they stop in afflux"
+        )
 
 
 def _watchdog(reading: Reading, maps: Maps, enabled: tuple[int, ...]) -> None:

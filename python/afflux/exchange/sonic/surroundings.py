@@ -43,7 +43,9 @@ def _cpu(reading: Reading) -> None:
     for table in ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE"):
         for key, entry in reading.table(table).items():
             if split(key)[0] == CPU:
-                reading.noted(f"{table}: {', '.join(entry)} of queues to the switch's own processor, which has no traffic in afflux: left out", table, key, *entry)
+                reading.noted(
+                    f"{table}: {', '.join(entry)} of queues to the switch's own processor, which has no traffic in afflux: left out", table, key, *entry
+                )
 
 
 def _asymmetric(reading: Reading) -> None:

@@ -1,8 +1,9 @@
 """A design as `[switch]` of a scenario, and the design of a `[switch]`."""
 
+import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...files import toml
@@ -152,8 +153,11 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         own = [block.get(key, switch.get(key)) for block in blocks]
         if any(value not in (None, switch.get(key, own[0])) for value in own):
             missing.append(f"{key} of single queues: one buffer profile is written for all lossy queues, with the {key} of [switch]")
+    sonic = _numbers(blocks)
     for position, block in enumerate(blocks):
-        number = _number(block, position)
+        number = sonic[position]
+        if not re.fullmatch(r"queue\d{1,3}", block.get("name", "queue0")):
+            missing.append(f"queue {number}: name = {block['name']!r}: queues of SONiC have numbers only")
         strict = block.get("strict") or scheduling == "strict_priority" or not ({"weight", "bandwidth"} & block.keys())
         weight = None if strict else block.get("weight") or int(str(block.get("bandwidth")).rstrip("%"))
         if weight is not None and weight > 100:
@@ -165,10 +169,13 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         design.queues[number] = Queue(tuple(block.get("priorities", (number,))), weight, wred, _size(block.get("buffer")))
 
 
-def _number(block: Mapping[str, Any], position: int) -> int:
-    """SONiC's number of a queue."""
-    named = re.fullmatch(r"queue(\d{1,3})", str(block.get("name", "")))
-    return int(named[1]) if named else int(block.get("index", position))
+def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """SONiC's numbers of the queues: those in their names, if queues are in the same order by name as by index, or the indices."""
+    indices = [int(block.get("index", position)) for position, block in enumerate(blocks)]
+    names = [re.fullmatch(r"queue(\d{1,3})", str(block.get("name", ""))) for block in blocks]
+    numbers = [int(name[1]) if name else index for name, index in zip(names, indices, strict=True)]
+    in_order = [number for _, number in sorted(zip(indices, numbers, strict=True))]
+    return numbers if all(low < high for low, high in itertools.pairwise(in_order)) else indices
 
 
 def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | None:

@@ -253,7 +253,7 @@ class Checked:
     def keys(self, table: str, key: str, layout: Layout) -> Iterator[str]:
         parts = [part.strip() for part in key.split("|")]
         of_queues = layout.key[-1] == "priorities"
-        if len(parts) != len(layout.key) and not (of_queues and len(parts) == 4) or not all(parts):
+        if (len(parts) != len(layout.key) and not (of_queues and len(parts) == 4)) or not all(parts):
             raise self.wrong((table, key), f"expected a key of the form {'|'.join(layout.key)}{' or card|chip|port|priorities' if of_queues else ''}")
         if of_queues and not _QUEUES.fits(parts[-1]):
             raise self.wrong((table, key), f"{shown(parts[-1])}: expected {_QUEUES.words}")
@@ -303,7 +303,7 @@ class Checked:
 
 def _range(text: str) -> bool:
     found = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
-    return bool(found) and int(found[1]) <= int(found[2] or found[1])
+    return found is not None and int(found[1]) <= int(found[2] or found[1])
 
 
 _QUEUES = Kind("a number or a range of queues as in 3-4", _range)
