@@ -2,8 +2,8 @@
 
     python -m validation.evidence.sonic_samples DIRECTORY -o validation/evidence/sonic-samples.csv
 
-The directory is src/sonic-config-engine/tests/sample_output of sonic-net/sonic-buildimage: configurations as the build image renders them for real
-switches. The count reads the JSON directly and shares no code with the importer.
+The directory has files of sonic-net/sonic-buildimage: src/sonic-config-engine/tests/sample_output, which are configurations as the build image renders
+them for real switches, and qos.json of devices. The count reads the JSON directly and shares no code with the importer.
 """
 
 import argparse
