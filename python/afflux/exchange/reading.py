@@ -144,9 +144,10 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
         raise Wrong(path, at, "bytes that are not UTF-8", expected) from None
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
-    except Wrong:
-        raise
-    except ValueError:
+    except ValueError as error:
+        # What `pairs` refuses has its own words; only Python's limit on digits is a plain one.
+        if type(error) is not ValueError:
+            raise
         raise Wrong(path, at, "a number of thousands of digits", expected) from None
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -154,6 +155,32 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
     if (deep or _SURROGATE.search(text)) and (found := _unfit(value)):
         raise Wrong(path, at, found, expected)
     return value
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
+
+
+def repeated_key(text: str) -> tuple[int | None, list[str]]:
+    """The first key of valid JSON that occurs twice in its object: the line of the second, and the keys that lead to it."""
+    # Open objects and lists: the keys that an object has so far, and the last of them.
+    nested: list[tuple[set[str], str | None]] = []
+    last = ""
+    for token in _TOKEN.finditer(text):
+        match token.group():
+            case "{" | "[":
+                nested.append((set(), None))
+            case "}" | "]":
+                nested.pop()
+            case ":":
+                key = json.loads(last)
+                keys, _ = nested[-1]
+                if key in keys:
+                    return text.count("\n", 0, token.start()) + 1, [shown(name)[1:-1] for _, name in nested[:-1] if name is not None] + [shown(key)[1:-1]]
+                keys.add(key)
+                nested[-1] = (keys, key)
+            case word:
+                last = word
+    return None, []
 
 
 def _unfit(value: Any) -> str | None:

@@ -31,8 +31,8 @@ def import_sonic(
     from ...exchange import sonic
 
     with failures():
-        text, notes = sonic.imported(files, into, out, match)
-        deliver(text, out, force, notes)
+        text, account = sonic.imported(files, into, out, match)
+        deliver(text, out, force, account.lines())
 
 
 def export_sonic(

@@ -10,17 +10,20 @@ from typing import Any
 
 from ... import _core, spelling
 from ...files import toml
+from ..account import Account
 from ..into import STAND_IN, Into
+from .described import of_tables
+from .gathered import gather
 from .patch import of_design
-from .ports import gather
-from .reading import of_tables
+from .reading import Reading
+from .surroundings import rate
 from .switch import to_scenario
-from .tables import ConfigError, Tables, read
+from .tables import COMPUTED, LAYOUTS, ConfigError, Tables, read, together
 
-__all__ = ["ConfigError", "exported", "imported", "read"]
+__all__ = ["ConfigError", "exported", "imported", "of_design", "read"]
 
-#: What stands in for a fabric where none is given.
-_HOSTS = 8
+#: What stands in for a fabric where none is given, and where no port has a speed.
+_HOSTS, _RATE = 8, "25Gbps"
 
 
 def imported(
@@ -28,60 +31,78 @@ def imported(
     into: str | os.PathLike[str] | None = None,
     out: Path | None = None,
     match: str | None = None,
-) -> tuple[str, list[str]]:
-    """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
+) -> tuple[str, Account]:
+    """A scenario, as TOML, whose switches are set as the files say, and an account of what was taken and left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
     hosts stands in for the fabric. `out` is where the scenario is to be written. It is named after that file (or after the first of `paths`), because
     the configurations of two switches are two designs. `match`: only the switches of these names are set, in `[[switch.override]]`, and their
-    tables are not kept for export. Raises `ConfigError`.
+    tables are not kept for export. Raises `ConfigError`, `Wrong`.
     """
-    tables, notes = _together(paths)
-    design, more = of_tables(tables)
-    settings = to_scenario(design)
+    account = Account("fields")
+    tables = together(list(paths), account)
+    if match is not None and into is None:
+        raise ConfigError("--match needs --into: the scenario with the switches that it names")
+    document = Into(Path(into), out) if into is not None else None
+    speed = rate(tables) or _RATE
+    topology = document.data.get("topology", {}) if document else {"kind": "star", "hosts": _HOSTS, "rate": speed, "delay": "1us"}
+    reading = of_tables(tables, account, topology)
+    settings = to_scenario(reading.design)
     name = out.stem if out else Path(paths[0]).stem
-    if match is not None:
-        if into is None:
-            raise ConfigError("--match needs --into: the scenario with the switches that it names")
-        document = Into(Path(into), out)
+    if document is None:
+        data = {"format": 1, "topology": topology, "traffic": [STAND_IN], **settings, "sonic": gather(_kept(tables))}
+        account.noted(f"the fabric is not in the file: a star of {_HOSTS} hosts at {speed.replace('G', ' G')} stands in for it")
+        text = toml.dumps(data)
+    elif match is not None:
         document.add_override({"match": match, **settings["switch"]})
         if "host" in settings:
             document.update("host", settings["host"])
         document.rename(name)
         text = document.text()
-        more.append(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
-    elif into is None:
-        topology = {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"}
-        data = {"format": 1, "topology": topology, "traffic": [STAND_IN], **settings, "sonic": gather(tables)}
-        more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
-        text = toml.dumps(data)
+        account.noted(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
     else:
-        document = Into(Path(into), out)
         document.set("switch", settings["switch"], keep=("override",))
         if "host" in settings:
             document.update("host", settings["host"])
-        document.replace("sonic", toml.dumps({"sonic": gather(tables)}))
+        document.replace("sonic", toml.dumps({"sonic": gather(_kept(tables))}))
         document.rename(name)
         text = document.text()
     try:
-        _core.parse(text, out or into or "imported.toml")
+        _core.parse(text, out or into or paths[0])
     except _core.ScenarioError as error:
-        raise ConfigError(f"{', '.join(map(str, paths))}: its content makes no valid scenario: {error}") from None
-    return text, notes + more
+        raise ConfigError(_in_their_words(error, paths, into, reading)) from None
+    return text, account
 
 
-def _together(paths: Sequence[str | os.PathLike[str]]) -> tuple[Tables, list[str]]:
-    tables: Tables = {}
-    notes: list[str] = []
-    for path in paths:
-        found, of_file = read(path)
-        for name, entries in found.items():
-            twice = tables.get(name, {}).keys() & entries.keys()
-            if any(tables[name][key] != entries[key] for key in twice):
-                raise ConfigError(f"{path}: {name} → {min(twice)}: the files give different values")
-            tables.setdefault(name, {}).update(entries)
-        notes += [f"{path}: {note}" for note in of_file] if len(paths) > 1 else of_file
-    return tables, notes
+def _kept(tables: Tables) -> Tables:
+    """Tables for export, and what computed headroom follows from."""
+    computed = any(entry.get("profile") == COMPUTED for entry in tables.get("BUFFER_PG", {}).values())
+    computed = computed or any(entry.get("headroom_type") == "dynamic" for entry in tables.get("BUFFER_PROFILE", {}).values())
+    kept: Tables = {}
+    for name, entries in tables.items():
+        if LAYOUTS[name].kept:
+            kept[name] = entries
+        elif computed and name in ("PORT", "DEVICE_METADATA"):
+            fields = ("speed", "mtu", "platform", "hwsku")
+            kept[name] = {key: {field: value for field, value in entry.items() if field in fields} for key, entry in entries.items()}
+    return kept
+
+
+def _in_their_words(error: _core.ScenarioError, paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None, reading: Reading) -> str:
+    """What is wrong with a scenario, said of the table and field that the key comes from. A user knows no scenario but that of `into`."""
+    files = ", ".join(map(str, paths))
+    _, _, said = str(error).partition(f"key {error.key}: ")
+    if error.key is None or not said:
+        return f"{files}: its content makes no valid scenario: {error}"
+    key = re.sub(r"\[\d+\]|\.override\b", "", error.key)
+    sources = [name for name in reading.sources if key == name or key.startswith(f"{name}.") or name.startswith(f"{key}.")]
+    if sources:
+        source = reading.sources[max(sources, key=len)]
+        table, *names = (part for part in source if part)
+        value = reading.table(source[0]).get(source[1], {}).get(source[2])
+        shown = f" = {value}" if value is not None else ""
+        return f"{files}: {' → '.join([table, *names])}{shown} becomes {key}, and makes no valid scenario: {said}"
+    return f"{files}: its content makes no valid scenario: {f'{into}: ' if into else ''}key {key}: {said}"
 
 
 def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str | None = None) -> tuple[Tables, list[str]]:

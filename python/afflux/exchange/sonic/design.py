@@ -1,6 +1,6 @@
 """What SONiC's tables and `[switch]` both say, in one shape: read from either, written to either."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 #: SONiC's default detection time and polling interval of the watchdog, in ms (sonic-utilities, pfcwd).
 DETECTION_MS = 200
@@ -26,11 +26,12 @@ class Watchdog:
 
 @dataclass(frozen=True)
 class Queue:
-    """`weight` is `None` where the queue is strict."""
+    """`weight` is `None` where the queue is strict. `limit`: bytes that a lossy queue may hold at most, beside its share of the pool."""
 
     priorities: tuple[int, ...]
     weight: int | None
     wred: Wred | None
+    limit: int | None = None
 
 
 @dataclass
@@ -48,11 +49,10 @@ class Design:
     headroom: int | None = None
     xon: int | None = None
     xon_offset: int | None = None
+    #: Traffic classes, which are the priorities of a scenario.
     lossless: tuple[int, ...] = ()
     cable_m: float | None = None
     watchdog: Watchdog | None = None
+    #: By SONiC's number of the queue.
     queues: dict[int, Queue] = field(default_factory=dict)
     dscp: dict[int, int] = field(default_factory=dict)
-
-    def differs(self, other: "Design") -> set[str]:
-        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)}

@@ -2,12 +2,31 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
-
-from .tables import LAYOUTS, Tables
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+#: Key of the queues to the switch's own processor, and of the settings of the whole switch.
+CPU, WHOLE = "CPU", ("global", "GLOBAL")
+
+
+class Key(NamedTuple):
+    """A key of a table whose entries belong to ports: `card` (names of line card and chip, of a chassis), port and queues may be empty."""
+
+    card: str
+    port: str
+    queues: str
+
+    @classmethod
+    def of(cls, text: str, of_queues: bool) -> "Key":
+        parts = text.split("|")
+        queues = parts.pop() if of_queues else ""
+        port = parts.pop()
+        return cls("|".join(parts), port, queues)
+
+    def __str__(self) -> str:
+        return "|".join(part for part in self if part)
 
 
 def queues(text: str) -> range:
@@ -16,14 +35,18 @@ def queues(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def per_queue(entries: Mapping[str, Mapping[str, str]], field: str) -> dict[str, dict[int, str]]:
-    """Port → queue (or priority group) → value of a field."""
-    found: dict[str, dict[int, str]] = {}
+def split(key: str) -> tuple[str, str]:
+    """The port, with card and chip, and the queues of a key of BUFFER_PG, BUFFER_QUEUE or QUEUE."""
+    port, _, numbers = key.rpartition("|")
+    return port, numbers
+
+
+def each(entries: Mapping[str, Mapping[str, str]], field: str) -> Iterator[tuple[str, int, str]]:
+    """Key, queue (or priority group) and value of a field, for every queue of every port."""
     for key, entry in entries.items():
-        port, _, range_ = key.partition("|")
         if field in entry:
-            found.setdefault(port, {}).update(dict.fromkeys(queues(range_), entry[field]))
-    return found
+            for number in queues(split(key)[1]):
+                yield key, number, entry[field]
 
 
 def common(values: Iterable[T]) -> tuple[T, int, int]:
@@ -33,37 +56,10 @@ def common(values: Iterable[T]) -> tuple[T, int, int]:
     return value, count, counted.total()
 
 
-def gather(tables: Tables) -> Tables:
-    """One key for all ports whose entries are the same."""
-    gathered: Tables = {}
-    for name, entries in tables.items():
-        if LAYOUTS[name].key[0] != "port":
-            gathered[name] = {key: dict(entry) for key, entry in entries.items()}
-            continue
-        alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
-        for key, entry in entries.items():
-            port, bar, rest = key.partition("|")
-            alike.setdefault((bar + rest, tuple(entry.items())), []).append(port)
-        gathered[name] = {",".join(ports) + rest: dict(entry) for (rest, entry), ports in alike.items()}
-    return gathered
+def spelt(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
-def spread(tables: Mapping[str, Mapping[str, Mapping[str, str]]]) -> Tables:
-    """The contrary: one key per port, in the order of ports."""
-    out: Tables = {}
-    for name, entries in tables.items():
-        layout = LAYOUTS.get(name)
-        if layout is None or layout.key[0] != "port":
-            out[name] = {key: dict(entry) for key, entry in entries.items()}
-            continue
-        single = {}
-        for key, entry in entries.items():
-            ports, bar, rest = key.partition("|")
-            for port in ports.split(","):
-                single[port + bar + rest] = dict(entry)
-        out[name] = dict(sorted(single.items(), key=lambda item: _order(item[0])))
-    return out
-
-
-def _order(key: str) -> list[tuple[int, int | str]]:
+def order(key: str) -> list[tuple[int, int | str]]:
+    """Sorts ports by their numbers."""
     return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", key) if part]

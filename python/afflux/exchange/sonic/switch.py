@@ -1,8 +1,9 @@
 """A design as `[switch]` of a scenario, and the design of a `[switch]`."""
 
+import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...files import toml
@@ -44,19 +45,39 @@ def to_scenario(design: Design) -> dict[str, Any]:
             w = design.watchdog
             pfc["watchdog"] = {"detection": f"{w.detection_ms}ms", "restoration": f"{w.restoration_ms}ms", "poll": f"{w.poll_ms}ms", "action": w.action}
         switch["pfc"] = pfc
-    if design.queues:
-        switch |= {"scheduling": "dwrr", "queue": [_queue(number, queue) for number, queue in design.queues.items()]}
+    switch |= _service(design)
     host = {"dscp_to_priority": {str(k): v for k, v in design.dscp.items()}} if design.dscp else {}
     return {"switch": switch, "host": host} if host else {"switch": switch}
 
 
-def _queue(number: int, queue: Queue) -> dict[str, Any]:
-    out: dict[str, Any] = {"index": number, "priorities": list(queue.priorities)}
+def _service(design: Design) -> dict[str, Any]:
+    """Scheduling and queues. One queue is the whole port: it needs no block."""
+    queues = list(design.queues.values())
+    if len(queues) == 1:
+        return {"ecn": _ecn(queues[0].wred)} if queues[0].wred else {}
+    if not queues:
+        return {}
+    strict = all(queue.weight is None for queue in queues)
+    blocks = [_queue(index, number, queue) for index, (number, queue) in enumerate(sorted(design.queues.items()))]
+    return {"scheduling": "strict_priority" if strict else "dwrr", "queue": blocks}
+
+
+def _queue(index: int, number: int, queue: Queue) -> dict[str, Any]:
+    """A scenario numbers queues without gaps: the name has SONiC's number where it is another."""
+    out: dict[str, Any] = {"index": index}
+    if number != index:
+        out["name"] = f"queue{number}"
+    out |= {"priorities": list(queue.priorities)}
     out |= {"strict": True} if queue.weight is None else {"weight": queue.weight}
+    if queue.limit is not None:
+        out["buffer"] = _b(queue.limit)
     if queue.wred:
-        w = queue.wred
-        out["ecn"] = {"kmin": _b(w.kmin), "kmax": _b(w.kmax), "pmax": w.percent / 100, "incapable": "drop" if w.drops else "pass"}
+        out["ecn"] = _ecn(queue.wred)
     return out
+
+
+def _ecn(wred: Wred) -> dict[str, Any]:
+    return {"kmin": _b(wred.kmin), "kmax": _b(wred.kmax), "pmax": wred.percent / 100, "incapable": "drop" if wred.drops else "pass"}
 
 
 def _put(table: dict[str, Any], key: str, value: Any, form: Any) -> None:
@@ -132,18 +153,29 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         own = [block.get(key, switch.get(key)) for block in blocks]
         if any(value not in (None, switch.get(key, own[0])) for value in own):
             missing.append(f"{key} of single queues: one buffer profile is written for all lossy queues, with the {key} of [switch]")
+    sonic = _numbers(blocks)
     for position, block in enumerate(blocks):
-        number = block.get("index", position)
-        weight = None if block.get("strict") else block.get("weight") or int(str(block.get("bandwidth", "1%")).rstrip("%"))
+        number = sonic[position]
+        if not re.fullmatch(r"queue\d{1,3}", block.get("name", "queue0")):
+            missing.append(f"queue {number}: name = {block['name']!r}: queues of SONiC have numbers only")
+        strict = block.get("strict") or scheduling == "strict_priority" or not ({"weight", "bandwidth"} & block.keys())
+        weight = None if strict else block.get("weight") or int(str(block.get("bandwidth")).rstrip("%"))
         if weight is not None and weight > 100:
             missing.append(f"queue {number}: weight {weight}: SONiC takes 1 to 100")
-        if "buffer" in block:
-            missing.append(f"queue {number}: buffer = {toml.value(block['buffer'])}: one buffer profile without a limit is written for all lossy queues")
         ecn = block.get("ecn", shared)
         wred = None
         if ecn not in ("off", False):
             wred = _wred(number, ecn, missing)
-        design.queues[number] = Queue(tuple(block.get("priorities", (number,))), weight, wred)
+        design.queues[number] = Queue(tuple(block.get("priorities", (number,))), weight, wred, _size(block.get("buffer")))
+
+
+def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """SONiC's numbers of the queues: those in their names, if queues are in the same order by name as by index, or the indices."""
+    indices = [int(block.get("index", position)) for position, block in enumerate(blocks)]
+    names = [re.fullmatch(r"queue(\d{1,3})", str(block.get("name", ""))) for block in blocks]
+    numbers = [int(name[1]) if name else index for name, index in zip(names, indices, strict=True)]
+    in_order = [number for _, number in sorted(zip(indices, numbers, strict=True))]
+    return numbers if all(low < high for low, high in itertools.pairwise(in_order)) else indices
 
 
 def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | None:
@@ -165,7 +197,17 @@ def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | Non
     return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
 
 
+#: Keys that are properties of the chip, and their defaults.
+_OF_THE_CHIP: Mapping[str, Any] = {"cell": "off", "bypass": []}
+_OF_PFC: Mapping[str, Any] = {"quanta": 65_535, "refresh": "half", "response": "standard", "deadlock_after": "1ms"}
+
+
 def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
+    for table, keys in (("mmu", _OF_THE_CHIP), ("pfc", _OF_PFC)):
+        values = switch.get(table, {})
+        for key, plain in keys.items() if isinstance(values, Mapping) else ():
+            if values.get(key, plain) != plain:
+                missing.append(f"{table}.{key} = {toml.value(values[key])}: no table of config_db.json has it")
     for key, plain in (("aqm", "off"), ("device_queue", 0), ("forwarding", "store_and_forward")):
         if switch.get(key, plain) != plain:
             missing.append(f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it")

@@ -1,10 +1,9 @@
 """The tables of config_db.json that afflux understands, checked field by field.
 
-Table and field names and their meaning: sonic-net/SONiC, doc/qos; sonic-buildimage's templates. Values are strings there, lists where
-several are meant. References are written `name` or, in old images, `[TABLE|name]`.
+Names, references and allowed values: the YANG models sonic-*.yang of sonic-net/sonic-buildimage (src/sonic-yang-models/yang-models). Values are
+strings there, lists where several are meant. References are written `name` or, in old images, `[TABLE|name]`.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import _core
-from ..account import shown
-from ..reading import content, json_value
-
-#: A configuration has some megabytes at most.
-_MOST_BYTES = 16 << 20
+from ..account import Account, shown
+from .document import Document
+from .ports import Key
 
 #: Table → key (ports spelt out one by one) → field → value.
 Tables = dict[str, dict[str, dict[str, str]]]
@@ -44,17 +41,19 @@ def _one_of(*words: str) -> Kind:
 
 
 def _list(low: int, high: int) -> Kind:
-    return Kind(f"numbers from {low} to {high} with commas", lambda text: all(_whole(low, high).fits(part) for part in text.split(",")))
+    return Kind(f"numbers from {low} to {high} with commas, or nothing", lambda text: not text or all(_whole(low, high).fits(part) for part in text.split(",")))
 
 
 BYTES = _whole(0)
-NAME = Kind("a name", lambda text: bool(text.strip()))
-NAMES = Kind("names with commas", lambda text: all(part.strip() for part in text.split(",")))
+NAME = Kind("a name", lambda text: bool(text))
+NAMES = Kind("names with commas", lambda text: all(text.split(",")))
 SWITCH = _one_of("true", "false")
 METRES = Kind('a length in metres as in "40m"', lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)))
-MILLISECONDS = _whole(0)
+#: A time of 0 is none; 1000 s is the longest of a scenario.
+MILLISECONDS = _whole(1, 1_000_000)
 #: SAI's exponents of alpha: the threshold is 2 to the power of it times the free memory.
 DYNAMIC = _whole(-8, 8)
+_PRIORITY, _CLASS, _DSCP = _whole(0, 7), _whole(0, 15), _whole(0, 63)
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,18 @@ class Layout:
     fields: Mapping[str, Kind] = field(default_factory=dict)
     any: tuple[Kind, Kind] | None = None
     needs: tuple[str, ...] = ()
-    #: What the parts of a key are, between bars.
+    #: What the parts of a key are, between bars. Queues of a chassis with virtual output queues have the names of line card and chip before the port.
     key: tuple[str, ...] = ("name",)
     #: Field → table that its value is a key of.
     refers: Mapping[str, str] = field(default_factory=dict)
+    #: The table stays in `[sonic]`, and export writes it. Tables about a device's ports and place are read only.
+    kept: bool = True
 
 
 def _colours(name: str, kind: Kind) -> dict[str, Kind]:
     return {f"{colour}_{name}": kind for colour in ("green", "yellow", "red")}
 
 
-_MAP = Layout(any=(_whole(0, 63), _whole(0, 15)))
 _PROFILE_LIST = Layout({"profile_list": NAMES}, needs=("profile_list",), key=("port",), refers={"profile_list": "BUFFER_PROFILE"})
 
 LAYOUTS: dict[str, Layout] = {
@@ -101,16 +101,28 @@ LAYOUTS: dict[str, Layout] = {
     "BUFFER_PORT_INGRESS_PROFILE_LIST": _PROFILE_LIST,
     "BUFFER_PORT_EGRESS_PROFILE_LIST": _PROFILE_LIST,
     "CABLE_LENGTH": Layout(any=(NAME, METRES)),
-    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": Layout({"default_dynamic_th": DYNAMIC, "over_subscribe_ratio": _whole(0)}),
-    "LOSSLESS_TRAFFIC_PATTERN": Layout({"mtu": _whole(64, 10_000), "small_packet_percentage": _whole(0, 100)}),
-    "DSCP_TO_TC_MAP": _MAP,
-    "TC_TO_QUEUE_MAP": _MAP,
-    "TC_TO_PRIORITY_GROUP_MAP": _MAP,
-    "TC_TO_DSCP_MAP": Layout(any=(_whole(0, 15), _whole(0, 63))),
-    "MAP_PFC_PRIORITY_TO_QUEUE": _MAP,
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": Layout({"default_dynamic_th": DYNAMIC, "over_subscribe_ratio": _whole(0, 65_535)}),
+    "LOSSLESS_TRAFFIC_PATTERN": Layout({"mtu": _whole(64, 65_535), "small_packet_percentage": _whole(0, 100)}),
+    "DSCP_TO_TC_MAP": Layout(any=(_DSCP, _CLASS)),
+    "DSCP_TO_FC_MAP": Layout(any=(_DSCP, _DSCP)),
+    "DOT1P_TO_TC_MAP": Layout(any=(_PRIORITY, _CLASS)),
+    "MPLS_TC_TO_TC_MAP": Layout(any=(_PRIORITY, _CLASS)),
+    "TC_TO_QUEUE_MAP": Layout(any=(_CLASS, _CLASS)),
+    "TC_TO_PRIORITY_GROUP_MAP": Layout(any=(_CLASS, _PRIORITY)),
+    "TC_TO_DSCP_MAP": Layout(any=(_CLASS, _DSCP)),
+    "MAP_PFC_PRIORITY_TO_QUEUE": Layout(any=(_PRIORITY, _CLASS)),
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": Layout(any=(_PRIORITY, _PRIORITY)),
     "SCHEDULER": Layout(
-        {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _whole(1, 100), "meter_type": NAME, "cir": BYTES, "cbs": BYTES, "pir": BYTES, "pbs": BYTES},
-        needs=("type",),
+        {
+            "type": _one_of("DWRR", "WRR", "STRICT"),
+            "weight": _whole(1, 100),
+            "priority": _whole(0, 9),
+            "meter_type": _one_of("packets", "bytes"),
+            "cir": BYTES,
+            "cbs": BYTES,
+            "pir": BYTES,
+            "pbs": BYTES,
+        }
     ),
     "QUEUE": Layout({"scheduler": NAME, "wred_profile": NAME}, key=("port", "priorities"), refers={"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}),
     "WRED_PROFILE": Layout(
@@ -125,7 +137,9 @@ LAYOUTS: dict[str, Layout] = {
     "PORT_QOS_MAP": Layout(
         {
             "dscp_to_tc_map": NAME,
+            "dscp_to_fc_map": NAME,
             "dot1p_to_tc_map": NAME,
+            "mpls_tc_to_tc_map": NAME,
             "tc_to_queue_map": NAME,
             "tc_to_pg_map": NAME,
             "tc_to_dscp_map": NAME,
@@ -139,10 +153,14 @@ LAYOUTS: dict[str, Layout] = {
         key=("port",),
         refers={
             "dscp_to_tc_map": "DSCP_TO_TC_MAP",
+            "dscp_to_fc_map": "DSCP_TO_FC_MAP",
+            "dot1p_to_tc_map": "DOT1P_TO_TC_MAP",
+            "mpls_tc_to_tc_map": "MPLS_TC_TO_TC_MAP",
             "tc_to_queue_map": "TC_TO_QUEUE_MAP",
             "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP",
             "tc_to_dscp_map": "TC_TO_DSCP_MAP",
             "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
+            "pfc_to_pg_map": "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
             "scheduler": "SCHEDULER",
         },
     ),
@@ -157,68 +175,44 @@ LAYOUTS: dict[str, Layout] = {
         },
         key=("port",),
     ),
+    "PORT": Layout({"speed": _whole(1, 1_600_000), "lanes": NAMES, "mtu": _whole(64, 65_535), "pfc_asym": _one_of("on", "off")}, kept=False),
+    "DEVICE_METADATA": Layout({"hwsku": NAME, "platform": NAME}, kept=False),
+    "DEVICE_NEIGHBOR": Layout({"name": NAME, "local_port": NAME, "port": NAME}, kept=False),
+    "SWITCH_TRIMMING": Layout({"size": BYTES, "dscp_value": NAME, "tc_value": NAME, "queue_index": NAME}, kept=False),
 }
 
-
-def read(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
-    """The understood tables of a config_db.json, and a note for each table that is not understood."""
-    try:
-        text = content(path, _MOST_BYTES).decode("utf-8")
-        document = json_value(text, path, 1, "config_db.json: an object of tables", lambda pairs: _unique(pairs, path))
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: bytes that are not UTF-8: expected config_db.json") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path}: line 1: found {_kind(document)}, expected an object of tables, as in config_db.json")
-    reader = _Reader(str(path), text)
-    tables = {name: reader.table(name, content) for name, content in document.items() if name in LAYOUTS}
-    unknown = [name for name in document if name not in LAYOUTS]
-    if not tables:
-        found = f"found {', '.join(map(shown, unknown[:5]))}" if unknown else "it is empty"
-        raise ConfigError(f"{path}: no table of buffers or queues: {found}; expected some of {', '.join(LAYOUTS)}")
-    reader.references(tables)
-    return tables, [f"table {shown(name)[1:-1]} is unknown and ignored" for name in unknown]
+#: A profile that SONiC computes (its dynamic buffer model).
+COMPUTED = "NULL"
 
 
-def _unique(pairs: list[tuple[str, Any]], path: object) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ConfigError(f"{path}: {shown(twice)} occurs twice in one object")
-    return found
+class Checked:
+    """The understood tables of one file."""
 
-
-def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
-
-
-class _Reader:
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.text = path, text
+    def __init__(self, path: str | os.PathLike[str], account: Account, beside: str = "") -> None:
+        self.document, self.account, self.beside = Document(path), account, beside
+        known = {name: content for name, content in self.document.tables.items() if name in LAYOUTS}
+        unknown = [name for name in self.document.tables if name not in LAYOUTS]
+        if not any(LAYOUTS[name].kept for name in known):
+            found = f"found {', '.join(map(shown, [*known, *unknown][:5]))}" if known or unknown else "it is empty"
+            wanted = ", ".join(name for name, layout in LAYOUTS.items() if layout.kept)
+            raise ConfigError(f"{path}: no table of buffers or queues: {found}; expected some of {wanted}")
+        self.tables: Tables = {name: self.table(name, content) for name, content in known.items()}
+        for name in unknown:
+            account.noted(f"{beside}table {shown(name)[1:-1]} is unknown and ignored")
 
     def wrong(self, where: tuple[str, ...], message: str) -> ConfigError:
         keys = " → ".join(shown(name)[1:-1] for name in where)
-        return ConfigError(f"{self.path}: line {self.line(where)}: {keys}: {message}")
-
-    def line(self, where: tuple[str, ...]) -> int:
-        """The line on which the innermost of nested names stands."""
-        at = 0
-        for name in where:
-            found = re.compile(re.escape(json.dumps(name)) + r"\s*:").search(self.text, at)
-            if not found:
-                break
-            at = found.start()
-        return self.text.count("\n", 0, at) + 1
+        return ConfigError(f"{self.document.path}: line {self.document.line(where)}: {keys}: {message}")
 
     def table(self, name: str, content: Any) -> dict[str, dict[str, str]]:
         if not isinstance(content, dict):
-            raise self.wrong((name,), f"found {_kind(content)}, expected an object of entries")
+            raise self.wrong((name,), f"found {kind_of(content)}, expected an object of entries")
         layout = LAYOUTS[name]
         entries: dict[str, dict[str, str]] = {}
         for key, entry in content.items():
             if not isinstance(entry, dict):
-                raise self.wrong((name, key), f"found {_kind(entry)}, expected an object of fields")
-            values = {known: self.value((name, key, known), layout, value) for known, value in entry.items()}
+                raise self.wrong((name, key), f"found {kind_of(entry)}, expected an object of fields")
+            values = self.entry(name, key, layout, entry)
             for needed in layout.needs:
                 if needed not in values:
                     raise self.wrong((name, key), f"{needed} is missing")
@@ -229,6 +223,27 @@ class _Reader:
                 entries[single] = values
         return entries
 
+    def entry(self, name: str, key: str, layout: Layout, entry: Mapping[str, Any]) -> dict[str, str]:
+        values: dict[str, str] = {}
+        for written, value in entry.items():
+            # Redis has no empty entries and no lists: the database of a switch holds `NULL: NULL`, and a list as `field@`.
+            known = written.removesuffix("@")
+            if written == COMPUTED == value:
+                continue
+            if layout.any is None and known not in layout.fields:
+                self.unknown(name, key, known, value, values)
+            else:
+                values[known] = self.value((name, key, written), known, layout, value)
+        return values
+
+    def unknown(self, name: str, key: str, known: str, value: Any, values: dict[str, str]) -> None:
+        """A field of a newer image, or one that does not matter: noted, and kept for export if it is text."""
+        text = _text(value)
+        if text is not None and all(_core.wrong_name(part) is None for part in (known, text)):
+            values[known] = text
+        else:
+            self.account.noted(f"{self.beside}{name}: {shown(known)[1:-1]}: unknown field, neither used nor exported", f"{name}|{key}")
+
     def name(self, text: str, where: tuple[str, ...]) -> None:
         """Refuses what cannot stand in tables and on terminals; keys and values may be longer than names."""
         for part in re.split(r"[|,]", text):
@@ -236,57 +251,102 @@ class _Reader:
                 raise self.wrong(where, f"{shown(part)}: expected {expected}")
 
     def keys(self, table: str, key: str, layout: Layout) -> Iterator[str]:
-        parts = key.split("|")
-        if len(parts) != len(layout.key) or not all(parts):
-            raise self.wrong((table, key), f"expected a key of the form {'|'.join(layout.key)}")
-        if layout.key[-1] == "priorities" and not re.fullmatch(r"[0-9](-[0-9])?|[0-9]{2}(-[0-9]{2})?", parts[-1]):
-            raise self.wrong((table, key), f"{shown(parts[-1])}: expected a number or a range of queues as in 3-4")
+        parts = [part.strip() for part in key.split("|")]
+        of_queues = layout.key[-1] == "priorities"
+        if (len(parts) != len(layout.key) and not (of_queues and len(parts) == 4)) or not all(parts):
+            raise self.wrong((table, key), f"expected a key of the form {'|'.join(layout.key)}{' or card|chip|port|priorities' if of_queues else ''}")
+        if of_queues and not _QUEUES.fits(parts[-1]):
+            raise self.wrong((table, key), f"{shown(parts[-1])}: expected {_QUEUES.words}")
         if layout.key[0] != "port":
-            yield key
+            yield "|".join(parts)
             return
-        for port in parts[0].split(","):
-            yield "|".join([port.strip(), *parts[1:]])
+        split = Key.of("|".join(parts), of_queues)
+        for port in split.port.split(","):
+            yield str(Key(split.card, port.strip(), split.queues))
 
-    def value(self, where: tuple[str, str, str], layout: Layout, value: Any) -> str:
-        if isinstance(value, bool):
-            value = "true" if value else "false"
-        elif isinstance(value, int):
-            value = str(value)
-        elif isinstance(value, list) and all(isinstance(part, str) for part in value):
-            value = ",".join(value)
-        if not isinstance(value, str):
-            raise self.wrong(where, f"found {_kind(value)}, expected text")
-        name = where[2]
-        self.name(value, where)
+    def value(self, where: tuple[str, str, str], name: str, layout: Layout, value: Any) -> str:
+        text = _text(value)
+        if text is None:
+            raise self.wrong(where, f"found {kind_of(value)}, expected text")
+        self.name(text, where)
         if layout.any is not None:
             names, kind = layout.any
             if not names.fits(name):
                 raise self.wrong(where, f"{shown(name)} stands where {names.words} is expected")
-        elif name in layout.fields:
-            kind = layout.fields[name]
         else:
-            raise self.wrong(where, f"unknown field; known are {', '.join(layout.fields)}")
+            kind = layout.fields[name]
         target = layout.refers.get(name)
         if target:
-            value = ",".join(_target(part, target) for part in value.split(","))
-        if not kind.fits(value):
-            raise self.wrong(where, f"found {shown(value)}, expected {kind.words}")
-        return value
+            text = ",".join(_target(part, target) for part in text.split(","))
+        if not kind.fits(text):
+            raise self.wrong(where, f"found {shown(text)}, expected {kind.words}")
+        return text
 
     def references(self, tables: Tables) -> None:
-        """Every name that is referred to is there, as far as its table is in this file: QoS and buffers often come apart."""
-        for name, entries in tables.items():
+        """Every name that is referred to is in `tables`, as far as its table is: QoS and buffers often come apart."""
+        for name, entries in self.tables.items():
             for key, entry in entries.items():
                 for known, target in LAYOUTS[name].refers.items():
                     for wanted in entry.get(known, "").split(",") if known in entry else []:
-                        if target in tables and wanted not in tables[target]:
-                            raise self.wrong(
-                                (name, key, known),
-                                f"{target} has no {shown(wanted)}; it has {', '.join(shown(known)[1:-1] for known in list(tables[target])[:12])}",
-                            )
+                        if target in tables and wanted not in tables[target] and wanted != COMPUTED:
+                            has = ", ".join(shown(known)[1:-1] for known in list(tables[target])[:12]) or "no entry"
+                            raise self.wrong((name, key, known), f"{target} has no {shown(wanted)}; it has {has}")
+
+    def consistent(self) -> None:
+        """What the models require between fields of one entry."""
+        for name, entry in self.tables.get("WRED_PROFILE", {}).items():
+            for colour in ("green", "yellow", "red"):
+                low, high = f"{colour}_min_threshold", f"{colour}_max_threshold"
+                if low in entry and high in entry and int(entry[low]) > int(entry[high]):
+                    raise self.wrong(("WRED_PROFILE", name, low), f"found '{entry[low]}', expected at most {high}, which is {entry[high]}")
+
+
+def _range(text: str) -> bool:
+    found = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
+    return found is not None and int(found[1]) <= int(found[2] or found[1])
+
+
+_QUEUES = Kind("a number or a range of queues as in 3-4", _range)
+
+
+def together(paths: list[str | os.PathLike[str]], account: Account) -> Tables:
+    """The tables of several files: buffers and QoS often come apart."""
+    tables: Tables = {}
+    files = [Checked(path, account, f"{os.fspath(path)}: " if len(paths) > 1 else "") for path in paths]
+    for file in files:
+        for name, entries in file.tables.items():
+            of_all = tables.setdefault(name, {})
+            for key in of_all.keys() & entries.keys():
+                if of_all[key] != entries[key]:
+                    raise file.wrong((name, key), "the files give different values")
+            of_all.update(entries)
+    for file in files:
+        file.references(tables)
+        file.consistent()
+    return tables
+
+
+def read(path: str | os.PathLike[str], account: Account) -> Tables:
+    """The understood tables of a config_db.json."""
+    return together([path], account)
+
+
+def kind_of(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+def _text(value: Any) -> str | None:
+    """A value as text, without blanks around its parts; `None` if it is nested."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str | int) for part in value):
+        value = ",".join(map(str, value))
+    return ",".join(part.strip() for part in value.split(",")) if isinstance(value, str) else None
 
 
 def _target(text: str, table: str) -> str:
     """`[TABLE|name]` of old images is `name`."""
-    found = re.fullmatch(rf"\[{table}\|(.+)\]", text.strip())
-    return found.group(1) if found else text.strip()
+    found = re.fullmatch(rf"\[{table}(?:_TABLE)?[|:](.+)\]", text)
+    return found.group(1) if found else text

@@ -1,0 +1,307 @@
+"""Memory: pools, and the profiles of priority groups and queues."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .headroom import LOSSLESS_MTU, PORT_MTU, SMALL_PACKETS, Chip, Pattern, chip, xoff
+from .ports import CPU, common, each, spelt, split
+from .reading import Reading
+from .tables import COMPUTED
+
+#: SONiC's own name: buffermgrd takes computed profiles from this pool.
+_LOSSLESS_POOL = "ingress_lossless_pool"
+#: In metres.
+_LONGEST_CABLE = 100_000
+#: Key, number of queue or priority group, and profile.
+Uses = list[tuple[str, int, str]]
+
+
+def buffers(reading: Reading) -> None:
+    maps = reading.maps
+    groups, queues = _uses(reading, "BUFFER_PG"), _uses(reading, "BUFFER_QUEUE")
+    paused = maps.paused if maps.paused is not None else {group for _, group, name in groups if _is_lossless(reading, name)}
+    _lossless_groups(reading, [use for use in groups if use[1] in paused], off=not reading.design.lossless)
+    _lossy_groups(reading, [use for use in groups if use[1] not in paused])
+    lossless = reading.design.lossless or tuple(tc for tc in range(8) if maps.group.get(tc, tc) in paused)
+    _queues(reading, queues, maps.queues(lossless))
+    _pools(reading, {name for *_, name in groups})
+
+
+def _uses(reading: Reading, table: str) -> Uses:
+    """Profiles in use, by port and number, without those that give nothing, which SONiC gives to ports that are not in use."""
+    found: Uses = []
+    for key, number, name in each(reading.table(table), "profile"):
+        if split(key)[0] == CPU:
+            continue
+        if _is_zero(reading, name):
+            reading.noted(f"{table}: {name} gives a port that is not in use no memory: left out", table, key, "profile")
+            reading.roles.setdefault(name, "for ports that are not in use")
+        elif name == COMPUTED or name in reading.table("BUFFER_PROFILE"):
+            found.append((key, number, name))
+    return found
+
+
+def _is_zero(reading: Reading, name: str) -> bool:
+    profile = reading.table("BUFFER_PROFILE").get(name, {})
+    nothing = profile.get("static_th") == "0" and profile.get("size") == "0"
+    return "_zero_" in name or nothing or reading.table("BUFFER_POOL").get(profile.get("pool", ""), {}).get("size") == "0"
+
+
+def _is_lossless(reading: Reading, name: str) -> bool:
+    return name == COMPUTED or "xoff" in reading.table("BUFFER_PROFILE").get(name, {}) or _is_computed(reading, name)
+
+
+def _is_computed(reading: Reading, name: str) -> bool:
+    """Its headroom is computed: the dynamic buffer model, with or without an alpha of its own."""
+    profile = reading.table("BUFFER_PROFILE").get(name, {})
+    return name == COMPUTED or (profile.get("headroom_type") == "dynamic" and "xoff" not in profile)
+
+
+def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> str | None:
+    """The profile that most have; the others are noted with what they say."""
+    if not uses:
+        return None
+    name, _, _ = common(name for *_, name in uses)
+    for key, _, other in uses:
+        reading.seen.add((table, key, "profile"))
+        if other != name:
+            reading.account.noted(
+                f"{table}: {what} have different profiles: all are taken to have {name}, and none {_described(reading, other)}", f"{table}|{key}"
+            )
+            reading.roles.setdefault(other, f"most {what} have {name}")
+    return name
+
+
+def _described(reading: Reading, name: str) -> str:
+    values = ", ".join(f"{field} {value}" for field, value in reading.table("BUFFER_PROFILE").get(name, {}).items())
+    return f"{name} ({values})" if values else f"{name} (computed)"
+
+
+def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
+    """Groups that PFC pauses. Without PFC the sizes are those that a design has when it is turned on."""
+    name = _chosen(reading, "BUFFER_PG", uses, "lossless priority groups")
+    profiles = reading.table("BUFFER_PROFILE")
+    if name is None and "BUFFER_PG" not in reading.tables:
+        candidates = [name for name in profiles if _is_lossless(reading, name)]
+        name = candidates[0] if len(candidates) == 1 else None
+    design, table = reading.design, "BUFFER_PROFILE"
+    if off and name is not None:
+        reading.account.noted("pfc_enable turns PFC on for no priority of the files: sizes of lossless groups take effect only with pfc in [switch]")
+    if name is None or name not in profiles:
+        _without_profile(reading, computed=name == COMPUTED)
+        return
+    reading.names["lossless"] = name
+    design.lossless_th = reading.number(table, name, "dynamic_th", "switch.mmu.lossless_alpha")
+    design.lossless_reserved = reading.number(table, name, "size", "switch.mmu.lossless_reserved")
+    design.xon = reading.number(table, name, "xon", "switch.mmu.xon")
+    design.xon_offset = reading.number(table, name, "xon_offset", "switch.mmu.xon_offset")
+    reading.get(table, name, "pool")
+    if _is_computed(reading, name):
+        reading.get(table, name, "headroom_type")
+        _without_profile(reading, computed=True)
+    else:
+        design.headroom = reading.number(table, name, "xoff", "switch.pfc.headroom")
+        if design.headroom is None and not off:
+            reading.account.noted(f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula")
+            _cable(reading)
+    if static := reading.get(table, name, "static_th"):
+        decides = "dynamic_th" if design.lossless_th is not None else "the default of mmu.lossless_alpha"
+        reading.noted(
+            f"BUFFER_PROFILE {name}: static_th = {static}: lossless groups have no fixed limit in afflux: left out, {decides} decides", table, name, "static_th"
+        )
+
+
+def _without_profile(reading: Reading, *, computed: bool) -> None:
+    """Headroom by SONiC's formula: the dynamic buffer model, or a table of the platform that is in no configuration."""
+    _cable(reading)
+    if computed:
+        _computed(reading)
+    elif reading.design.lossless:
+        reading.account.noted("no lossless buffer profile is in this file: headroom comes from SONiC's formula and the cable's length")
+
+
+def _cable(reading: Reading) -> None:
+    lengths = [(f"{name}|{port}", length) for name, entry in reading.table("CABLE_LENGTH").items() for port, length in entry.items()]
+    for key, _ in lengths:
+        reading.seen.add(("CABLE_LENGTH", *_last(key)))
+    used = [(key, length) for key, length in lengths if float(length.rstrip("m"))]
+    if not used:
+        return
+    metres = float(reading.majority("CABLE_LENGTH", used, (), "the length").rstrip("m"))
+    if metres > _LONGEST_CABLE:
+        reading.account.noted(f"CABLE_LENGTH: {metres:g} m: longer than a scenario's cables, {_LONGEST_CABLE} m: left out, the delay of the links decides")
+    else:
+        reading.design.cable_m = metres
+
+
+def _last(key: str) -> tuple[str, str]:
+    name, _, field = key.partition("|")
+    return name, field
+
+
+def _computed(reading: Reading) -> None:
+    """SONiC's dynamic buffer model."""
+    design = reading.design
+    if design.lossless_th is None:
+        for name in reading.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
+            design.lossless_th = reading.number("DEFAULT_LOSSLESS_BUFFER_PARAMETER", name, "default_dynamic_th", "switch.mmu.lossless_alpha")
+    pattern, ports = _pattern(reading), reading.table("PORT")
+    speeds = [(key, entry["speed"]) for key, entry in ports.items() if "speed" in entry]
+    mbps = int(reading.majority("PORT", speeds, ("speed",), "the speed")) if speeds else reading.mbps
+    if mbps is None or design.cable_m is None:
+        missing = "no CABLE_LENGTH is in the files" if design.cable_m is None else "no PORT has a speed, and the links of the fabric have several rates"
+        reading.account.noted(
+            f"LOSSLESS_TRAFFIC_PATTERN: mtu = {pattern.mtu}, small_packet_percentage = {pattern.small}: {missing}, so the simulation computes headroom by "
+            'SONiC\'s formula (pfc.headroom = "sonic") with the rate and delay of its links, its largest frame and 50 % of small packets'
+        )
+        return
+    mtus = [(key, int(entry["mtu"])) for key, entry in ports.items() if "mtu" in entry]
+    mtu = reading.majority("PORT", mtus, ("mtu",), "the MTU") if mtus else PORT_MTU
+    found = _device(reading)
+    cell = found.cell if found else 1
+    design.headroom = xoff(mbps, design.cable_m, mtu, pattern, cell)
+    reading.sources["switch.pfc.headroom"] = ("LOSSLESS_TRAFFIC_PATTERN", "", "")
+    if found:
+        design.xon = design.lossless_reserved = found.pipeline
+    counted = f"cells of {cell} B" if found else "bytes, as the files do not name a platform whose cells are known (small_packet_percentage then has no effect)"
+    rate = f"{mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}"
+    reading.account.noted(
+        f"headroom computed by SONiC's formula: {design.headroom} B at {rate}, {design.cable_m:g} m, port MTU {mtu}, lossless MTU {pattern.mtu}, "
+        f"{pattern.small} % of small packets, in {counted}"
+    )
+
+
+def _pattern(reading: Reading) -> Pattern:
+    pattern = Pattern(LOSSLESS_MTU, SMALL_PACKETS)
+    for name in reading.table("LOSSLESS_TRAFFIC_PATTERN"):
+        mtu, small = (reading.number("LOSSLESS_TRAFFIC_PATTERN", name, field) for field in ("mtu", "small_packet_percentage"))
+        pattern = Pattern(pattern.mtu if mtu is None else mtu, pattern.small if small is None else small)
+    return pattern
+
+
+def _device(reading: Reading) -> Chip | None:
+    for key, entry in reading.table("DEVICE_METADATA").items():
+        for name in ("platform", "hwsku"):
+            if found := chip(entry.get(name, "")):
+                reading.noted(f"DEVICE_METADATA: {name} = {entry[name]}: its chip has cells of {found.cell} B", "DEVICE_METADATA", key, name)
+                return found
+    return None
+
+
+def _lossy_groups(reading: Reading, uses: Uses) -> None:
+    for key, _, other in uses:
+        if _is_lossless(reading, other):
+            reading.noted("BUFFER_PG: a lossless profile for a priority group that PFC does not pause: the group is lossy", "BUFFER_PG", key, "profile")
+            reading.roles.setdefault(other, "PFC does not pause its priority groups")
+    name = _chosen(reading, "BUFFER_PG", [use for use in uses if not _is_lossless(reading, use[2])], "lossy priority groups")
+    if name is None:
+        return
+    table, design = "BUFFER_PROFILE", reading.design
+    reading.names["lossy_group"] = name
+    design.lossy_ingress_th = reading.number(table, name, "dynamic_th", "switch.mmu.lossy_ingress_alpha")
+    reading.get(table, name, "pool")
+    for field, what in (("size", "reserved memory"), ("static_th", "fixed limit")):
+        value = reading.get(table, name, field)
+        if value is not None and not (field == "size" and value == "0") and not _covers_pool(reading, name, field, value):
+            reading.noted(f"BUFFER_PROFILE {name}: {field} = {value}: afflux has no {what} for lossy priority groups: left out", table, name)
+    lossy, maps = [tc for tc in range(8) if tc not in design.lossless], reading.maps
+    shared = {maps.group[tc] for tc in lossy if tc in maps.group}
+    if design.lossy_ingress_th is not None and maps.group and len(shared) < len(lossy):
+        reading.account.noted(f"the lossy traffic classes share the priority groups {spelt(sorted(shared))}: afflux counts each class in a group of its own")
+
+
+def _covers_pool(reading: Reading, name: str, field: str, value: str) -> bool:
+    """A fixed limit that is the whole pool limits nothing."""
+    pool = reading.table("BUFFER_PROFILE")[name].get("pool", "")
+    size = reading.table("BUFFER_POOL").get(pool, {}).get("size")
+    return field == "static_th" and size is not None and int(value) >= int(size)
+
+
+def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
+    lossy = [use for use in uses if use[1] not in lossless]
+    # Files of buffers alone do not say which queues are lossless: SONiC's names do.
+    plain = [use for use in lossy if not _named_lossless(reading, use[2])]
+    if plain and not reading.design.lossless:
+        lossy = plain
+    limited = {(key, name) for key, _, name in lossy}
+    for key, _, other in uses:
+        if (key, other) not in limited:
+            reading.noted(f"BUFFER_QUEUE: profile = {other} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
+            reading.roles.setdefault(other, "of lossless queues, which afflux does not limit at egress")
+    name = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
+    if name is None:
+        return
+    table, design = "BUFFER_PROFILE", reading.design
+    reading.roles.pop(name, None)
+    reading.names["lossy"] = name
+    design.lossy_th = reading.number(table, name, "dynamic_th", "switch.alpha")
+    design.lossy_reserved = reading.number(table, name, "size", "switch.reserved")
+    pool = reading.names["lossy_pool"] = reading.get(table, name, "pool") or ""
+    design.lossy_pool = reading.number("BUFFER_POOL", pool, "size", "switch.mmu.lossy_pool")
+    static = reading.get(table, name, "static_th")
+    if static is not None and not _covers_pool(reading, name, "static_th", static):
+        _limit(reading, name, int(static), {number for _, number, used in lossy if used == name})
+
+
+def _named_lossless(reading: Reading, name: str) -> bool:
+    return "lossless" in name or ("lossy" not in name and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", ""))
+
+
+def _limit(reading: Reading, name: str, limit: int, numbers: Iterable[int]) -> None:
+    """A fixed limit of lossy queues becomes that of the scenario's queues, if there are any."""
+    of_queues = reading.design.queues
+    limited = [number for number in numbers if number in of_queues]
+    if len(of_queues) < 2 or not limit or not limited:
+        reading.noted(f"BUFFER_PROFILE {name}: static_th = {limit}: a fixed limit of lossy queues needs the queues (QUEUE): left out", "BUFFER_PROFILE", name)
+    for number in limited if len(of_queues) > 1 and limit else []:
+        of_queues[number] = replace(of_queues[number], limit=limit)
+
+
+def _pools(reading: Reading, used: set[str]) -> None:
+    pools, design, table = reading.table("BUFFER_POOL"), reading.design, "BUFFER_POOL"
+    profiles = reading.table("BUFFER_PROFILE")
+    of_groups = {profiles[name].get("pool") for name in used if name in profiles} | {_LOSSLESS_POOL}
+    ingress = [name for name, pool in pools.items() if pool["type"] == "ingress" and pool.get("size") != "0"]
+    ingress += [name for name, pool in pools.items() if pool["type"] == "both" and (name in of_groups or not ingress)]
+    sizes = {name: reading.number(table, name, "size", "switch.buffer") for name in ingress}
+    known = {name: size for name, size in sizes.items() if size is not None}
+    for name in ingress:
+        reading.seen.add((table, name, "type"))
+        if size := reading.number(table, name, "xoff", "switch.mmu.headroom_pool"):
+            design.headroom_pool = (design.headroom_pool or 0) + size
+    if len(known) > 1:
+        reading.account.noted(f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added, from whichever pool a profile takes")
+    for name in sizes.keys() - known.keys():
+        reading.account.noted(f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written")
+    if ingress:
+        reading.names["ingress_pool"] = max(ingress, key=lambda name: known.get(name, 0))
+    if known:
+        design.ingress_pool = sum(known.values())
+    elif largest := max((int(pool.get("size", 0)) for pool in pools.values()), default=0):
+        design.ingress_pool = largest
+        name = next(name for name, pool in pools.items() if int(pool.get("size", 0)) == largest)
+        reading.number(table, name, "size", "switch.buffer")
+        reading.account.noted(f"BUFFER_POOL {name}: its size, {largest} B, is taken for the whole memory: no ingress pool has one")
+    memory = (design.ingress_pool or 0) + (design.headroom_pool or 0)
+    if design.lossy_pool is not None and memory and design.lossy_pool > memory:
+        reading.account.noted(f"BUFFER_POOL: the lossy pool of {design.lossy_pool} B is larger than the ingress pools, {memory} B, which limit it")
+        design.lossy_pool = memory
+    _modes(reading)
+
+
+def _modes(reading: Reading) -> None:
+    """A profile says itself whether its threshold is fixed; the mode of its pool is what SAI takes otherwise."""
+    for name, profile in reading.table("BUFFER_PROFILE").items():
+        pool = profile.get("pool", "")
+        mode = reading.table("BUFFER_POOL").get(pool, {}).get("mode")
+        own = "dynamic" if "dynamic_th" in profile else "static" if "static_th" in profile else None
+        if mode is None or name in reading.roles:
+            continue
+        reading.seen.update((("BUFFER_POOL", pool, "mode"), ("BUFFER_POOL", pool, "type")))
+        kind = reading.table("BUFFER_POOL")[pool]["type"]
+        if name in (reading.names.get("lossless"), reading.names.get("lossy_group")) and kind == "egress":
+            reading.account.noted(f"BUFFER_PROFILE {name}: pool = {pool}, an egress pool, for priority groups, which are at ingress: the ingress pools decide")
+        if kind == "both":
+            reading.account.noted(f"BUFFER_POOL {pool}: type = both: it is a pool of ingress or egress as BUFFER_PG and BUFFER_QUEUE use it")
+        if own is not None and own != mode:
+            reading.account.noted(f"BUFFER_POOL {pool}: mode = {mode}, but {name} has {own}_th: the profile decides")

@@ -1,0 +1,81 @@
+"""The JSON of a switch's configuration: config_db.json, and dumps of the databases that hold it.
+
+A dump has a top-level key per entry: `BUFFER_PG|Ethernet0|3-4` in CONFIG_DB, `BUFFER_PG_TABLE:Ethernet0:3-4` in APPL_DB. redis-dump wraps the fields of
+an entry in `{"type": "hash", "value": {…}}`. Files for swssconfig are lists of such objects with `OP`.
+"""
+
+import json
+import os
+import re
+from typing import Any
+
+from ..account import Wrong
+from ..reading import content, json_value, repeated_key
+
+#: A configuration has some megabytes at most.
+_MOST_BYTES = 16 << 20
+
+
+class Document:
+    """Tables by name, each an object of entries where it is well formed, and the lines on which they stand."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        try:
+            self.text = content(path, _MOST_BYTES).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Wrong(path, None, "bytes that are not UTF-8", "config_db.json") from None
+        self.tables: dict[str, Any] = {}
+        #: (table, key) → how a dump writes them.
+        self.written: dict[tuple[str, str], str] = {}
+        for part in self._parts():
+            for name, value in part.items():
+                self._add(name, value)
+
+    def _parts(self) -> list[dict[str, Any]]:
+        value = json_value(self.text, self.path, 1, "config_db.json: an object of tables", self._once)
+        if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+            return [{name: entry for name, entry in part.items() if name != "OP"} for part in value]
+        if not isinstance(value, dict):
+            raise Wrong(self.path, 1, f"a JSON document that is no object ({self.text.lstrip()[:20]!r})", "an object of tables, as in config_db.json")
+        return [value]
+
+    def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            line, keys = repeated_key(self.text)
+            raise Wrong(self.path, line, f"the key {' → '.join(keys)} twice in one object", "each key once")
+        return found
+
+    def _add(self, name: str, value: Any) -> None:
+        table, separator, key = _parted(name)
+        if not separator:
+            self.tables[name] = value
+            return
+        if isinstance(value, dict) and value.keys() >= {"type", "value"}:
+            value = value["value"]
+        key = key.replace(separator, "|")
+        entries = self.tables.setdefault(table, {})
+        if key in entries:
+            raise Wrong(self.path, self.line((name,)), f"the entry {table} → {key} twice", "each entry once")
+        entries[key] = value
+        self.written[table, key] = name
+
+    def line(self, where: tuple[str, ...]) -> int:
+        """The line on which the innermost of nested names stands."""
+        if where[:2] in self.written:
+            where = (self.written[where[0], where[1]], *where[2:])
+        at = 0
+        for name in where:
+            found = re.compile(re.escape(json.dumps(name)) + r"\s*:").search(self.text, at)
+            found = found or re.compile(re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:").search(self.text, at)
+            if not found:
+                break
+            at = found.start()
+        return self.text.count("\n", 0, at) + 1
+
+
+def _parted(name: str) -> tuple[str, str, str]:
+    """Table, separator and key of an entry of a dump; the name of a table has no separator."""
+    found = re.fullmatch(r"([A-Z0-9_]+)([|:])(.+)", name)
+    return (found[1].removesuffix("_TABLE"), found[2], found[3]) if found else (name, "", "")
