@@ -13,8 +13,9 @@ from typing import Any
 
 from .account import Wrong, moment, name, number, shown, table, total
 from .avro import AvroError, End, Schema
+from .codecs import TooMuch
 from .jobs import Job, Log, Transfer, json_lines, shared_out
-from .reading import DAMAGED, TooMuch, damaged, json_value, opened
+from .reading import DAMAGED, LOGS, damaged, json_value, opened
 
 _FIRST = "Avro-Json or Avro-Binary, as job history files begin"
 
@@ -70,7 +71,7 @@ def read(paths: Sequence[Path]) -> Log:
 
 
 def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str, Any]]]:
-    with opened(path) as file:
+    with opened(path, LOGS) as file:
         try:
             first, second = file.readline(64), file.readline(1 << 20)
         except DAMAGED as error:

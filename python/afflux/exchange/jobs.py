@@ -9,7 +9,7 @@ from ..spelling import nearest
 from . import hosts
 from .account import Account, Wrong, shown
 from .flow_list import FlowList
-from .reading import json_value, lines
+from .reading import LOGS, json_value, lines
 
 
 @dataclass
@@ -116,12 +116,21 @@ def shared_out(total: int, weights: list[int]) -> list[int]:
     return parts
 
 
-def json_lines(path: str | os.PathLike[str], account: Account, stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects, one per line; a last line that breaks off (the log was still being written) is dropped."""
+def json_lines(
+    path: str | os.PathLike[str],
+    account: Account,
+    stream: BinaryIO | None = None,
+    first: int = 1,
+    skip: Callable[[str], bool] = lambda line: False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects, one per line, without the lines that `skip` has counted. A last line that breaks off (the log was still being written) is dropped."""
     broken: Wrong | None = None
-    for at, line in lines(path, stream, first):
+    said = "the file ends within a compressed block, as a log that was still being written: what stands before it is taken"
+    for at, line in lines(path, stream, first, lambda at: account.noted(said, f"{os.path.basename(path)}:{at}"), LOGS):
         if broken:
             raise broken
+        if skip(line):
+            continue
         try:
             value = json_value(line, path, at, "an object in JSON")
         except Wrong as error:
