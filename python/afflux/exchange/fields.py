@@ -9,7 +9,7 @@ from pathlib import Path
 from .account import Account, shown
 
 
-@dataclass
+@dataclass(eq=False)
 class Record:
     """One kind of record. Every field of it is taken, is left out for a known reason, or is unknown and noted with its places."""
 
@@ -46,4 +46,14 @@ class LeftOut:
         self._found[reason][name] += count
 
     def notes(self) -> list[str]:
-        return [f"left out, {reason}: {', '.join(f'{name} ({count:,})' for name, count in sorted(names.items()))}" for reason, names in self._found.items()]
+        return [f"left out, {reason}: {_listed(names)}" for reason, names in self._found.items()]
+
+
+#: Names that one note has: jobs may have counters of their own, as many as they like.
+_MOST = 100
+
+
+def _listed(names: Mapping[str, int]) -> str:
+    shown_ = sorted(names.items())
+    more = f", and {len(names) - _MOST:,} others" if len(names) > _MOST else ""
+    return ", ".join(f"{name} ({count:,})" for name, count in shown_[:_MOST]) + more

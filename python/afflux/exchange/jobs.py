@@ -1,5 +1,6 @@
 """Jobs of other systems' logs: a trace that `kind = "hadoop_trace"` reads, and their shuffles as flows."""
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from ..spelling import nearest
 from . import hosts
 from .account import Account, Wrong, shown
 from .flow_list import FlowList
+from .machines import Machines
 from .reading import LOGS, json_value, lines
 
 
@@ -43,6 +45,7 @@ class Log:
     transfers: list[Transfer] = field(default_factory=list)
     #: Bytes of the files: larger logs may have more transfers.
     size: int = 0
+    machines: Machines = field(default_factory=Machines)
     account: Account = field(default_factory=lambda: Account("jobs"))
     of_transfers: Account = field(default_factory=lambda: Account("flows"))
 
@@ -74,15 +77,21 @@ def trace(jobs: Iterable[Job]) -> str:
 
 def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]]:
     """The transfers as a flow list that begins with the first job, and the hosts' numbers. Numbers that are `known` are kept."""
+    log.machines.unite(log.of_transfers)
     for make in log.making:
         make(log)
     numbers = known.numbers if known is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
+
+    @functools.cache
+    def number_of(name: str) -> int | None:
+        return next((numbers[other] for other in log.machines.names(name) if other in numbers), None)
+
     origin = min((job.submit_ms for job in log.jobs), default=0)
     list_ = FlowList([], [], [], [], [])
     assert list_.classes is not None
     used: dict[str, int] = {}
     for transfer in sorted(log.transfers, key=lambda transfer: transfer.start_ms):
-        src, dst = numbers.get(transfer.src), numbers.get(transfer.dst)
+        src, dst = number_of(transfer.src), number_of(transfer.dst)
         if src is None or dst is None:
             log.of_transfers.drop("of hosts that the mapping does not name")
         elif src == dst:
