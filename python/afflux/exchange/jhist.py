@@ -78,12 +78,13 @@ def read(paths: Sequence[Path]) -> Log:
 def _machines(history: _History, machines: Machines) -> None:
     for task, attempt in history.maps.items():
         places = history.splits.get(task, [])
-        for name_ in (attempt.host, *places):
-            machines.seen(name_)
+        machines.host(attempt.host)
+        for place in places:
+            machines.place(place)
         if attempt.is_local and places and attempt.host not in places:
             machines.local(attempt.host, places)
     for attempt in history.reduces.values():
-        machines.seen(attempt.host)
+        machines.host(attempt.host)
 
 
 def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str, Any]]]:
@@ -191,7 +192,8 @@ _WANTED = {"REDUCE_SHUFFLE_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES"}
 def _counters(value: Any, path: Path, at: int | None, noting: _Noting) -> Mapping[str, int]:
     found: dict[str, int] = {}
     value = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
-    groups = table(value, "counters", path, at).get("groups")
+    noting.records.counters.seen(table(value, "counters", path, at), noting.account, path, at)
+    groups = value.get("groups")
     if not isinstance(groups, list):
         raise Wrong(path, at, f"groups of counters {shown(groups)}", "a list")
     for group in groups:
@@ -247,6 +249,9 @@ def _transfers(history: _History, path: Path, log: Log) -> None:
             said = "reads that were local (NODE_LOCAL) though no place of their block has the name of their machine: no transfer"
             log.of_transfers.noted(said, f"{path.name}: {task}")
         elif size and places:
+            if len({machine(place) for place in places}) > 1:
+                said = "reads of a block that several machines have come from the first in splitLocations"
+                log.of_transfers.noted(said, f"{path.name}: {task}")
             log.transfers.append(Transfer(attempt.start_ms, machine(places[0]), machine(attempt.host), total(size, task, path, None), "read"))
         elif size:
             log.of_transfers.drop("reads from unknown hosts")

@@ -55,11 +55,12 @@ class Records:
         mapped = Record("MAP_ATTEMPT_FINISHED", {"taskid", "attemptId", "mapFinishTime", "hostname", "counters"}, {**of_attempt, "finishTime": TIMES})
         reduced = Record(
             "REDUCE_ATTEMPT_FINISHED",
-            {"taskid", "attemptId", "finishTime", "hostname", "counters"},
-            {**of_attempt, **dict.fromkeys(("shuffleFinishTime", "sortFinishTime"), TIMES)},
+            {"taskid", "attemptId", "hostname", "counters"},
+            {**of_attempt, **dict.fromkeys(("shuffleFinishTime", "sortFinishTime", "finishTime"), TIMES)},
         )
         of_failed = dict.fromkeys(("taskid", "attemptId", "hostname", "counters", "finishTime"), "what attempts did that failed or were killed")
         failed = Record("…_ATTEMPT_FAILED or …_ATTEMPT_KILLED", (), {**of_attempt, **of_failed})
+        self.counters = Record("counters", {"groups"}, {"name": NAMES})
         self.group = Record("group of counters", {"counts"}, dict.fromkeys(("name", "displayName"), NAMES))
         self.counter = Record("counter", {"name", "value"}, {"displayName": NAMES})
         self._by_kind = {
@@ -77,4 +78,4 @@ class Records:
         return self._by_kind.get(kind)
 
     def every(self) -> list[Record]:
-        return [*dict.fromkeys(self._by_kind.values()), self.group, self.counter]
+        return [*dict.fromkeys(self._by_kind.values()), self.counters, self.group, self.counter]

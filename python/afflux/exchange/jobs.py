@@ -77,6 +77,8 @@ def trace(jobs: Iterable[Job]) -> str:
 
 def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]]:
     """The transfers as a flow list that begins with the first job, and the hosts' numbers. Numbers that are `known` are kept."""
+    for name in known.numbers if known is not None else ():
+        log.machines.place(name)
     log.machines.unite(log.of_transfers)
     for make in log.making:
         make(log)

@@ -15,8 +15,14 @@ class Machines:
         self._parent: dict[str, str] = {}
         #: Names of places of which one is a machine by another name, as its local attempts say.
         self._local: dict[str, set[str]] = {}
+        #: Names under which tasks ran: two of them are two machines, unless one is the short form of the other.
+        self._hosts: set[str] = set()
 
-    def seen(self, name: str) -> None:
+    def host(self, name: str) -> None:
+        self._hosts.add(name)
+        self._parent.setdefault(name, name)
+
+    def place(self, name: str) -> None:
         self._parent.setdefault(name, name)
 
     def local(self, host: str, places: Iterable[str]) -> None:
@@ -45,7 +51,7 @@ class Machines:
                 self._join(short, long[0])
             elif short in self._parent:
                 account.noted("a short name fits several machines with domains, and stays a machine of its own", short)
-        taken = {self.of(host) for host in self._local}
+        taken = {self.of(host) for host in self._hosts}
         for host, places in self._local.items():
             others = {self.of(place) for place in places} - (taken - {self.of(host)})
             if self.of(host) not in others and len(others) == 1:

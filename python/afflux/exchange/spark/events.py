@@ -71,7 +71,9 @@ class Reader:
             self.account.noted(f"unknown event {shown(kind)}: left out", f"{path.name}:{at}")
 
     def _start(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
-        self.records.application.seen(event, self.account, path, at)
+        # Without an identifier, the name is taken.
+        named = {key: value for key, value in event.items() if key != "App Name" or event.get("App ID")}
+        self.records.application.seen(named, self.account, path, at)
         stretch.called = name(event.get("App ID") or event.get("App Name") or path.name, "the application", path, at)
         attempt = event.get("App Attempt ID")
         stretch.attempt = name(attempt, "App Attempt ID", path, at) if attempt is not None else None

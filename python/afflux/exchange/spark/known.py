@@ -40,8 +40,8 @@ class Records:
     def __init__(self) -> None:
         self.application = Record(
             "SparkListenerApplicationStart",
-            {"Event", "App ID", "App Name", "App Attempt ID"},
-            {"Timestamp": TIMES, "User": NAMES, "Driver Logs": NAMES, "Driver Attributes": NAMES},
+            {"Event", "App ID", "App Attempt ID"},
+            {"App Name": NAMES, "Timestamp": TIMES, "User": NAMES, "Driver Logs": NAMES, "Driver Attributes": NAMES},
         )
         self.application_end = Record("SparkListenerApplicationEnd", {"Event"}, {"Timestamp": TIMES, "ExitCode": NAMES})
         self.job = Record("SparkListenerJobStart", {"Event", "Job ID", "Submission Time", "Stage Infos", "Stage IDs"}, {"Properties": NAMES})

@@ -37,6 +37,7 @@ def settle(application: Application, log: Log) -> Settled:
             taken[number] = jobs.Job(f"{application.name}_{number}", job.submit_ms)
     readers = []
     for task in tasks:
+        log.machines.host(task.host)
         owner = _owner(application, needs.get(task.stage, []), task)
         if owner is None:
             log.account.noted("tasks of stages that no job of the log needs: left out", f"{task.path.name}:{task.line}")
@@ -103,7 +104,7 @@ def _ended(task: Task) -> tuple[int, int, int]:
 
 def transfers(application: Application, settled: Settled, log: Log) -> None:
     """What tasks fetched, from the hosts that wrote it in proportion to what they wrote."""
-    outputs = _Outputs(application, settled.ran)
+    outputs, machine = _Outputs(application, settled.ran), log.machines.of
     sources: dict[int, dict[str, int]] = {}
     for stage in sorted({task.stage for task in settled.readers}):
         sources[stage] = defaultdict(int)
@@ -111,16 +112,16 @@ def transfers(application: Application, settled: Settled, log: Log) -> None:
         for parent in sorted(set(about.parents)) if about is not None else []:
             for task in outputs.of(parent, log.of_transfers):
                 if task.shuffled:
-                    sources[stage][task.host] += task.shuffled
+                    sources[stage][machine(task.host)] += task.shuffled
     for task in settled.readers:
-        others = {host: size for host, size in sources[task.stage].items() if host != task.host}
+        others = {host: size for host, size in sources[task.stage].items() if host != machine(task.host)}
         if not others:
             log.of_transfers.drop("fetches from other processes of their host" if sources[task.stage] else "fetches whose writers are not in the log")
             continue
         log.expect(len(others), application.path)
         for host, size in zip(others, shared_out(task.remote, list(others.values())), strict=True):
             if size:
-                log.transfers.append(Transfer(task.launch_ms, host, task.host, size, "fetch"))
+                log.transfers.append(Transfer(task.launch_ms, host, machine(task.host), size, "fetch"))
 
 
 class _Outputs:
