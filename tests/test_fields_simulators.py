@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from afflux import ScenarioError
 from afflux.exchange import Account, hpcc, htsim
 from afflux.exchange.account import Wrong
 from fuzz.importer_samples import COMPLETIONS, FLOWS, MATRIX, TOPOLOGY
@@ -84,7 +85,7 @@ def silent(tmp_path: Path) -> list[str]:
             path.write_text(base.replace(old, new, 1))
             try:
                 outcome = read(path)
-            except (Wrong, ValueError):
+            except (Wrong, ValueError, ScenarioError):
                 continue
             if outcome == plain and (named is None or not any("left out" in line and named in line for line in outcome[1].splitlines())):
                 found.append(f"{read.__name__}: {old!r} -> {new!r}")

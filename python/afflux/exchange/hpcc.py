@@ -35,7 +35,8 @@ def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[s
         checked = _core.parse(text, path)
     except _core.ScenarioError as error:
         # A line of the file itself, or what is wrong with the fabric as a whole, without the scenario around it.
-        raise ValueError(re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)) from None
+        said = re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)
+        raise ValueError(re.sub(r" \(key topology\.file, .*\)$", "", said)) from None
     fabric = Fabric.of(checked)
     account.take(len(fabric.links))
     account.notes.append(
