@@ -3,8 +3,11 @@
 Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config/` and `analysis/` of conweave-project/conweave-ns3.
 """
 
+import itertools
 import os
 import re
+from collections import defaultdict, deque
+from decimal import Decimal
 from pathlib import Path
 
 from .. import _core
@@ -24,21 +27,78 @@ GROUP = 3
 
 def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
     """A topology file as a scenario whose links can be edited."""
+    account = Account("links")
+    _declared(path, account)
     # The scenario format reads such files itself: this is that reader.
     text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(path.absolute()))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
-    checked = _core.parse(text, Path("imported.toml"))
+    try:
+        checked = _core.parse(text, path)
+    except _core.ScenarioError as error:
+        # A line of the file itself, or what is wrong with the fabric as a whole, without the scenario around it.
+        said = re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)
+        raise ValueError(re.sub(r" \(key topology\.file, .*\)$", "", said)) from None
     fabric = Fabric.of(checked)
-    account = Account("links", len(fabric.links))
+    account.take(len(fabric.links))
     account.notes.append(
         f"{plural(len(fabric.hosts), 'host')}, {plural(len(fabric.switches), 'switch', 'switches')}, numbered in the order of their numbers there"
     )
     return fabric.to_scenario(path.name, flows, account, ordered=True, into=into), account
 
 
+_FIRST = "`nodes switches links`, as HPCC and ConWeave write them"
+
+
+def _declared(path: Path, account: Account) -> None:
+    """Refuses other forms, and columns and links beyond what the format and the first line say. Text after the links explains them."""
+    rows = lines(path)
+    at, first = next(rows, (1, ""))
+    counts = first.split()
+    if len(counts) == 6 and all(re.fullmatch(r"[0-9]{1,9}", count) for count in counts[:5]):
+        raise Wrong(path, at, f"SimAI's form {shown(first)} (nodes, GPUs per server, NVSwitches, switches, links, type of GPU)", _FIRST)
+    if len(counts) != 3 or not all(re.fullmatch(r"[0-9]{1,9}", count) for count in counts):
+        raise Wrong(path, at, shown(first) if first else "an empty file", _FIRST)
+    _, switches, links = map(int, counts)
+    if switches:
+        at, second = next(rows, (at, ""))
+        if (found := len(second.split())) > switches:
+            raise Wrong(path, at, f"{found} numbers of switches", f"{switches}, as line 1 says")
+    for number, (at, line) in enumerate(rows, 1):
+        if number > links and not re.match(r"[0-9]+\s+[0-9]+\s+[0-9]", line):
+            account.noted("text after the links: left out", at)
+            continue
+        if number > links:
+            raise Wrong(path, at, f"link {number}: {shown(line)}", f"{links} links, as line 1 says")
+        if (found := len(line.split())) != 5:
+            raise Wrong(path, at, f"{plural(found, 'column')} in {shown(line)}", "five columns: `node node rate delay error_rate`")
+
+
 def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
-    """A flow file, of either form."""
+    """A flow file, of either form. Priority groups become priorities, unless all flows are in the group of both generators."""
     table, notes = _core.read_flows(path, "hpcc", origin_ns)
-    return _with_notes(FlowList.of_table(table), notes)
+    flows, account = _with_notes(FlowList.of_table(table), notes)
+    groups, ports = _groups(path)
+    if any(group != GROUP for of_pair in groups.values() for group in of_pair):
+        flows.priorities = [groups[pair].popleft() for pair in zip(flows.src, flows.dst, flows.bytes, strict=True)]
+    elif len(flows):
+        account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
+    if ports:
+        account.notes.append(f"left out, ports: dport ({ports:,})")
+    return flows, account
+
+
+def _groups(path: Path) -> tuple[dict[tuple[int, int, int], deque[int]], int]:
+    """The priority groups of flows by source, destination and bytes, in the order of their starts, and the number of flows with a port."""
+    found: dict[tuple[int, int, int], list[tuple[Decimal, int]]] = defaultdict(list)
+    ports = 0
+    for at, line in itertools.islice(lines(path), 1, None):
+        # The form has been checked: `src dst group [port] bytes start`.
+        src, dst, group, *port, size, start = line.split()
+        if int(group) > 7:
+            raise Wrong(path, at, f"priority group {shown(group)}", "a priority group from 0 to 7")
+        if int(src) != int(dst):
+            found[int(src), int(dst), int(size)].append((Decimal(start), int(group)))
+            ports += len(port)
+    return {pair: deque(group for _, group in sorted(groups, key=lambda row: row[0])) for pair, groups in found.items()}, ports
 
 
 def _with_notes(flows: FlowList, notes: list[str]) -> tuple[FlowList, Account]:
@@ -82,6 +142,8 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
             rows.append((start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else ""))
     rows.sort(key=lambda row: row[0])
     account.taken = len(rows)
+    if rows:
+        account.notes.append(f"left out, ports: sport and dport ({len(rows):,})")
     return csvtext.lines([("start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"), *rows]), account
 
 
@@ -134,15 +196,18 @@ def _delay(text: str) -> str:
 def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int = ORIGIN_NS) -> str:
     """A flow file; `ports` gives it HPCC's column of destination ports, else it has ConWeave's form."""
     if flows.classes is not None and any(flows.classes):
-        account.notes.append(f"classes and priorities are not expressed: all flows are in priority group {GROUP}")
+        account.notes.append("the format has no classes: they were dropped")
+    if flows.dscps is not None:
+        account.notes.append("the format has no DSCPs: they were dropped")
+    priorities = flows.priorities if flows.priorities is not None else [None] * len(flows)
     if flows.deadlines_ns is not None:
         account.notes.append("the format has no deadlines: they were dropped")
     port = "100 " if ports else ""
-    rows = zip(flows.start_ns, flows.src, flows.dst, flows.bytes, strict=True)
+    rows = zip(flows.start_ns, flows.src, flows.dst, flows.bytes, priorities, strict=True)
     out = [str(len(flows))]
-    for start, src, dst, size in rows:
+    for start, src, dst, size, priority in rows:
         seconds, ns = divmod(start + origin_ns, 10**9)
-        out.append(f"{src} {dst} {GROUP} {port}{size} {seconds}.{ns:09}")
+        out.append(f"{src} {dst} {GROUP if priority is None else priority} {port}{size} {seconds}.{ns:09}")
     return "\n".join(out) + "\n"
 
 

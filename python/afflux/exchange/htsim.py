@@ -6,11 +6,21 @@ from .. import _core
 from .account import Account
 from .flow_list import FlowList
 from .hpcc import _with_notes
+from .reading import lines
 
 
 def flows(path: Path) -> tuple[FlowList, Account]:
     table, notes = _core.read_flows(path, "htsim", 0)
-    return _with_notes(FlowList.of_table(table), notes)
+    flows, account = _with_notes(FlowList.of_table(table), notes)
+    identified = 0
+    for _, line in lines(path):
+        words = line.split()
+        if words[0] == "Nodes":
+            account.notes.append(f"left out, the number of hosts, which the scenario's topology has: {line}")
+        identified += "id" in words
+    if identified:
+        account.notes.append(f"left out, identifiers: id ({identified:,})")
+    return flows, account
 
 
 def matrix_of(flows: FlowList, hosts: int, account: Account) -> str:

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .account import Wrong, moment, name, number, shown, table, total
+from . import jhist_known as known
+from .account import Account, Wrong, moment, name, number, shown, table, total
 from .avro import AvroError, End, Schema
+from .codecs import TooMuch
+from .fields import LeftOut
 from .jobs import Job, Log, Transfer, json_lines, shared_out
-from .reading import DAMAGED, TooMuch, damaged, json_value, opened
+from .machines import Machines
+from .reading import DAMAGED, LOGS, damaged, json_value, opened
 
 _FIRST = "Avro-Json or Avro-Binary, as job history files begin"
 
@@ -24,6 +28,7 @@ class _Attempt:
     start_ms: int = 0
     end_ms: int = 0
     host: str = ""
+    is_local: bool = False
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -38,19 +43,20 @@ class _History:
     maps: dict[str, _Attempt] = field(default_factory=dict)
     reduces: dict[str, _Attempt] = field(default_factory=dict)
     started: dict[str, int] = field(default_factory=dict)
+    #: Attempts that read from their own machine's disk.
+    local: set[str] = field(default_factory=set)
     splits: dict[str, list[str]] = field(default_factory=dict)
-    unsuccessful: int = 0
 
 
 def read(paths: Sequence[Path]) -> Log:
     """The jobs of some files."""
     log = Log()
-    local = 0
+    noting = _Noting(log.account)
     for path in paths:
         log.size += os.stat(path).st_size
         history = _History()
         for at, kind, event in _events(path, log):
-            _take(history, kind, event, path, at)
+            _take(history, kind, event, path, at, noting)
         if history.name is None:
             raise Wrong(path, None, "no event JOB_SUBMITTED", "the history of a job")
         if history.end is None:
@@ -58,19 +64,31 @@ def read(paths: Sequence[Path]) -> Log:
         elif history.end != "JOB_FINISHED":
             log.account.drop("failed or killed")
         else:
-            log.jobs.append(_job(history, path))
-            local += _local(history)
+            log.jobs.append(_job(history, path, log.account))
+            _machines(history, log.machines)
             log.making.append(functools.partial(_transfers, history, path))
-            log.of_transfers.drop("of attempts that did not succeed", history.unsuccessful)
+    for record in noting.records.every():
+        record.add_to(noting.left_out)
     log.account.taken = len(log.jobs)
-    log.of_transfers.drop("reads on the same host", local)
-    log.account.notes.append("left out: counts of maps and reducers, processor times and containers (the cluster of the scenario decides them)")
+    log.account.notes += noting.left_out.notes()
     log.of_transfers.notes.append("fetches start when both the map has ended and the reducer runs; writes to data nodes are not in such files")
     return log
 
 
+def _machines(history: _History, machines: Machines) -> None:
+    for task, attempt in history.maps.items():
+        places = history.splits.get(task, [])
+        machines.host(attempt.host)
+        for place in places:
+            machines.place(place)
+        if attempt.is_local and places and attempt.host not in places:
+            machines.local(attempt.host, places)
+    for attempt in history.reduces.values():
+        machines.host(attempt.host)
+
+
 def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str, Any]]]:
-    with opened(path) as file:
+    with opened(path, LOGS) as file:
         try:
             first, second = file.readline(64), file.readline(1 << 20)
         except DAMAGED as error:
@@ -103,97 +121,138 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
             raise Wrong(path, None, f"{error} after {count} events", "events as the schema in line 2 has them") from None
 
 
-def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at: int | None) -> None:
+@dataclass
+class _Noting:
+    """Where fields and events that are left out are counted."""
+
+    account: Account
+    left_out: LeftOut = field(default_factory=LeftOut)
+    records: known.Records = field(default_factory=known.Records)
+
+
+def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at: int | None, noting: _Noting) -> None:
+    account = noting.account
+
     def time(name: str) -> int:
         return moment(event.get(name), f"{name} of {kind}", path, at)
 
     def text(key: str) -> str:
-        value = event.get(key)
-        # Strings that may be null are named so in Avro's JSON.
-        value = value.get("string") if isinstance(value, dict) else value
-        return name(value, f"{key} of {kind}", path, at)
+        return name(_plain(event.get(key)), f"{key} of {kind}", path, at)
 
+    if (record := noting.records.of(kind)) is not None:
+        record.seen(event, account, path, at)
     match kind:
         case "JOB_SUBMITTED":
             history.name, history.submit_ms = text("jobid"), time("submitTime")
         case "JOB_FINISHED" | "JOB_FAILED" | "JOB_KILLED" | "JOB_ERROR":
             history.end = kind
             if kind == "JOB_FINISHED" and event.get("totalCounters") is not None:
-                history.totals = _counters(event["totalCounters"], path, at)
+                history.totals = _counters(event["totalCounters"], path, at, noting)
         case "TASK_STARTED":
-            if isinstance(event.get("splitLocations"), str):
-                history.splits[text("taskid")] = [
-                    name(place.rpartition("/")[2], "a place of splitLocations", path, at) for place in event["splitLocations"].split(",") if place
-                ]
+            places = _plain(event.get("splitLocations"))
+            if isinstance(places, str):
+                history.splits[text("taskid")] = [name(place.rpartition("/")[2], "a place of splitLocations", path, at) for place in places.split(",") if place]
         case "MAP_ATTEMPT_STARTED" | "REDUCE_ATTEMPT_STARTED":
             history.started[text("attemptId")] = time("startTime")
+            if _plain(event.get("locality")) == "NODE_LOCAL":
+                history.local.add(text("attemptId"))
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":
             is_map = kind.startswith("MAP")
-            attempt = _Attempt(history.started.get(text("attemptId"), 0), time("mapFinishTime" if is_map else "finishTime"), text("hostname"))
-            attempt.counters = _counters(event.get("counters"), path, at) if event.get("counters") is not None else {}
-            # Of a map that ran again the last attempt is the one whose output was fetched.
-            (history.maps if is_map else history.reduces)[text("taskid")] = attempt
+            id_, end = text("attemptId"), time("mapFinishTime" if is_map else "finishTime")
+            attempt = _Attempt(history.started.get(id_, 0), end, text("hostname"), id_ in history.local)
+            attempt.counters = _counters(event.get("counters"), path, at, noting) if event.get("counters") is not None else {}
+            attempts = history.maps if is_map else history.reduces
+            if text("taskid") in attempts:
+                account.noted("tasks that ran again: only the last attempt counts, which is the one whose output was fetched", _place(path, at))
+            attempts[text("taskid")] = attempt
         case "MAP_ATTEMPT_FAILED" | "MAP_ATTEMPT_KILLED" | "REDUCE_ATTEMPT_FAILED" | "REDUCE_ATTEMPT_KILLED":
-            history.unsuccessful += 1
+            account.noted("attempts that failed or were killed: left out", _place(path, at))
+        case _ if kind in known.LEFT_OUT:
+            noting.left_out.add("events without bytes", kind)
+        case _:
+            account.noted(f"unknown event {shown(kind)}: left out", _place(path, at))
+
+
+def _plain(value: Any) -> Any:
+    """Avro's JSON names the type of values that may be null: `{"string": "w1"}`."""
+    return value.get("string") if isinstance(value, dict) else value
+
+
+def _place(path: Path, at: int | None) -> str:
+    return path.name if at is None else f"{path.name}:{at}"
 
 
 #: What counters of file systems are summed under; local files are no traffic.
 _READ, _WRITTEN = "*_BYTES_READ", "*_BYTES_WRITTEN"
+#: Of the bytes read, those of erasure-coded files.
+_CODED = "*_BYTES_READ_EC"
 _WANTED = {"REDUCE_SHUFFLE_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES"}
 
 
-def _counters(value: Any, path: Path, at: int | None) -> Mapping[str, int]:
+def _counters(value: Any, path: Path, at: int | None, noting: _Noting) -> Mapping[str, int]:
     found: dict[str, int] = {}
     value = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
-    groups = table(value, "counters", path, at).get("groups")
+    noting.records.counters.seen(table(value, "counters", path, at), noting.account, path, at)
+    groups = value.get("groups")
     if not isinstance(groups, list):
         raise Wrong(path, at, f"groups of counters {shown(groups)}", "a list")
     for group in groups:
-        counts = table(group, "group of counters", path, at).get("counts")
+        noting.records.group.seen(table(group, "group of counters", path, at), noting.account, path, at)
+        counts = group.get("counts")
         if not isinstance(counts, list):
             raise Wrong(path, at, f"counts {shown(counts)}", "a list")
         for count in counts:
-            called = table(count, "counter", path, at).get("name")
+            noting.records.counter.seen(table(count, "counter", path, at), noting.account, path, at)
+            called = count.get("name")
             if not isinstance(called, str):
                 raise Wrong(path, at, f"a counter's name {shown(called)}", "a string")
             if called.endswith("_BYTES_READ") and not called.startswith("FILE_"):
                 key = _READ
             elif called.endswith("_BYTES_WRITTEN") and not called.startswith("FILE_"):
                 key = _WRITTEN
+            elif called.endswith("_BYTES_READ_EC"):
+                key = _CODED
             elif called in _WANTED:
                 key = called
             else:
+                noting.left_out.add("counters without bytes between machines", shown(called).strip("'"))
                 continue
             found[key] = found.get(key, 0) + number(count.get("value"), f"counter {shown(called)}", path, at)
     return found
 
 
-def _job(history: _History, path: Path) -> Job:
+def _job(history: _History, path: Path, account: Account) -> Job:
     assert history.name is not None
     totals: Mapping[str, int]
     if history.totals:
         totals = history.totals
     else:
         attempts = [*history.maps.values(), *history.reduces.values()]
-        totals = {key: sum(attempt.counters.get(key, 0) for attempt in attempts) for key in (_READ, _WRITTEN, "REDUCE_SHUFFLE_BYTES")}
+        totals = {key: sum(attempt.counters.get(key, 0) for attempt in attempts) for key in (_READ, _CODED, _WRITTEN, "REDUCE_SHUFFLE_BYTES")}
     read, shuffled, written = (total(totals.get(key, 0), history.name, path, None) for key in (_READ, "REDUCE_SHUFFLE_BYTES", _WRITTEN))
+    if coded := totals.get(_CODED, 0):
+        said = "each read comes from one machine here, and from several (in stripes) in the log"
+        account.notes.append(f"{history.name}: {coded:,} of {read:,} bytes were read from erasure-coded files: {said}")
     return Job(history.name, history.submit_ms, read, shuffled, written)
 
 
-def _local(history: _History) -> int:
-    """How many reads stayed on their host."""
-    return sum(attempt.host in history.splits.get(task, ()) for task, attempt in history.maps.items())
-
-
 def _transfers(history: _History, path: Path, log: Log) -> None:
-    """Reads over the network, and fetches."""
+    """Reads over the network, and fetches, between machines by the names that stand for them."""
     log.expect(len(history.maps) * (1 + len(history.reduces)), path)
+    machine = log.machines.of
     for task, attempt in history.maps.items():
         size, places = attempt.counters.get(_READ, 0), history.splits.get(task, [])
-        if attempt.host in places:
-            continue
-        if size and places:
-            log.transfers.append(Transfer(attempt.start_ms, places[0], attempt.host, total(size, task, path, None), "read"))
+        if machine(attempt.host) in {machine(place) for place in places}:
+            log.of_transfers.drop("reads on the same host")
+        elif attempt.is_local:
+            log.of_transfers.drop("reads on the same host")
+            said = "reads that were local (NODE_LOCAL) though no place of their block has the name of their machine: no transfer"
+            log.of_transfers.noted(said, f"{path.name}: {task}")
+        elif size and places:
+            if len({machine(place) for place in places}) > 1:
+                said = "reads of a block that several machines have come from the first in splitLocations"
+                log.of_transfers.noted(said, f"{path.name}: {task}")
+            log.transfers.append(Transfer(attempt.start_ms, machine(places[0]), machine(attempt.host), total(size, task, path, None), "read"))
         elif size:
             log.of_transfers.drop("reads from unknown hosts")
     outputs = [(attempt, attempt.counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)) for attempt in history.maps.values()]
@@ -201,4 +260,4 @@ def _transfers(history: _History, path: Path, log: Log) -> None:
         parts = shared_out(total(reduce.counters.get("REDUCE_SHUFFLE_BYTES", 0), task, path, None), [size for _, size in outputs])
         for (attempt, _), size in zip(outputs, parts, strict=False):
             if size:
-                log.transfers.append(Transfer(max(attempt.end_ms, reduce.start_ms), attempt.host, reduce.host, size, "fetch"))
+                log.transfers.append(Transfer(max(attempt.end_ms, reduce.start_ms), machine(attempt.host), machine(reduce.host), size, "fetch"))

@@ -1,5 +1,6 @@
 """Jobs of other systems' logs: a trace that `kind = "hadoop_trace"` reads, and their shuffles as flows."""
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from ..spelling import nearest
 from . import hosts
 from .account import Account, Wrong, shown
 from .flow_list import FlowList
-from .reading import json_value, lines
+from .machines import Machines
+from .reading import LOGS, json_value, lines
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Log:
     transfers: list[Transfer] = field(default_factory=list)
     #: Bytes of the files: larger logs may have more transfers.
     size: int = 0
+    machines: Machines = field(default_factory=Machines)
     account: Account = field(default_factory=lambda: Account("jobs"))
     of_transfers: Account = field(default_factory=lambda: Account("flows"))
 
@@ -74,15 +77,23 @@ def trace(jobs: Iterable[Job]) -> str:
 
 def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]]:
     """The transfers as a flow list that begins with the first job, and the hosts' numbers. Numbers that are `known` are kept."""
+    for name in known.numbers if known is not None else ():
+        log.machines.place(name)
+    log.machines.unite(log.of_transfers)
     for make in log.making:
         make(log)
     numbers = known.numbers if known is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
+
+    @functools.cache
+    def number_of(name: str) -> int | None:
+        return next((numbers[other] for other in log.machines.names(name) if other in numbers), None)
+
     origin = min((job.submit_ms for job in log.jobs), default=0)
     list_ = FlowList([], [], [], [], [])
     assert list_.classes is not None
     used: dict[str, int] = {}
     for transfer in sorted(log.transfers, key=lambda transfer: transfer.start_ms):
-        src, dst = numbers.get(transfer.src), numbers.get(transfer.dst)
+        src, dst = number_of(transfer.src), number_of(transfer.dst)
         if src is None or dst is None:
             log.of_transfers.drop("of hosts that the mapping does not name")
         elif src == dst:
@@ -116,12 +127,21 @@ def shared_out(total: int, weights: list[int]) -> list[int]:
     return parts
 
 
-def json_lines(path: str | os.PathLike[str], account: Account, stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects, one per line; a last line that breaks off (the log was still being written) is dropped."""
+def json_lines(
+    path: str | os.PathLike[str],
+    account: Account,
+    stream: BinaryIO | None = None,
+    first: int = 1,
+    skip: Callable[[str], bool] = lambda line: False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects, one per line, without the lines that `skip` has counted. A last line that breaks off (the log was still being written) is dropped."""
     broken: Wrong | None = None
-    for at, line in lines(path, stream, first):
+    said = "the file ends within a compressed block, as a log that was still being written: what stands before it is taken"
+    for at, line in lines(path, stream, first, lambda at: account.noted(said, f"{os.path.basename(path)}:{at}"), LOGS):
         if broken:
             raise broken
+        if skip(line):
+            continue
         try:
             value = json_value(line, path, at, "an object in JSON")
         except Wrong as error:

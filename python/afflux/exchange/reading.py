@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from .. import _core
+from . import codecs
 from .account import Wrong, shown
+from .codecs import Limit, TooMuch, Unfinished
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 #: Exceptions from reading a damaged compressed file.
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, codecs.Damaged)
 #: Longest line in bytes; a longer one means that the file is no text.
 _LONGEST = 64 << 20
 #: Memory of an xz decoder in bytes; xz writes dictionaries of up to 64 MiB.
@@ -22,17 +24,15 @@ _XZ_MEMORY = 128 << 20
 _CHUNK = 1 << 16
 #: Largest depth of nested values; no valid file is deeper.
 _DEEPEST = 200
-
-
-class TooMuch(OSError):
-    """A compressed file expands beyond the limit."""
+#: Logs in JSON compress well, and are read line by line: they may expand to so many times what other files may.
+LOGS = 4
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip or xz file, also of several concatenated ones, up to a limit."""
+    """The content of a gzip, xz or zstd file, also of several concatenated ones, up to a limit."""
 
-    def __init__(self, file: BinaryIO, new: Callable[[], Any], most: int, says: str) -> None:
-        self._file, self._new, self._left, self._says = file, new, most, says
+    def __init__(self, file: BinaryIO, new: Callable[[], Any], limit: Limit, broken: type[EOFError] = EOFError) -> None:
+        self._file, self._new, self._limit, self._broken = file, new, limit, broken
         self._decoder: Any = None
         self._packed = b""
 
@@ -41,9 +41,7 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         data = self._some(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise TooMuch(self._says)
+        self._limit.take(len(data))
         buffer[: len(data)] = data
         return len(data)
 
@@ -68,23 +66,38 @@ class _Unpacked(io.RawIOBase):
             if data:
                 return data
             if ended and not self._decoder.eof:
-                raise EOFError("the file is truncated")
+                raise self._broken("the file is truncated")
 
     def close(self) -> None:
         self._file.close()
         super().close()
 
 
-def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """The bytes of a file; gzip and xz are recognised by their content. Their expanded size is limited (docs/exchange.md, "Limits")."""
+def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
+    """The bytes of a file; how it is compressed is recognised by its content. Its expanded size is limited (docs/exchange.md, "Limits"), to
+    `times` as much where the content is read line by line and compresses well.
+    """
     file = open(path, "rb")  # noqa: SIM115 – the caller closes it
-    start = file.peek(6)[:6]
-    most, says = _core.most_unpacked(os.fstat(file.fileno()).st_size)
+    start = file.peek(8)[:8]
+    limit = Limit(*_core.most_unpacked(times * os.fstat(file.fileno()).st_size))
+    raw: io.RawIOBase
     if start.startswith(_GZIP):
-        return io.BufferedReader(_Unpacked(file, lambda: zlib.decompressobj(wbits=31), most, says), _CHUNK)
-    if start.startswith(_XZ):
-        return io.BufferedReader(_Unpacked(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), most, says), _CHUNK)
-    return file
+        raw = _Unpacked(file, lambda: zlib.decompressobj(wbits=31), limit)
+    elif start.startswith(_XZ):
+        raw = _Unpacked(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), limit)
+    elif start.startswith(codecs.ZSTD):
+        raw = _Unpacked(file, lambda: codecs.Zstd(path), limit, Unfinished)
+    elif start.startswith(codecs.LZ4):
+        raw = codecs.Blocks(file, codecs.lz4_blocks(file, path), limit)
+    elif start.startswith(codecs.SNAPPY):
+        raw = codecs.Blocks(file, codecs.snappy_blocks(file, path), limit)
+    else:
+        codec = next((name for magic, name in codecs.UNREAD.items() if start.startswith(magic)), None)
+        if codec is not None:
+            file.close()
+            raise Wrong(path, None, f"a file compressed with {codec}", "no compression, gzip, xz, zstd, or lz4 or snappy as Spark writes them")
+        return file
+    return io.BufferedReader(raw, _CHUNK)
 
 
 def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
@@ -108,9 +121,13 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
     return data
 
 
-def lines(path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Non-blank lines with their numbers. Raises `Wrong` if the file is not text."""
-    source = stream or opened(path)
+def lines(
+    path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1, unfinished: Callable[[int], None] | None = None, times: int = 1
+) -> Iterator[tuple[int, str]]:
+    """Non-blank lines with their numbers. Raises `Wrong` if the file is not text. `unfinished` is called, with the number of the line, instead of a
+    refusal where a file ends within a block of a codec in which programs write step by step.
+    """
+    source = stream or opened(path, times)
     at = first
     try:
         while line := source.readline(_LONGEST):
@@ -123,6 +140,10 @@ def lines(path: str | os.PathLike[str], stream: BinaryIO | None = None, first: i
             if text:
                 yield at, text
             at += 1
+    except Unfinished as error:
+        if unfinished is None:
+            raise damaged(path, at, error) from None
+        unfinished(at)
     except DAMAGED as error:
         raise damaged(path, at, error) from None
     finally:
