@@ -72,7 +72,9 @@ def test_hpcc_flows_there_and_back(command, files):
 def test_hpcc_completion_times(command, files, scenario):
     here = files(fct__txt=COMPLETIONS)
     done = command("import", "hpcc-fct", "fct.txt", "-o", "theirs.csv", "--json")
-    assert json.loads(done.stdout)["records"] == [{"what": "flows", "taken": 2, "dropped": {"from a host to itself": 1}, "notes": ["left out, ports: sport and dport (2)"]}]
+    assert json.loads(done.stdout)["records"] == [
+        {"what": "flows", "taken": 2, "dropped": {"from a host to itself": 1}, "notes": ["left out, ports: sport and dport (2)"]}
+    ]
     assert [list(row.values()) for row in rows(here / "theirs.csv")] == [
         ["10", "0", "2", "50000", "9000", "8000", "1.125"],
         ["1000", "1", "3", "1000", "5000", "6000", "1.0"],
