@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from afflux import ScenarioError
 from afflux.exchange import Account, hpcc, htsim
 from afflux.exchange.account import Wrong
+from afflux.exchange.flow_list import FlowList
 from fuzz.importer_samples import COMPLETIONS, FLOWS, MATRIX, TOPOLOGY
 
 Reader = Callable[[Path], tuple[str, str]]
@@ -98,8 +100,9 @@ def test_no_field_is_silent(tmp_path):
 
 def test_silence_is_found(tmp_path, monkeypatch):
     """With readers that drop priority groups and notes, the test of fields fails."""
-    monkeypatch.setattr(hpcc, "GROUP", 3)
-    monkeypatch.setattr(hpcc, "_groups", lambda path: ({}, 0))
+    of_table = FlowList.of_table
+    monkeypatch.setattr(FlowList, "of_table", lambda table: replace(of_table(table), priorities=None))
+    monkeypatch.setattr(Account, "lines", lambda account: [f"{account.taken}"])
     assert silent(tmp_path) == ["flows: '0 2 3' -> '0 2 1'", "flows: ' 100 ' -> ' 101 '"]
 
 
@@ -117,7 +120,7 @@ def test_priority_groups_are_priorities(tmp_path):
     assert read.priorities is None
     assert "all flows are in priority group 3" in "\n".join(account.lines())
     path.write_text("1\n0 1 9 100 1000 2.1\n")
-    with pytest.raises(Wrong, match=r"flow.txt:2: found priority group '9', expected a priority group from 0 to 7"):
+    with pytest.raises(ScenarioError, match=r"flow.txt:2: found priority group `9`, expected a priority from 0 to 7"):
         hpcc.flows(path)
 
 

@@ -308,14 +308,13 @@ def test_queues_of_the_processor_and_beyond_eight(tmp_path):
 # --------------------------------------------------------------------------------------------------------------------- watchdog, ports
 
 
-def test_a_watchdog_of_one_priority_is_said(tmp_path):
+def test_a_watchdog_of_one_priority(tmp_path):
     tables = base()
     tables["PFC_WD"] = {"GLOBAL": {"POLL_INTERVAL": "100"}, **{port: {"action": "alert", "detection_time": "400"} for port in PORTS}}
     for port in PORTS:
         tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = "3"
     scenario, account = imported(tmp_path, tables)
-    assert scenario["switch"]["pfc"]["watchdog"] == {"detection": "400ms", "restoration": "800ms", "poll": "100ms", "action": "alert"}
-    assert said(account, "pfcwd_sw_enable", "PFC priority 3 only", "3, 4")
+    assert scenario["switch"]["pfc"]["watchdog"] == {"detection": "400ms", "restoration": "800ms", "poll": "100ms", "action": "alert", "priorities": [3]}
     for port in PORTS:
         tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = ""
     scenario, account = imported(tmp_path, tables)
@@ -512,6 +511,10 @@ CHANGES = [
     ("priorities = [3, 4]", "priorities = [2, 5]"),
     ('headroom = "160000B"', 'headroom = "200000B"'),
     ('headroom = "160000B"', 'headroom = "200000B"\nwatchdog = { detection = "400ms", restoration = "500ms", poll = "100ms", action = "forward" }'),
+    (
+        'headroom = "160000B"',
+        'headroom = "200000B"\nwatchdog = { detection = "400ms", restoration = "500ms", poll = "100ms", action = "forward", priorities = [4] }',
+    ),
     ("weight = 20", "weight = 50"),
     ("weight = 20", "strict = true"),
     ('scheduling = "dwrr"', 'scheduling = "strict_priority"'),

@@ -56,7 +56,8 @@ pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Tab
     Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, dropped, captured.cut))
 }
 
-/// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`): `id,start_ns,src,dst,bytes`, and notes.
+/// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`): `id,start_ns,src,dst,bytes`, with `priority` where
+/// flows differ in it, and notes.
 #[pyfunction]
 pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -> PyResult<(Table, Vec<String>)> {
     // How many hosts there are is not known here.
@@ -66,7 +67,7 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     let is_hpcc = format == "hpcc";
     let read = move || -> Result<Generated, TrafficError> {
         match is_hpcc {
-            true => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX }, &template),
+            true => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX, own_priority: false }, &template),
             false => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
         }
     };
@@ -76,14 +77,17 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
         Start::At(time) => time.round_ns(),
         Start::After { .. } => 0,
     };
-    let table = table(vec![
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int64Array::from_iter_values(flows.iter().map(|flow| flow.id)))),
         ("start_ns", longs(flows.iter().map(|flow| start(&flow.start)))),
         ("src", hosts(flows.iter().map(|flow| flow.src))),
         ("dst", hosts(flows.iter().map(|flow| flow.dst))),
         ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
-    ])?;
-    Ok((table, given.notes.clone()))
+    ];
+    if flows.iter().any(|flow| flow.priority != template.priority) {
+        columns.push(("priority", Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.priority.into())))));
+    }
+    Ok((table(columns)?, given.notes.clone()))
 }
 
 /// Writes a table as Parquet.

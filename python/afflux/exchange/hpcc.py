@@ -6,8 +6,6 @@ Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config
 import itertools
 import os
 import re
-from collections import defaultdict, deque
-from decimal import Decimal
 from pathlib import Path
 
 from .. import _core
@@ -76,29 +74,13 @@ def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
     """A flow file, of either form. Priority groups become priorities, unless all flows are in the group of both generators."""
     table, notes = _core.read_flows(path, "hpcc", origin_ns)
     flows, account = _with_notes(FlowList.of_table(table), notes)
-    groups, ports = _groups(path)
-    if any(group != GROUP for of_pair in groups.values() for group in of_pair):
-        flows.priorities = [groups[pair].popleft() for pair in zip(flows.src, flows.dst, flows.bytes, strict=True)]
-    elif len(flows):
+    # `src dst group [port] bytes start`
+    rows = [line.split() for _, line in itertools.islice(lines(path), 1, None)]
+    if {int(row[2]) for row in rows} == {GROUP}:
         account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
-    if ports:
+    if ports := sum(len(row) == 6 for row in rows):
         account.notes.append(f"left out, ports: dport ({ports:,})")
     return flows, account
-
-
-def _groups(path: Path) -> tuple[dict[tuple[int, int, int], deque[int]], int]:
-    """The priority groups of flows by source, destination and bytes, in the order of their starts, and the number of flows with a port."""
-    found: dict[tuple[int, int, int], list[tuple[Decimal, int]]] = defaultdict(list)
-    ports = 0
-    for at, line in itertools.islice(lines(path), 1, None):
-        # The form has been checked: `src dst group [port] bytes start`.
-        src, dst, group, *port, size, start = line.split()
-        if int(group) > 7:
-            raise Wrong(path, at, f"priority group {shown(group)}", "a priority group from 0 to 7")
-        if int(src) != int(dst):
-            found[int(src), int(dst), int(size)].append((Decimal(start), int(group)))
-            ports += len(port)
-    return {pair: deque(group for _, group in sorted(groups, key=lambda row: row[0])) for pair, groups in found.items()}, ports
 
 
 def _with_notes(flows: FlowList, notes: list[str]) -> tuple[FlowList, Account]:

@@ -28,6 +28,9 @@ impl<'a> Shard<'a> {
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         for (number, class) in self.lossless_of(out, now, node) {
             let (port, bit) = (first + number, 1 << class);
+            if watchdog.priorities & bit == 0 {
+                continue;
+            }
             let a = self.ports[port as usize].automaton.as_mut().expect("ports with flow control are automata");
             a.catch_up(now);
             let waits = a.frames().any(|frame| frame.priority() == class);

@@ -86,6 +86,8 @@ pub struct Watchdog {
     pub restoration: Span,
     pub poll: Span,
     pub action: StormAction,
+    /// Priorities that it watches, bit p for priority p.
+    pub priorities: u8,
 }
 
 /// A host that tells its switch to stop sending, again and again.

@@ -392,7 +392,7 @@ fn storm_plan(action: StormAction) -> Plan {
     let mut p = plan(star(4), vec![flow(0, 1, 0, 3_000_000, Time::ZERO), flow(1, 2, 3, 3_000_000, Time::ZERO)]);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1460, ecn_capable: false })];
     p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
-    let watchdog = Watchdog { detection: Span::from_us(100), restoration: Span::from_us(60), poll: Span::from_us(20), action };
+    let watchdog = Watchdog { detection: Span::from_us(100), restoration: Span::from_us(60), poll: Span::from_us(20), action, priorities: u8::MAX };
     p.switches[0].pfc = Some(Pfc { watchdog: Some(watchdog), ..pfc(0b1) });
     p.switches[0].honours_pause = true;
     let storm = Storm { priority: 0, from: us(50), until: Some(us(350)), period: Span::from_us(4), pause: PauseTime::Time(Span::from_us(10)) };
@@ -418,6 +418,13 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
         let finish = output.flows[0].finish.map(|at| at.0 / 1_000_000);
         eprintln!("{action:?}: flow of the stormy host {finish:?} us");
     }
+    // One that watches another priority sees nothing.
+    let mut p = storm_plan(StormAction::Drop);
+    p.switches[0].pfc =
+        Some(Pfc { watchdog: p.switches[0].pfc.as_ref().unwrap().watchdog.map(|watchdog| Watchdog { priorities: 0b10, ..watchdog }), ..pfc(0b11) });
+    let output = same_everywhere("storm, another priority is watched", &p);
+    assert_eq!((output.storms.len(), output.counters.drops_watchdog), (0, 0));
+
     // Without a watchdog the victim waits, and the account of its time says what for.
     let mut p = storm_plan(StormAction::Alert);
     p.switches[0].pfc.as_mut().unwrap().watchdog = None;

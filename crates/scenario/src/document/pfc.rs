@@ -84,6 +84,8 @@ table! {
         poll: Duration,
         /// Action of the watchdog in a storm. Default `"drop"`.
         action: StormAction,
+        /// Lossless priorities that it watches. Default: all of them.
+        priorities: Vec<u8>,
     }
 
     /// A host that repeatedly sends PAUSE frames for a priority, independently of its traffic.

@@ -23,6 +23,9 @@ type At = (Option<usize>, String);
 fn read(text: &str) -> Result<Topology, At> {
     let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(_, line)| !line.trim().is_empty());
     let (at, first) = lines.next().ok_or((None, "the file is empty: the first line is \"nodes switches links\"".to_string()))?;
+    if first.split_whitespace().count() == 6 {
+        return Err((Some(at), "six fields are SimAI's form of a topology: the first line here is \"nodes switches links\"".into()));
+    }
     let mut words = Words { line: at, words: first.split_whitespace() };
     let (nodes, switches, links): (u64, u64, u64) =
         (words.next("the number of nodes")?, words.next("the number of switches")?, words.next("the number of links")?);
@@ -44,6 +47,7 @@ fn read(text: &str) -> Result<Topology, At> {
                 return Err((Some(at), format!("switch {id} is listed twice")));
             }
         }
+        words.end()?;
     }
     let mut builder = Builder::default();
     let mut node_of = vec![0 as NodeId; nodes as usize];
@@ -55,12 +59,13 @@ fn read(text: &str) -> Result<Topology, At> {
         node_of[id] = builder.switch(format!("switch{number}"), 1, None);
     }
     let mut found = 0;
-    for (at, line) in lines.take(links as usize) {
+    for (at, line) in lines.by_ref().take(links as usize) {
         let mut words = Words { line: at, words: line.split_whitespace() };
         let (a, b) = (words.node("a node's number", nodes)?, words.node("a node's number", nodes)?);
         let rate: Rate = words.next("a rate, as in 100Gbps")?;
         let delay: Span = words.next("a delay, as in 1000ns")?;
         let loss: Probability = words.next("an error rate from 0 to 1")?;
+        words.end()?;
         if a == b {
             return Err((Some(at), format!("a link from node {a} to itself")));
         }
@@ -73,6 +78,14 @@ fn read(text: &str) -> Result<Topology, At> {
     }
     if found < links {
         return Err((None, format!("found {found} links: the first line says {links}")));
+    }
+    // ConWeave's files have text behind the links.
+    let is_link = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() >= 3 && words[..2].iter().all(|word| word.parse::<u64>().is_ok()) && words[2].parse::<Rate>().is_ok()
+    };
+    if let Some((at, _)) = lines.find(|(_, line)| is_link(line)) {
+        return Err((Some(at), format!("link {}: the first line says {links}", links + 1)));
     }
     let mut topology = builder.finish();
     connected::find_tiers(&mut topology);
@@ -88,6 +101,9 @@ impl Words<'_> {
     fn next<T: FromStr<Err: Display>>(&mut self, what: &str) -> Result<T, At> {
         let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
         word.parse().map_err(|error: T::Err| (Some(self.line), format!("found \"{word}\" where {what} is expected ({})", error.to_string().replace('`', "\""))))
+    }
+    fn end(&mut self) -> Result<(), At> {
+        self.words.next().map_or(Ok(()), |word| Err((Some(self.line), format!("found \"{word}\" where the line is expected to end"))))
     }
     fn node(&mut self, what: &str, nodes: u64) -> Result<usize, At> {
         let id: u64 = self.next(what)?;
@@ -119,6 +135,10 @@ mod tests {
             ("2 1 1\n1\n0 1 0Gbps 1us 0\n", Some(3), "a link has a rate above 0"),
             ("2 1 1\n1\n0 0 1Gbps 1us 0\n", Some(3), "a link from node 0 to itself"),
             ("2 1 2\n1\n0 1 1Gbps 1us 0\n", None, "found 1 links: the first line says 2"),
+            ("3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", Some(4), "link 2: the first line says 1"),
+            ("2 1 1\n1\n0 1 1Gbps 1us 0 7\n", Some(3), "found \"7\" where the line is expected to end"),
+            ("2 1 1\n1 0\n0 1 1Gbps 1us 0\n", Some(2), "found \"0\" where the line is expected to end"),
+            ("27 8 2 9 40 H100\n", Some(1), "SimAI's form"),
         ] {
             let (at, message) = read(text).unwrap_err();
             assert_eq!(at, line, "{message}");

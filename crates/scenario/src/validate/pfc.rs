@@ -196,7 +196,7 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
         watchdog: match fill(&mut table.watchdog, Or::NONE).0 {
             None => None,
             Some(mut keys) => {
-                let watchdog = watchdog(&mut keys, &at("watchdog"))?;
+                let watchdog = watchdog(&mut keys, priorities, &at("watchdog"))?;
                 table.watchdog = Some(Or::some(keys));
                 Some(watchdog)
             }
@@ -216,14 +216,20 @@ fn pause_time(time: Duration, key: Key) -> Result<PauseTime, Wrong> {
     positive(time, key).map(PauseTime::Time)
 }
 
-fn watchdog(keys: &mut Watchdog, key: &Key) -> Result<spec::Watchdog, Wrong> {
+fn watchdog(keys: &mut Watchdog, lossless: u8, key: &Key) -> Result<spec::Watchdog, Wrong> {
     let at = |name: &str| key.clone().name(name);
+    let all = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
+    let priorities = mask(&fill(&mut keys.priorities, all), at("priorities"))?;
+    if priorities == 0 || priorities & !lossless != 0 {
+        return Err(Wrong::at(at("priorities"), "write one or more of the lossless priorities, pfc.priorities"));
+    }
     let detection = positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
     Ok(spec::Watchdog {
         detection,
         restoration: positive(fill(&mut keys.restoration, Duration(Span(2 * detection.0))), at("restoration"))?,
         poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
         action: fill(&mut keys.action, StormAction::Drop),
+        priorities,
     })
 }
 

@@ -35,6 +35,8 @@ says! {
         "fabric.toml:8: key topology.host_rate: \"0bps\": a link has a rate above 0";
     a_rate_at_which_frames_take_no_time: "host_rate = \"100Gbps\"" => "host_rate = \"1000000Gbps\"",
         "fabric.toml:8: key topology.host_rate: \"1000Tbps\": a link has at most 100Tbps";
+    a_watchdog_of_a_lossy_priority: "[switch]\n" => "[switch]\nsharing = \"sonic\"\npfc = { priorities = [3], watchdog = { priorities = [4] } }\n",
+        "fabric.toml:13: key switch.pfc.watchdog.priorities: write one or more of the lossless priorities, pfc.priorities";
     zero_delay: "delay = \"1us\"" => "delay = \"0us\"",
         "fabric.toml:9: key topology.delay: \"0ps\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)";
     unknown_topology: "\"leaf_spine\"" => "\"leafspine\"",

@@ -375,3 +375,21 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
     let starves = |text: &str| warnings(text).iter().filter(|warning| warning.contains("can starve connections")).count();
     assert_eq!([open(""), open(plain)].map(|text| starves(&text)), [0, 1]);
 }
+
+/// Files of ns-2 have a column of ranks, and their sizes count packets.
+#[test]
+fn sizes_in_three_columns_without_a_unit() {
+    let file = crate::common::folder("ns2_sizes").join("sizes.txt");
+    std::fs::write(&file, "1 1 0\n6 1 0.5\n100 1 1\n").unwrap();
+    let with = |sizes: &str| {
+        let block = format!("kind = \"random\"\nsizes = {sizes}\nload = 0.2\nload_basis = \"host_wire\"\nduration = \"1ms\"");
+        warnings(&changed(STAR, &[("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", &block)]))
+    };
+    let path = file.to_str().unwrap();
+    let expected = "fabric.toml:18: key traffic[0].sizes: has three columns, as files of ns-2, whose sizes usually count packets, and is read as bytes: write \
+                    unit = \"1460B\", or unit = \"1B\" if they are bytes";
+    assert_eq!(with(&format!("\"{path}\"")), [expected]);
+    for unit in ["1460B", "1B"] {
+        assert_eq!(with(&format!("{{ file = \"{path}\", unit = \"{unit}\" }}")), [""; 0], "{unit}");
+    }
+}

@@ -18,18 +18,23 @@ pub struct HpccOptions {
     pub local: LocalFlows,
     /// More flows are refused.
     pub most: u64,
+    /// All flows have the priority of the template; otherwise priority groups that differ are priorities.
+    pub own_priority: bool,
 }
 
 impl HpccOptions {
     pub fn new(hosts: u32) -> Self {
-        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse, most: u64::MAX }
+        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse, most: u64::MAX, own_priority: false }
     }
 }
+
+/// The priority group of all data in both simulators.
+pub const GROUP: u8 = 3;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 const FORM: &str = "`src dst pg size start_s` or `src dst pg dport size start_s`";
 
-/// Reads a flow file, plain or gzip; starts are rounded to nanoseconds. The priority group and port are not used.
+/// Reads a flow file, plain or gzip; starts are rounded to nanoseconds. Priority groups are priorities, unless all flows are in [`GROUP`]. Ports are not used.
 pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template)
 }
@@ -40,11 +45,11 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
     let announced = lines.next_filled()?.and_then(whole);
     let announced = announced.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", "the number of flows"))?;
     let mut given = Generated::default();
-    let (mut rows, mut dropped, mut columns) = (0u64, 0u64, 0);
+    let (mut rows, mut dropped, mut columns, mut differ) = (0u64, 0u64, 0, false);
     while let Some(line) = lines.next_filled()? {
         let row = parse(line, options, &mut columns);
         let place = || lines.place();
-        let (src, dst, bytes, start) = row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
+        let Row { src, dst, group, bytes, start } = row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
         rows += 1;
         if rows > announced {
             return Err(TrafficError::input(place(), format!("flow {rows}"), format!("{announced} flows, as line 1 says")));
@@ -52,7 +57,11 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
         if rows > options.most {
             return Err(TrafficError::input(place(), format!("flow {rows}"), format!("at most {} flows: memory has no room for more", options.most)));
         }
-        let flow = template.flow(0, src, dst, bytes, Start::At(start));
+        let mut flow = template.flow(0, src, dst, bytes, Start::At(start));
+        if !options.own_priority {
+            flow.priority = group;
+            differ |= group != GROUP;
+        }
         match options.local {
             _ if src != dst => given.flows.push(flow),
             LocalFlows::Instant => given.local.push(flow),
@@ -63,14 +72,25 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
     if rows < announced {
         return Err(TrafficError::input(Place::whole(file), format!("{rows} flows"), format!("{announced}, as line 1 says")));
     }
+    if !differ {
+        given.flows.iter_mut().chain(&mut given.local).for_each(|flow| flow.priority = template.priority);
+    }
     if dropped > 0 {
         given.notes.push(format!("{}: {dropped} flows from a host to itself were left out", file.display()));
     }
     Ok(given.finish())
 }
 
-/// Source, destination, bytes, start. All rows must have as many columns as the first.
-fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<(u32, u32, u64, Time), (String, String)> {
+struct Row {
+    src: u32,
+    dst: u32,
+    group: u8,
+    bytes: u64,
+    start: Time,
+}
+
+/// All rows must have as many columns as the first.
+fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<Row, (String, String)> {
     let fields: Vec<&[u8]> = words(line).collect();
     if *columns == 0 {
         *columns = fields.len();
@@ -86,12 +106,14 @@ fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<(u32
     if fields[2..fields.len() - 2].iter().any(|field| whole(field).is_none()) {
         return Err((shown(line), format!("{FORM}: whole numbers for `pg` and `dport`")));
     }
+    let group = whole(fields[2]).filter(|group| options.own_priority || *group < 8);
+    let group = group.ok_or_else(|| (format!("priority group {}", shown(fields[2])), "a priority from 0 to 7".to_string()))? as u8;
     let (size, start) = (fields[fields.len() - 2], fields[fields.len() - 1]);
     let bytes = whole(size).filter(|bytes| *bytes > 0).ok_or_else(|| (format!("size {}", shown(size)), "a whole number of bytes, at least one".to_string()))?;
     let moment = decimal(start, PS_PER_SECOND).ok_or_else(|| (format!("start {}", shown(start)), "seconds, not negative".to_string()))?;
     let since = moment.checked_sub(options.origin.0).filter(|ps| *ps < u64::MAX - 1_000);
     let since = since.ok_or_else(|| (format!("start {}", shown(start)), format!("{} or later (`origin`)", options.origin)))?;
-    Ok((src, dst, bytes, Time::from_ns(Time(since).round_ns())))
+    Ok(Row { src, dst, group, bytes, start: Time::from_ns(Time(since).round_ns()) })
 }
 
 #[cfg(test)]
@@ -116,6 +138,17 @@ mod tests {
     }
 
     #[test]
+    fn priority_groups_that_differ_are_priorities() {
+        let priorities = |text: &str, own_priority: bool| -> Vec<u8> {
+            let (options, template) = (HpccOptions { own_priority, ..HpccOptions::new(9) }, Template { priority: 6, ..Template::default() });
+            read_from(text.as_bytes(), Path::new("flow.txt"), &options, &template).unwrap().flows.iter().map(|flow| flow.priority).collect()
+        };
+        assert_eq!(priorities("3\n0 8 1 5 2\n1 8 3 5 2\n2 8 5 5 2\n", false), [1, 3, 5]);
+        assert_eq!(priorities("3\n0 8 1 5 2\n1 8 3 5 2\n2 8 5 5 2\n", true), [6, 6, 6]);
+        assert_eq!(priorities("2\n0 8 3 5 2\n1 8 3 5 2\n", false), [6, 6]);
+    }
+
+    #[test]
     fn errors_name_the_line() {
         for (text, line, says) in [
             ("", Some(0), "the number of flows"),
@@ -129,6 +162,7 @@ mod tests {
             ("1\n1 2 3 5 1.9\n", Some(2), "2s or later"),
             ("1\n1 2 3 5 -1\n", Some(2), "seconds"),
             ("1\n1 2 x 5 2\n", Some(2), "whole numbers for `pg`"),
+            ("1\n1 2 8 5 2\n", Some(2), "priority group `8`, expected a priority from 0 to 7"),
         ] {
             let error = parse_all(text.as_bytes()).unwrap_err();
             assert_eq!(error.line(), line, "{text}: {error}");

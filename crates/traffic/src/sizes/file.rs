@@ -63,7 +63,7 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
     }
     let end = points.len() - 1;
     points[end].1 = 1.0;
-    Ok(Table::new(points, options.unit_bytes, options.whole_units))
+    Ok(Table::of_file(points, options.unit_bytes, options.whole_units, columns == 3))
 }
 
 fn split(line: &[u8]) -> Vec<&[u8]> {

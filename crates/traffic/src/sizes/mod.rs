@@ -79,6 +79,10 @@ impl SizeDistribution {
         SizeDistribution { name: name.to_string(), kind: Kind::Table(table) }
     }
 
+    /// Is it from a file with three columns, as ns-2's, whose sizes usually count packets?
+    pub fn has_ranks(&self) -> bool {
+        matches!(&self.kind, Kind::Table(table) if table.has_ranks())
+    }
     /// For results and messages.
     pub fn name(&self) -> &str {
         &self.name

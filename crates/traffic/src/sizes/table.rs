@@ -14,13 +14,21 @@ pub(super) struct Table {
     unit_bytes: u64,
     /// Round up to whole units: ns-2 draws with `interpolation_ 2` and rounds packets up (pFabric's scripts).
     whole_units: bool,
+    /// The file has ns-2's column of ranks.
+    ranks: bool,
 }
 
 impl Table {
     /// `points` must be as the field says.
     pub fn new(points: Vec<Point>, unit_bytes: u64, whole_units: bool) -> Self {
+        Self::of_file(points, unit_bytes, whole_units, false)
+    }
+    pub fn of_file(points: Vec<Point>, unit_bytes: u64, whole_units: bool, ranks: bool) -> Self {
         assert!(points.last().is_some_and(|last| last.1 == 1.0) && points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1));
-        Table { points, unit_bytes, whole_units }
+        Table { points, unit_bytes, whole_units, ranks }
+    }
+    pub fn has_ranks(&self) -> bool {
+        self.ranks
     }
     pub fn whole_units(&self) -> bool {
         self.whole_units

@@ -118,11 +118,11 @@ def _watchdog(reading: Reading, maps: Maps, enabled: tuple[int, ...]) -> None:
     poll = next((poll for poll in polls if poll is not None), DETECTION_MS)
     set_up = [(key, _watch(entry, poll)) for key, entry in own.items()]
     times = ("detection_time", "restoration_time", "action")
-    reading.design.watchdog = reading.majority("PFC_WD", set_up, times, "the watchdog", lambda w: f"{w.detection_ms}/{w.restoration_ms} ms, {w.action}")
+    watchdog = reading.majority("PFC_WD", set_up, times, "the watchdog", lambda w: f"{w.detection_ms}/{w.restoration_ms} ms, {w.action}")
     reading.sources["switch.pfc.watchdog"] = ("PFC_WD", set_up[0][0], "detection_time")
-    if set(watched) < set(enabled):
-        sentence = f"pfcwd_sw_enable: the watchdog is for PFC priority {spelt(watched)} only: afflux's watches all lossless priorities"
-        reading.account.noted(f"{sentence} ({spelt(reading.design.lossless)})", "PORT_QOS_MAP")
+    groups = {maps.group_of_priority.get(priority, priority) for priority in watched}
+    classes = tuple(tc for tc in reading.design.lossless if maps.group.get(tc, tc) in groups)
+    reading.design.watchdog = replace(watchdog, priorities=classes if classes != reading.design.lossless else None)
 
 
 def _watched(reading: Reading, enabled: tuple[int, ...]) -> tuple[int, ...]:

@@ -18,10 +18,13 @@ class Wred:
 
 @dataclass(frozen=True)
 class Watchdog:
+    """`priorities`: traffic classes that it watches; `None` for all lossless ones."""
+
     detection_ms: int
     restoration_ms: int
     poll_ms: int
     action: str
+    priorities: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A design written over SONiC's tables: what differs from them changes, all else stays as it was."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -136,7 +136,8 @@ class _Patch:
                         self.set("BUFFER_PG", f"{port}|{group}", {"profile": name})
             pool = self.reading.names.get("ingress_pool", _INGRESS_POOL)
             self.set("BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=pool)
-        if self.design.lossless != self.before.lossless:
+        watched, before = (design.watchdog.priorities if design.watchdog else None for design in (self.design, self.before))
+        if (self.design.lossless, watched) != (self.before.lossless, before):
             self.enable()
         if self.design.cable_m is not None and self.design.cable_m != self.before.cable_m:
             lengths = self.tables.setdefault("CABLE_LENGTH", {}).setdefault(_MAP, {})
@@ -150,15 +151,21 @@ class _Patch:
     def enable(self) -> None:
         """The PFC priorities that pause the groups of the lossless classes."""
         self.groups()
-        groups = {self.group_of(tc) for tc in self.design.lossless}
-        of_priority = self.reading.maps.group_of_priority
-        enabled = ",".join(str(priority) for priority in range(8) if of_priority.get(priority, priority) in groups)
+        watchdog = self.design.watchdog
+        watched = watchdog.priorities if watchdog and watchdog.priorities is not None else self.design.lossless
+        enabled = {"pfc_enable": self.pausing(self.design.lossless), "pfcwd_sw_enable": self.pausing(watched)}
         for port in self.ports("PORT_QOS_MAP"):
             entry = self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {})
-            for field in ("pfc_enable", *(["pfcwd_sw_enable"] if self.design.watchdog or "pfcwd_sw_enable" in entry else [])):
-                entry[field] = enabled
-                if not enabled:
+            for field in ("pfc_enable", *(["pfcwd_sw_enable"] if watchdog or "pfcwd_sw_enable" in entry else [])):
+                entry[field] = enabled[field]
+                if not enabled[field]:
                     del entry[field]
+
+    def pausing(self, classes: Sequence[int]) -> str:
+        """The PFC priorities that pause the groups of these classes."""
+        groups = {self.group_of(tc) for tc in classes}
+        of_priority = self.reading.maps.group_of_priority
+        return ",".join(str(priority) for priority in range(8) if of_priority.get(priority, priority) in groups)
 
     def group_of(self, tc: int) -> int:
         """The priority group of a class: its own where the maps put it beside lossy classes."""

@@ -44,6 +44,8 @@ def to_scenario(design: Design) -> dict[str, Any]:
         if design.watchdog:
             w = design.watchdog
             pfc["watchdog"] = {"detection": f"{w.detection_ms}ms", "restoration": f"{w.restoration_ms}ms", "poll": f"{w.poll_ms}ms", "action": w.action}
+            if w.priorities is not None:
+                pfc["watchdog"]["priorities"] = list(w.priorities)
         switch["pfc"] = pfc
     switch |= _service(design)
     host = {"dscp_to_priority": {str(k): v for k, v in design.dscp.items()}} if design.dscp else {}
@@ -131,7 +133,8 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
         if watchdog != "off":
             detection = _ms(watchdog.get("detection", f"{DETECTION_MS}ms"))
             restoration, poll = _ms(watchdog.get("restoration", f"{2 * detection}ms")), _ms(watchdog.get("poll", f"{DETECTION_MS}ms"))
-            design.watchdog = Watchdog(detection, restoration, poll, watchdog.get("action", "drop"))
+            own = tuple(watchdog["priorities"]) if "priorities" in watchdog else None
+            design.watchdog = Watchdog(detection, restoration, poll, watchdog.get("action", "drop"), own if own != design.lossless else None)
     _queues_of(switch, design, missing)
     design.dscp = {int(k): int(v) for k, v in host.get("dscp_to_priority", {}).items()}
     _beyond(switch, missing)

@@ -41,7 +41,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
         }
         FileFormat::Hpcc => {
             let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
-            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows), most }, &template).map_err(wrong)?
+            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows), most, own_priority }, &template).map_err(wrong)?
         }
         FileFormat::Htsim => matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template).map_err(wrong)?,
         FileFormat::Coflow => {

@@ -56,8 +56,8 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
 }
 
 /// Sizes, by default uniform between two.
-fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, around: &Around) -> Result<SizeDistribution, Wrong> {
+fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, around: &mut Around) -> Result<SizeDistribution, Wrong> {
     let size = |bytes| Some(Size(Bytes(bytes)));
     let sizes = slot.get_or_insert_with(|| Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() }));
-    sizes::distribution(sizes, &key, around.inputs)
+    sizes::distribution(sizes, &key, around)
 }

@@ -126,7 +126,7 @@ struct BulkKeys<'a> {
 }
 
 fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &Key, around: &mut Around) -> Result<Generated, Wrong> {
-    let sizes = sizes::distribution(keys.sizes, &key.clone().name("sizes"), around.inputs)?;
+    let sizes = sizes::distribution(keys.sizes, &key.clone().name("sizes"), around)?;
     let rounds = rounds(keys.rounds, key)?;
     let period = period(keys.period, rounds, key, "")?;
     let jitter = fill(keys.jitter, Duration(Span::ZERO)).0;
@@ -141,7 +141,7 @@ pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut C
     let shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
     block.transport = transport;
     let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), around.facts)?;
-    let sizes = sizes::distribution(&mut block.sizes, &at("sizes"), around.inputs)?;
+    let sizes = sizes::distribution(&mut block.sizes, &at("sizes"), around)?;
     let stagger = match block.parallel {
         Some(_) if block.stagger.is_some() => return Err(meaningless(at("stagger"), "parallel")),
         Some(parallel) => Stagger::Parallel { parallel, delay: request_delay(&mut block.request_delay, key, around)? },

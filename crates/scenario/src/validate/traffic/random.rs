@@ -17,7 +17,7 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     let mut transport = random.transport.take();
     let shared = shared(random.common(), Some(&mut transport), index, key, classes, around)?;
     random.transport = transport;
-    let sizes = sizes::distribution(&mut random.sizes, &at("sizes"), around.inputs)?;
+    let sizes = sizes::distribution(&mut random.sizes, &at("sizes"), around)?;
     let sources = select::hosts(&fill(&mut random.sources, all()), &at("sources"), around.facts)?;
     let destinations = select::hosts(&fill(&mut random.destinations, all()), &at("destinations"), around.facts)?;
     let choice = choice(random, key, around)?;

@@ -1,6 +1,6 @@
 //! Sizes of flows.
 
-use super::common;
+use super::{Around, common};
 use crate::document::{Size, SizeTable, Sizes};
 use crate::inputs::Inputs;
 use crate::tree::{Key, Wrong};
@@ -8,7 +8,7 @@ use crate::validate::{fill, meaningless};
 use afflux_traffic::{FileOptions, SizeDistribution};
 use afflux_units::Bytes;
 
-pub fn distribution(sizes: &mut Sizes, key: &Key, inputs: &Inputs) -> Result<SizeDistribution, Wrong> {
+pub fn distribution(sizes: &mut Sizes, key: &Key, around: &mut Around) -> Result<SizeDistribution, Wrong> {
     if let Sizes::Text(text) = sizes {
         if let Ok(bytes) = text.parse::<Bytes>() {
             return SizeDistribution::fixed(bytes.0).map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
@@ -20,7 +20,15 @@ pub fn distribution(sizes: &mut Sizes, key: &Key, inputs: &Inputs) -> Result<Siz
         *sizes = Sizes::Table(SizeTable { file: Some(std::mem::take(text)), ..SizeTable::default() });
     }
     match sizes {
-        Sizes::Table(table) => from_table(table, key, inputs),
+        Sizes::Table(table) => {
+            let without_unit = table.unit.is_none();
+            let read = from_table(table, key, around.inputs)?;
+            if without_unit && read.has_ranks() {
+                let what = "has three columns, as files of ns-2, whose sizes usually count packets, and is read as bytes: write unit = \"1460B\", or unit = \"1B\" if they are bytes";
+                around.warnings.push(Wrong::at(key.clone(), what));
+            }
+            Ok(read)
+        }
         Sizes::Text(_) => unreachable!("texts are names, sizes or files"),
     }
 }
