@@ -342,3 +342,10 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     cause = first._cause(found, lead)
     assert cause is not None
     assert cause.name == "wait.recovery"
+
+
+def test_bars_of_many_designs_have_the_chosen_one():
+    made = Designs([design(f"d{number}", job=100.0 * value) for number, value in enumerate([9, 3, 5, 7, 8, 1, 6])])
+    assert re.findall(r"d\d", text(first.bars(made, JOB_TIME, "d1"))) == ["d0", "d1", "d3", "d4", "d5"]
+    five = Designs(list(made.values())[:5])
+    assert re.findall(r"d\d", text(first.bars(five, JOB_TIME))) == ["d0", "d1", "d2", "d3", "d4"]

@@ -144,7 +144,7 @@ def _answer(
         assert found
         told = given or first.told(found, metric)
         drawn = first.figure(designs, metric, found, terms, found.currency or "", told.facts.chosen) if metric else ""
-        cause = first.bars(designs, told.facts.cause) if told.facts.cause else ""
+        cause = first.bars(designs, told.facts.cause, told.facts.chosen) if told.facts.cause else ""
         sure = first.closest(found, metric, told.facts.chosen) if metric else ""
     extra = f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else ""
     return first.section(question, told, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)

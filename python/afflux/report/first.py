@@ -179,8 +179,12 @@ def _waits(design: Design, wait: str) -> float | None:
     return mean(known) if known and len(known) == len(values) else None
 
 
-def bars(designs: Designs, metric: Metric) -> str:
-    """A bar per design, of the measure that says why."""
+#: Bars that fit beside the sentences.
+_BARS = 5
+
+
+def bars(designs: Designs, metric: Metric, chosen: str | None = None) -> str:
+    """A bar per design, of the measure that says why: of many the first, the chosen, the least, and of the others the greatest."""
     shown: list[tuple[str, int, float]] = []
     seen = set()
     for design, place in zip(designs.values(), differs.colours(designs), strict=True):
@@ -195,9 +199,11 @@ def bars(designs: Designs, metric: Metric) -> str:
     most = max((value for *_, value in shown), default=0.0)
     if most <= 0:
         return ""
-    if len(shown) > 4:
-        best = min(shown, key=lambda one: one[2])
-        shown = [*dict.fromkeys([shown[0], *sorted(shown[1:], key=lambda one: one[2])[-2:], best])]
+    if len(shown) > _BARS:
+        ordered = sorted(shown, key=lambda one: one[2])
+        first = [shown[0], *(one for one in shown if one[0] == chosen), ordered[0]]
+        kept = [*dict.fromkeys([*first, *reversed(ordered)])][:_BARS]
+        shown = [one for one in shown if one in kept]
     if metric.name.startswith("wait."):
         caption = say("first.per_flow", what=say(metric.name))
     elif metric.counter:
