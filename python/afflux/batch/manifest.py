@@ -12,7 +12,8 @@ from .. import __version__
 from ..executors import Answer, Order
 from ..executors.process import build
 from ..files import durable, toml
-from ..results.result import DamagedResult, Result
+from ..results.result import Result
+from ..results.written import DamagedResult
 from .place import LOCK, MANIFEST, refuse_foreign
 from .point import Point
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..files import durable
-from ..results.result import STORED, SUMMARY, DamagedResult, Result, UncheckedResult
+from ..results.result import STORED, SUMMARY, Result, UncheckedResult
+from ..results.written import DamagedResult
 from .place import LOCK, MANIFEST
 
 
