@@ -240,4 +240,4 @@ def _checked_summary(path: Path) -> dict[str, Any]:
     summary = parsed(data, path)
     if not sealed and "digests" in summary:
         raise DamagedResult(f"{path} is not as it was written (it has lost its SHA-256): restore it, or simulate again")
-    return checked(migrated(summary, path), path, whole="format" in summary)
+    return checked(migrated(summary, path), path)

@@ -7,7 +7,7 @@ A table is checked column by column when a column is used: a report reads a thir
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def _groups(statistics: Mapping[str, Any]) -> dict[str, Any]:
 
 _PERCENTILES = ("p50", "p95", "p99", "p999")
 _TIMES = {f"{name}_ns": _NUMBER | None for name in ("mean", *_PERCENTILES)}
-_RATIOS: dict[str, Any] = {name: _NUMBER | None for name in ("mean", *_PERCENTILES, "ideal_mean_ns")}
+_RATIOS: dict[str, Any] = dict.fromkeys(("mean", *_PERCENTILES, "ideal_mean_ns"), _NUMBER | None)
 _PHASE = {"name": _TEXT, "start_ns": _COUNT, "finish_ns": _COUNT | None}
 _JOB = {"name": _TEXT, "start_ns": _COUNT | None, "finish_ns": _COUNT | None, "completion_ns": _COUNT | None, "phases": [_PHASE]}
 _JOBS = {"started": _COUNT, "finished": _COUNT, "unfinished": _COUNT, "censored": _FLAG, **_TIMES, "each": [_JOB]}
@@ -122,12 +122,24 @@ _SUMMARY: dict[str, Any] = {
     "digests": _ByName(_DIGEST, _FILES),
     "summary_digest": _DIGEST,
 }
-#: Keys that a result may lack: it has no names of hosts, or an earlier version wrote it (`format.migrated` gives the others a value).
-_OPTIONAL = {"host_names", "digests", "summary_digest", "build", "goodput", "queueing", "ports_hash", "engine_wall_s", "size_bounds"}
+
+
+class _Object(dict[str, Any]):
+    """An object of a summary: a key that it lacks is refused where it is used, because earlier versions wrote fewer."""
+
+    def __init__(self, values: Mapping[str, Any], key: str, path: Path) -> None:
+        super().__init__(values)
+        self._key, self._path = key, path
+
+    def __missing__(self, name: str) -> Any:
+        raise NotAsWritten(self._path, f"it has no {self._key}{name}")
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
 
 
 def parsed(data: bytes, path: Path) -> dict[str, Any]:
-    """An object of JSON, with the keys that every result has. Raises `NotAsWritten`."""
+    """An object of JSON that names a scenario and a seed. Raises `NotAsWritten`."""
 
     def refused(constant: str) -> None:
         raise NotAsWritten(path, f"{constant} is no number of JSON")
@@ -147,54 +159,42 @@ def parsed(data: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise NotAsWritten(path, f"it is {_shown(found)}, expected an object")
     for key in ("name", "seed"):
-        _check(found.get(key), _SUMMARY[key], key, path)
-    _check(found.get("digests", {}), _SUMMARY["digests"], "digests", path)
+        if key not in found:
+            raise NotAsWritten(path, f"it has no {key}")
     return found
 
 
-def checked(summary: dict[str, Any], path: Path, whole: bool) -> dict[str, Any]:
-    """A summary, after its keys were compared with those that afflux writes; `whole`: none of them may be missing. Raises `NotAsWritten`."""
-    for key, spec in _SUMMARY.items():
-        if key in summary:
-            _check(summary[key], spec, key, path)
-        elif whole and key not in _OPTIONAL:
-            raise NotAsWritten(path, f"it has no {key}")
-    for job in (summary.get("jobs") or {}).get("each", []):
+def checked(summary: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """A summary, after its keys were compared with those that afflux writes. Raises `NotAsWritten`, also later, where a key that it lacks is used."""
+    found: dict[str, Any] = _checked(summary, {key: spec for key, spec in _SUMMARY.items() if key in summary}, "", path)
+    for job in (found.get("jobs") or {}).get("each", []):
         if job["finish_ns"] is not None and job["start_ns"] is None:
             raise NotAsWritten(path, f"jobs.each: {_shown(job['name'])} has a finish_ns and no start_ns")
-    return summary
+    return found
 
 
-def _check(value: Any, spec: Any, key: str, path: Path) -> None:
+def _checked(value: Any, spec: Any, key: str, path: Path) -> Any:
     match spec:
         case _Kind():
             if not spec.fits(value):
                 raise NotAsWritten(path, f"{key} is {_shown(value)}, expected {spec.words}")
+            return value
         case _Maybe():
-            if value is not None:
-                _check(value, spec.of, key, path)
+            return None if value is None else _checked(value, spec.of, key, path)
         case list():
             if not isinstance(value, list):
                 raise NotAsWritten(path, f"{key} is {_shown(value)}, expected a list")
-            for place, inner in enumerate(value):
-                _check(inner, spec[0], f"{key}.{place}", path)
-        case _ByName():
-            for name, inner in _entries(value, key, path):
-                if not spec.names.fullmatch(name):
-                    raise NotAsWritten(path, f"{key} has the name {_shown(name)}")
-                _check(inner, spec.of, f"{key}.{name}", path)
-        case _:
-            there = dict(_entries(value, key, path))
-            for name, inner in spec.items():
-                if name not in there:
-                    raise NotAsWritten(path, f"it has no {key}.{name}")
-                _check(there[name], inner, f"{key}.{name}", path)
-
-
-def _entries(value: Any, key: str, path: Path) -> Iterable[tuple[str, Any]]:
-    if not isinstance(value, dict):
+            return [_checked(inner, spec[0], f"{key}.{place}", path) for place, inner in enumerate(value)]
+    if not isinstance(value, Mapping):
         raise NotAsWritten(path, f"{key} is {_shown(value)}, expected an object")
-    return value.items()
+    inside = f"{key}." if key else ""
+    if isinstance(spec, _ByName):
+        if wrong := next((name for name in value if not spec.names.fullmatch(name)), None):
+            raise NotAsWritten(path, f"{key} has the name {_shown(wrong)}")
+        known = dict.fromkeys(value, spec.of)
+    else:
+        known = {name: inner for name, inner in spec.items() if name in value}
+    return _Object({**value, **{name: _checked(value[name], inner, f"{inside}{name}", path) for name, inner in known.items()}}, inside, path)
 
 
 def _shown(value: Any) -> str:

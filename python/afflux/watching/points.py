@@ -8,8 +8,8 @@ from typing import Any
 from ..batch import Watch
 from ..metrics import MAIN, SHORT, Metric
 from ..results.result import Result
-from ..results.written import DamagedResult
 from ..results.statistics import mean
+from ..results.written import DamagedResult
 from ..words import text
 from .simulation import plural
 
