@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Self
 
-from . import _core, spelling
+from . import _core, settings, spelling
 from .congestion import CongestionControl, is_paced
 from .files import toml
 from .results import doubts, own
@@ -87,6 +87,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
         """Validates. Returns name, hash, resolved text, number of hosts, flows, … Raises `ScenarioError`."""
+        settings.seed(seed)
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
             # Line numbers are those of the text as changed, so it must not pass for the file; the stem stays.

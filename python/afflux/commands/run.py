@@ -10,7 +10,7 @@ from .. import _core, settings
 from ..results import own
 from ..results.result import Result
 from ..terminal.console import FAILED, failures, print_json, print_text, show, warn, warn_of_doubts
-from .options import EXECUTION, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched
+from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
 
 EXAMPLES = (
     "afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",
@@ -32,6 +32,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
+            callback=at_most(MOST_AT_ONCE),
             help="Number of worker threads. Results do not depend on it.",
             show_default="the scenario's",
             rich_help_panel=EXECUTION,

@@ -128,6 +128,8 @@ class Result:
         self._checked.add(name)
 
     def _again(self, damaged: str) -> str:
+        if self.stored:
+            return ": run its batch again, which simulates damaged points"
         return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir} --force)"
 
     @property

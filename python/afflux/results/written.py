@@ -139,7 +139,16 @@ class _Object(dict[str, Any]):
 
 
 def parsed(data: bytes, path: Path) -> dict[str, Any]:
-    """An object of JSON that names a scenario and a seed. Raises `NotAsWritten`."""
+    """A summary, as far as that it names a scenario and a seed. Raises `NotAsWritten`."""
+    found = read_object(data, path)
+    for key in ("name", "seed"):
+        if key not in found:
+            raise NotAsWritten(path, f"it has no {key}")
+    return found
+
+
+def read_object(data: bytes, path: Path) -> dict[str, Any]:
+    """An object of JSON. Raises `NotAsWritten`."""
 
     def refused(constant: str) -> None:
         raise NotAsWritten(path, f"{constant} is no number of JSON")
@@ -158,9 +167,6 @@ def parsed(data: bytes, path: Path) -> dict[str, Any]:
         raise NotAsWritten(path, "a number has thousands of digits") from None
     if not isinstance(found, dict):
         raise NotAsWritten(path, f"it is {_shown(found)}, expected an object")
-    for key in ("name", "seed"):
-        if key not in found:
-            raise NotAsWritten(path, f"it has no {key}")
     return found
 
 

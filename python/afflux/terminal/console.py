@@ -1,7 +1,7 @@
 """Printing and failing, for all commands."""
 
+import errno
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, Re
 from rich.segment import Segment
 
 from .. import _core, signals
-from ..files import delivery, toml
+from ..files import delivery, plain, toml
 from ..files.durable import Writer
 from ..results import doubts, own
 from ..results.result import Result, UncheckedResult
@@ -39,22 +39,18 @@ def failures(failed: int = FAILED) -> Iterator[None]:
         with signals.working(), _unchecked_told():
             yield
     except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
-        complain(error.args[0] if isinstance(error, KeyError) else error)
-        raise typer.Exit(WRONG) from None
-    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        complain(told(error))
+        complain(str(error.args[0]) if isinstance(error, KeyError) else error)
         raise typer.Exit(WRONG) from None
     except OSError as error:
-        complain(told(error))
-        raise typer.Exit(failed) from None
+        complain(error)
+        raise typer.Exit(WRONG if (error.filename is not None and error.errno in _NAMED_WRONGLY) or error.errno is None else failed) from None
     except (_core.Error, MemoryError) as error:
         complain(error)
         raise typer.Exit(failed) from None
 
 
-def told(error: OSError) -> str:
-    """The message of the system, without the error number."""
-    return f"{os.fspath(error.filename)!s}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
+#: Errors of the system that come from the name of a file that the user gave.
+_NAMED_WRONGLY = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS}
 
 
 @contextmanager
@@ -119,7 +115,8 @@ def warn(warnings: Iterable[object], strict: bool = False) -> None:
 
 
 def complain(error: object) -> None:
-    print(f"error: {visible(str(error))}", file=sys.stderr)
+    """A line on stderr, without numbers of errors of the system."""
+    print(f"error: {visible(plain.words(error if isinstance(error, BaseException) else str(error)))}", file=sys.stderr)
 
 
 def note(text: object, mark: str = "note: ") -> None:

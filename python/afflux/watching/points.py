@@ -38,6 +38,9 @@ class Points:
         for point in done:
             self._read(point)
 
+    def preparing(self, done: int, total: int) -> None:
+        self._watch.preparing(done, total)
+
     def begin(self, total: int, reused: int) -> None:
         self._watch.begin(total, reused)
         self._total, self._reused, self._done = total, reused, reused
