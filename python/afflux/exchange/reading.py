@@ -78,7 +78,11 @@ class _Unpacked(io.RawIOBase):
 def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     """The bytes of a file; gzip and xz are recognised by their content. Their expanded size is limited (docs/exchange.md, "Limits")."""
     file = open(path, "rb")  # noqa: SIM115 – the caller closes it
-    start = file.peek(6)[:6]
+    try:
+        start = file.peek(6)[:6]
+    except OSError as error:
+        file.close()
+        raise damaged(path, None, error) from None
     most, says = _core.most_unpacked(os.fstat(file.fileno()).st_size)
     if start.startswith(_GZIP):
         return io.BufferedReader(_Unpacked(file, lambda: zlib.decompressobj(wbits=31), most, says), _CHUNK)
@@ -88,11 +92,11 @@ def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
-    """The exception for a failed read. A file that cannot be opened keeps the error of the system."""
+    """The exception for a failed read. A file that cannot be opened or read keeps the error of the system, with its name."""
     if isinstance(error, TooMuch):
         return Wrong(path, None, f"a compressed file: {error}")
     if isinstance(error, OSError) and error.errno is not None:
-        return error
+        return error if error.filename is not None else OSError(error.errno, error.strerror, os.fspath(path))
     return Wrong(path, at, f"a compressed file that breaks off or is damaged ({error})", "a whole one")
 
 

@@ -50,7 +50,7 @@ def failures(failed: int = FAILED) -> Iterator[None]:
 
 
 #: Errors of the system that come from the name of a file that the user gave.
-_NAMED_WRONGLY = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS}
+_NAMED_WRONGLY = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS, errno.EIO, errno.EINVAL}
 
 
 @contextmanager

@@ -44,7 +44,16 @@ def importing(file: Path) -> Iterator[None]:
     try:
         yield
     except _core.ScenarioError as error:
-        raise ValueError(f"{file}: its content makes no valid scenario: {error}") from None
+        raise ValueError(_about(file, error)) from None
+
+
+def _about(file: Path, error: _core.ScenarioError) -> str:
+    """An error of the scenario that an import makes, as one of the imported file: the user has no file with the lines of the scenario."""
+    text = re.sub(r" \(key [^()]+, [^()]+:\d+\)$", "", str(error))
+    if text.startswith(absolute := str(file.absolute())):
+        return str(file) + text.removeprefix(absolute)
+    text = text.removeprefix(f"{error.file}:{error.line}: ").removeprefix(f"{error.file}: ")
+    return f"{file}: its content makes no valid scenario: {text}"
 
 
 def flow_list(flows: FlowList, out: Path | None) -> Writer | str:
