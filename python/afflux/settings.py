@@ -1,6 +1,7 @@
 """Keys and values of a scenario as the command line writes them."""
 
 import hashlib
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,12 @@ def seeds(text: str) -> list[int]:
     if len(set(found)) < len(found):
         raise ValueError(f"--seeds {text}: a seed is named twice")
     return found
+
+
+def limited(*lengths: int) -> None:
+    """Raises `ValueError` if lists of these lengths have too many combinations."""
+    if math.prod(lengths) > MOST_POINTS:
+        raise ValueError(f"more than {MOST_POINTS:,} points: vary fewer values, or name fewer seeds")
 
 
 def seed(number: int | None) -> int | None:

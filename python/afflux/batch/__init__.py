@@ -119,8 +119,7 @@ def run(
     """
     watch = watch or Silent()
     out = Path(out)
-    if len(points) > settings.MOST_POINTS:
-        raise ValueError(f"more than {settings.MOST_POINTS:,} points: name fewer")
+    settings.limited(len(points))
     tasks, refused = _validated(points, out, threads, all_valid, watch)
     warned = _warned(tasks)
     if strict and warned:

@@ -1,7 +1,6 @@
 """Every combination of some settings, each once: `afflux sweep`."""
 
 import itertools
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,9 +161,7 @@ def sweep(
         _check(key, [settings.shown(item) for item in values])
     fixed = dict(set or {})
     chosen_seeds = None if seeds is None else list(itertools.islice(seeds, settings.MOST_POINTS + 1))
-    count = math.prod(map(len, vary.values())) * (1 if chosen_seeds is None else len(chosen_seeds))
-    if count > settings.MOST_POINTS:
-        raise ValueError(f"more than {settings.MOST_POINTS:,} points: vary fewer values, or name fewer seeds")
+    settings.limited(*map(len, vary.values()), 1 if chosen_seeds is None else len(chosen_seeds))
     combinations = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
     first = _first_valid(scenario, [{**fixed, **changes} for changes in combinations])
     every_seed = [first.seed] if chosen_seeds is None else chosen_seeds

@@ -41,7 +41,7 @@ def at_most(most: int) -> Callable[[int | None], int | None]:
 
     def checked(value: int | None) -> int | None:
         if value is not None and value > most:
-            raise typer.BadParameter(f"{value} is too large: write a whole number of at most {most}")
+            raise typer.BadParameter(f"at most {most}")
         return value
 
     return checked

@@ -50,7 +50,8 @@ def failures(failed: int = FAILED) -> Iterator[None]:
 
 
 #: Errors of the system that come from the name of a file that the user gave.
-_NAMED_WRONGLY = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS, errno.EIO, errno.EINVAL}
+_NAMED_WRONGLY = {errno.EACCES, errno.EEXIST, errno.EINVAL, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT}
+_NAMED_WRONGLY |= {errno.ENOTDIR, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
