@@ -57,7 +57,7 @@ class Folder:
             if there is None:
                 if held := next((name for name in names if system.exists(f"{root}/{name}")), None):
                     raise ValueError(f"{self.url} holds {held} of another batch: {_OTHER} {self.url}/…")
-                system.makedirs(root, exist_ok=True)
+                _make(system, root)
                 system.pipe_file(f"{root}/{_OWNER}", json.dumps(owner).encode())
 
     def write(self, files: Mapping[str, Path]) -> None:
@@ -65,7 +65,7 @@ class Folder:
         system, root = self._system()
         *_, last = files
         with _named(self.url):
-            system.makedirs(root, exist_ok=True)
+            _make(system, root)
             if system.exists(f"{root}/{last}"):
                 system.rm_file(f"{root}/{last}")
             for name, path in files.items():
@@ -102,6 +102,13 @@ _INSTEAD = "write a folder that all machines share, as in s3://bucket/folder or 
 _OTHER = "give this one another folder, as in"
 
 
+def _make(system: Any, root: str) -> None:
+    try:
+        system.makedirs(root, exist_ok=True)
+    except FileNotFoundError:  # as in /proc; whoever reads takes this exception for a missing file
+        raise StorageError("the folder cannot be made there") from None
+
+
 def _owner(content: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(content)
@@ -115,9 +122,7 @@ def _named(url: str) -> Iterator[None]:
     """The errors of whatever library name the URL."""
     try:
         yield
-    except (FileNotFoundError, ValueError) as error:
-        if isinstance(error, ValueError) or error.filename is None or str(error.filename) in url:
-            raise
-        raise StorageError(f"{url}: {plain.words(error)}") from None
+    except (FileNotFoundError, ValueError):
+        raise
     except Exception as error:
         raise StorageError(f"{url}: {plain.words(error)}") from None
