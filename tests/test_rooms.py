@@ -15,7 +15,7 @@ PACKAGE = REPO / "python" / "afflux"
 #: Folders and single modules, each of which imports from levels above its own only.
 LEVELS = (
     {"_core"},
-    {"congestion", "extras", "live", "signals", "spelling"},
+    {"congestion", "extras", "live", "signals", "spelling", "streams"},
     {"files", "templates", "words"},
     {"metrics", "settings"},
     {"results"},

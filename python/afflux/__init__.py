@@ -12,14 +12,15 @@
 
 TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
+    from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, __version__, models, schema
     from .batch.grid import Sweep, sweep
     from .comparison.compare import Comparison, compare
     from .congestion import Ack, CongestionControl
     from .extras import MissingExtra
     from .results.designs import Design, Designs
     from .results.explain import Explanation
-    from .results.result import DamagedResult, Result, UncheckedResult
+    from .results.result import Result, UncheckedResult
+    from .results.written import DamagedResult, Table
     from .scenario import Scenario, load
     from .tuning import Tuning, tune
 
@@ -28,7 +29,7 @@ _HOMES = {
     "Ack": "congestion",
     "Comparison": "comparison.compare",
     "CongestionControl": "congestion",
-    "DamagedResult": "results.result",
+    "DamagedResult": "results.written",
     "Design": "results.designs",
     "Designs": "results.designs",
     "Error": "_core",
@@ -42,7 +43,7 @@ _HOMES = {
     "Scenario": "scenario",
     "ScenarioError": "_core",
     "Sweep": "batch.grid",
-    "Table": "_core",
+    "Table": "results.written",
     "Tuning": "tuning",
     "UncheckedResult": "results.result",
     "__version__": "_core",

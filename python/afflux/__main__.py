@@ -1,16 +1,20 @@
 """The program `afflux`. It heeds signals before it imports the rest, which takes a while."""
 
-from . import signals
+from . import signals, streams
 
 
 def main() -> None:
     signals.install()
+    streams.install()
     from .cli import app
     from .terminal.completion import whole_words
 
     try:
         with whole_words():
-            app()
+            try:
+                app()
+            finally:
+                streams.finish()
     finally:
         signals.finish()
 

@@ -10,7 +10,7 @@ from . import _core, commands
 from .commands import exchange
 from .commands.options import OUTPUT, NoPager
 from .terminal import formats
-from .terminal.console import example
+from .terminal.console import example, reading
 
 
 def _plain(params: list[Any]) -> list[Any]:
@@ -31,6 +31,10 @@ def _plain(params: list[Any]) -> list[Any]:
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        with reading(self.params, ctx.params):
+            return super().invoke(ctx)
 
 
 class _Group(TyperGroup):

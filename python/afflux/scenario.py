@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Self
 
-from . import _core, spelling
+from . import _core, settings, spelling
 from .congestion import CongestionControl, is_paced
 from .files import toml
-from .results import doubts
+from .results import doubts, own
 from .results.result import Result
 
 
@@ -87,6 +87,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
         """Validates. Returns name, hash, resolved text, number of hosts, flows, … Raises `ScenarioError`."""
+        settings.seed(seed)
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
             # Line numbers are those of the text as changed, so it must not pass for the file; the stem stays.
@@ -106,13 +107,16 @@ class Scenario(MutableMapping[str, Any]):
     ) -> Result:
         """Simulates; other Python threads go on meanwhile, and Ctrl-C stops it.
 
-        With `out` a result directory is written (one that exists is refused without `force`). `on_progress` is called
-        about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`; warns if the result fails a check of its own.
+        With `out` a result directory is written. One that exists is refused without `force`, and in any case if it holds files that are not part of its
+        result. `on_progress` is called about every `interval` seconds. Raises `ScenarioError`, `ResultExists`, `RunError`, `ValueError`; warns if the
+        result fails a check of its own.
 
         `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
         instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does. A class
         that `[host.python]` of the scenario names is used without this argument, and its results have directories.
         """
+        if out is not None and force and (found := own.foreign(out)):
+            raise ValueError(found)
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
             return doubts.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))

@@ -1,6 +1,7 @@
 """Keys and values of a scenario as the command line writes them."""
 
 import hashlib
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,10 @@ from typing import Any
 
 from .files import toml
 
+#: Most points of a sweep, a search or a study. A manifest and a table hold a line of each.
+MOST_POINTS = 100_000
+#: Largest seed: scenario files have numbers of 63 bits.
+MOST_SEED = 2**63 - 1
 #: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is appended.
 LONGEST_NAME = 120
 
@@ -47,15 +52,34 @@ def choices(text: str) -> list[str]:
 def seeds(text: str) -> list[int]:
     """`1-5`, `1,2,7` or both. Raises `ValueError`."""
     found: list[int] = []
+    wanted = 0
     for part in text.split(","):
         matched = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
         if last < first:
             raise ValueError(f"--seeds {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7")
+        if last > MOST_SEED:
+            raise ValueError(f"--seeds {text}: a seed is at most {MOST_SEED}")
+        wanted += last - first + 1
+        if wanted > MOST_POINTS:
+            raise ValueError(f"--seeds {text}: more than {MOST_POINTS:,} seeds: name fewer")
         found += range(first, last + 1)
     if len(set(found)) < len(found):
         raise ValueError(f"--seeds {text}: a seed is named twice")
     return found
+
+
+def limited(*lengths: int) -> None:
+    """Raises `ValueError` if lists of these lengths have too many combinations."""
+    if math.prod(lengths) > MOST_POINTS:
+        raise ValueError(f"more than {MOST_POINTS:,} points: vary fewer values, or name fewer seeds")
+
+
+def seed(number: int | None) -> int | None:
+    """A seed that scenarios can have. Raises `ValueError`."""
+    if number is not None and not 0 <= number <= MOST_SEED:
+        raise ValueError(f"seed {number}: expected a whole number from 0 to {MOST_SEED}")
+    return number
 
 
 def shown(item: Any) -> str:

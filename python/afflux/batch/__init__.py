@@ -11,16 +11,17 @@ is read.
 """
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from .. import __version__, _core, signals
-from ..executors import Executor, named
+from .. import __version__, _core, settings, signals
+from ..executors import Answer, Executor, named
 from ..executors.process import build
 from ..files import durable
-from ..results import designs
+from ..results import designs, own
 from ..results.result import Result
 from .manifest import Manifest, Task
 from .place import Busy, home, locked
@@ -57,6 +58,8 @@ class Outcome:
     warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Number of points.
     points: int = 0
+    #: Points of earlier batches in the directory that this one does not have.
+    others: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> list[str]:
@@ -76,6 +79,9 @@ class Watch(Protocol):
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         """Once per batch, before the others: the result directory of each point, and the points that have a result already."""
 
+    def preparing(self, done: int, total: int) -> None:
+        """Before the others: so many points, of all, have been validated and looked for in the directory."""
+
     def begin(self, total: int, reused: int) -> None:
         """The number of points, and how many of them have a result already."""
 
@@ -87,6 +93,7 @@ class Watch(Protocol):
 
 
 class Silent:
+    def preparing(self, done: int, total: int) -> None: ...
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None: ...
     def begin(self, total: int, reused: int) -> None: ...
     def finished(self, point: str, seconds: float, error: str | None) -> None: ...
@@ -112,18 +119,27 @@ def run(
     """
     watch = watch or Silent()
     out = Path(out)
-    tasks, refused = _validated(points, out, threads, all_valid)
+    settings.limited(len(points))
+    tasks, refused = _validated(points, out, threads, all_valid, watch)
     warned = _warned(tasks)
     if strict and warned:
         raise _core.ScenarioError("\nerror: ".join(warned))
-    if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
+    if twice := [key for key, count in Counter(task.key for task in tasks).items() if count > 1]:
         raise ValueError(f"two points are {min(twice)}: points of the same name need different seeds")
     durable.make_dir(out)
     with locked(out):
         manifest = Manifest.read(out)
         durable.remove_leftovers(out)
         manifest.write()
-        done = {task.key for task in tasks if not fresh and manifest.holds(task)}
+        if executor is not None:
+            executor.claim(manifest.storage_owner(), [] if manifest.points else [task.key for task in tasks])
+        others = tuple(manifest.points.keys() - {task.key for task in tasks})
+        done = set()
+        for place, task in enumerate(tasks):
+            watch.preparing(len(points) + place, 2 * len(points))
+            signals.check()
+            if not fresh and manifest.holds(task):
+                done.add(task.key)
         builds = {manifest.points[key].get("build") for key in done} - {build()}
         notes = [f"some results are from another build of afflux {__version__}: remove {out} to simulate all points again"] if builds else []
         notes += manifest.notes
@@ -138,7 +154,7 @@ def run(
         failures = [Failure(task.key, manifest.points[task.key]["error"]) for task in tasks if manifest.points[task.key]["status"] == "failed"]
         failed = {failure.point for failure in failures}
         results = {(task.point.name, task.seed): Result.open(task.dir) for task in tasks if task.key not in failed}
-    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks))
+    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks), others)
 
 
 def _warned(tasks: Sequence[Task]) -> Mapping[str, Sequence[str]]:
@@ -149,10 +165,12 @@ def _warned(tasks: Sequence[Task]) -> Mapping[str, Sequence[str]]:
     return having
 
 
-def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool) -> tuple[list[Task], list[Failure]]:
+def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool, watch: Watch) -> tuple[list[Task], list[Failure]]:
     tasks: list[Task] = []
     wrong: list[Failure] = []
-    for point in points:
+    for place, point in enumerate(points):
+        watch.preparing(place, 2 * len(points))
+        signals.check()
         try:
             tasks.append(Task.of(point, out, threads))
         except _core.ScenarioError as error:
@@ -165,7 +183,11 @@ def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool
 def _simulate(tasks: Sequence[Task], manifest: Manifest, executor: Executor, watch: Watch) -> None:
     missing = {task.key: task for task in tasks}
     for task in tasks:
-        executor.submit(task.key, task.order())
+        if found := own.foreign(task.dir, of_batch=True):
+            manifest.put(task.key, missing.pop(task.key).entry(Answer(0.0, found)))
+            watch.finished(task.key, 0.0, found)
+        else:
+            executor.submit(task.key, task.order())
     try:
         while missing:
             for key, answer in executor.ended(1.0):

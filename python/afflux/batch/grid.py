@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +160,11 @@ def sweep(
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
     fixed = dict(set or {})
+    chosen_seeds = None if seeds is None else list(itertools.islice(seeds, settings.MOST_POINTS + 1))
+    settings.limited(*map(len, vary.values()), 1 if chosen_seeds is None else len(chosen_seeds))
     combinations = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
     first = _first_valid(scenario, [{**fixed, **changes} for changes in combinations])
-    every_seed = [first.seed] if seeds is None else list(seeds)
+    every_seed = [first.seed] if chosen_seeds is None else chosen_seeds
     # If no key is varied, the only design has the name of the scenario.
     names = [settings.point_name(changes) or first.name for changes in combinations]
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
@@ -170,6 +172,11 @@ def sweep(
     points_place = home(place)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
+    if others := sorted(outcome.others):
+        shown = f"{', '.join(others[:3])}{', …' if others[3:] else ''}"
+        of = f"{len(others):,} point{'s' if len(others) != 1 else ''} of an earlier sweep"
+        note = f"{points_place} also holds {of} ({shown}), which {TABLE} does not have: remove {'them' if others[1:] else 'it'}, or choose another directory"
+        outcome = replace(outcome, notes=(*outcome.notes, note))
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
     found.write()
     return found

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import re
+import socket
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from .. import __version__
 from ..executors import Answer, Order
 from ..executors.process import build
 from ..files import durable, toml
-from ..results.result import DamagedResult, Result
+from ..results.result import Result
+from ..results.written import DamagedResult, NotAsWritten, read_object
 from .place import LOCK, MANIFEST, refuse_foreign
 from .point import Point
 
@@ -64,9 +67,22 @@ class Task:
         )
 
 
+def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
+    """The points of a manifest, and the identifier of its batch. Raises `NotAsWritten`."""
+    found = read_object(path.read_bytes(), path)
+    points, id = found.get("points"), found.get("id")
+    if not isinstance(points, dict) or not all(isinstance(entry, dict) and entry.get("status") in ("finished", "failed") for entry in points.values()):
+        raise NotAsWritten(path, "points are no object of finished and failed points")
+    if id is not None and not (isinstance(id, str) and re.fullmatch(r"[0-9a-f]{32}", id)):
+        raise NotAsWritten(path, "id is no identifier")
+    return points, id
+
+
 class Manifest:
-    def __init__(self, path: Path, points: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, path: Path, points: dict[str, dict[str, Any]], id: str | None = None) -> None:
         self.path, self.points = path, points
+        #: Of this batch, for shared storage.
+        self.id = id or uuid.uuid4().hex
         #: Reasons why points run again, for the user.
         self.notes: list[str] = []
 
@@ -76,10 +92,12 @@ class Manifest:
         if not path.exists():
             refuse_foreign(out, out, MANIFEST, {LOCK})
             return cls(path, {})
-        try:
-            return cls(path, json.loads(path.read_text(encoding="utf-8"))["points"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} cannot be read ({error}): remove {out} to run every point again, or choose another directory") from None
+        points, id = entries(path)
+        return cls(path, points, id)
+
+    def storage_owner(self) -> dict[str, str]:
+        """What a folder on shared storage is told about the batch whose results it holds."""
+        return {"batch": self.id, "dir": os.path.abspath(self.path.parent), "host": socket.gethostname()}
 
     def holds(self, task: Task) -> bool:
         """Whether the result of this point exists and is undamaged."""
@@ -88,10 +106,7 @@ class Manifest:
             return False
         try:
             result = Result.open(task.dir)
-            if result.stored is None:
-                result.check()
-            elif missing := result.digests.keys() - result.sizes():  # what is elsewhere is checked when it is read
-                raise DamagedResult(f"{(result.stored / min(missing)).url} is missing")
+            result.check()
             return result.summary["result_hash"] == entry["result_hash"]
         except FileNotFoundError:
             return False
@@ -105,5 +120,5 @@ class Manifest:
 
     def write(self) -> None:
         """Replaces the file atomically: a reader finds the old or the new manifest."""
-        text = json.dumps({"format": 1, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
+        text = json.dumps({"format": 1, "id": self.id, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
         durable.write_text(self.path, text + "\n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import _core
+from .. import _core, settings
 from ..files import toml
 from ..scenario import Scenario
 
@@ -39,6 +39,7 @@ class Point:
 
 def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
     """A scenario with some keys changed, validated. Raises `ScenarioError`."""
+    settings.seed(seed)
     pairs = [(key, toml.value(value)) for key, value in changes.items()]
     if isinstance(scenario, Scenario):
         return _core.parse(scenario.to_toml(), scenario.path, set=pairs, seed=seed, threads=threads)

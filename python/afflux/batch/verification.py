@@ -1,6 +1,5 @@
 """`afflux verify`: compares files of results with their digests."""
 
-import json
 import os
 import warnings
 from dataclasses import dataclass, field
@@ -8,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..files import durable
-from ..results.result import STORED, SUMMARY, DamagedResult, Result, UncheckedResult
+from ..results.result import STORED, SUMMARY, Result, UncheckedResult
+from ..results.written import DamagedResult, NotAsWritten
+from .manifest import entries
 from .place import LOCK, MANIFEST
 
 
@@ -82,13 +83,14 @@ def _result(found: Verification, dir: Path) -> Result | None:
 def _points(found: Verification, points: Path) -> None:
     path = points / MANIFEST
     try:
-        entries = {key: (entry["status"], entry.get("result_hash"), entry.get("error")) for key, entry in json.loads(path.read_text("utf-8"))["points"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        found.problems.append(f"{path} cannot be read ({error})")
+        listed, _ = entries(path)
+    except NotAsWritten as error:
+        found.problems.append(str(error))
         return
-    for key, (status, result_hash, failure) in entries.items():
-        if status != "finished":
-            found.notes.append(f"{points / key} failed: {failure}")
+    for key, entry in listed.items():
+        result_hash = entry.get("result_hash")
+        if entry["status"] != "finished":
+            found.notes.append(f"{points / key} failed: {entry.get('error')}")
             continue
         result = _result(found, points / key)
         if result and result.summary["result_hash"] != result_hash:
@@ -97,5 +99,5 @@ def _points(found: Verification, points: Path) -> None:
     for child in sorted(points.iterdir()):
         if durable.is_ours(child.name):
             found.notes.append(f"{child} was left by a process that was killed, or is being written: the next run removes it")
-        elif child.name not in (*entries, MANIFEST, LOCK):
+        elif child.name not in (*listed, MANIFEST, LOCK):
             found.notes.append(f"{child} is not in {MANIFEST}")

@@ -1,7 +1,6 @@
 """`afflux live`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +8,15 @@ import typer
 from rich.console import RenderableType
 
 from .. import _core, signals
+from ..results import own
 from ..settings import assignment
-from ..terminal.console import FAILED, WRONG, complain, failures, print_json, show
+from ..terminal.console import FAILED, WRONG, complain, failures, note, print_json, print_text, show
 from ..terminal.drawing import table
 from .options import EXECUTION, OUTPUT, ForceDir, Seed, Set
 
 HOSTS = "Hosts"
+#: Real hosts above which a note says how long the set-up takes.
+MANY = 300
 
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",
@@ -82,15 +84,19 @@ def live(
         loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed)
         until = None if loaded.until_ns is None or command else f"{loaded.until_ns}ns"
         where = out or Path("out") / f"live-{loaded.name}-{loaded.seed}"
+        if force and (found := own.foreign(where)):
+            raise ValueError(found)
+        if hosts is None and not attach and loaded.hosts > MANY:
+            note(f"{loaded.hosts} real hosts: each takes about 0.1 s to set up and to remove, and cannot be interrupted meanwhile; --hosts N makes fewer real")
         text = _core.live(loaded, hosts=hosts, attach=attach or [], duration=duration or until, command=command or [], bound=bound, out=where, force=force)
         report = json.loads(text)
         if as_json:
-            print(text, end="")
+            print_json(report)
         else:
             show(tables(report))
-            print(f"written to {where}")
-        for note in report["notes"]:
-            print(f"note: {note}", file=sys.stderr)
+            print_text(f"written to {where}\n")
+        for line in report["notes"]:
+            note(line)
         for reason in report["wrong"]:
             complain(f"not valid: {reason}")
         status = (report["command"] or {}).get("status")

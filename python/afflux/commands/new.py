@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..terminal.console import deliver, failures, print_json, show
+from ..terminal.console import deliver, failures, print_json, print_text, show, write_files
 from .options import OUTPUT, ForceFile
 
 EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml", "afflux new standard -o mixture.toml")
@@ -30,7 +30,7 @@ def new(
 ) -> None:
     """Write a commented scenario to start from, or list the templates. With the template standard, a file of goals and designs is written, too."""
     from .. import templates
-    from ..files import delivery
+    from ..files.delivery import text_writer
     from ..terminal.drawing import table
 
     with failures():
@@ -48,8 +48,8 @@ def new(
         place = out or Path(f"{template}.toml")
         if chosen.goals:
             goals = place.with_name(f"{place.stem}-goals.toml")
-            delivery.deliver({place: delivery.text_writer(chosen.text), goals: delivery.text_writer(chosen.goals)}, force)
-            print(f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}")
+            write_files({place: text_writer(chosen.text), goals: text_writer(chosen.goals)}, force)
+            print_text(f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}\n")
             return
         deliver(chosen.text, place, force, [])
-        print(f"written to {place}; next: afflux check {place}, afflux run {place}")
+        print_text(f"written to {place}; next: afflux check {place}, afflux run {place}\n")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..settings import MOST_SEED
+
 #: Groups of options in the help.
 SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = "Scenario", "Search", "Execution", "Selection", "Output"
 
@@ -34,6 +36,20 @@ def _forbid(wanted: bool) -> None:
         pager.forbid()
 
 
+def at_most(most: int) -> Callable[[int | None], int | None]:
+    """Refuses a larger number of an option."""
+
+    def checked(value: int | None) -> int | None:
+        if value is not None and value > most:
+            raise typer.BadParameter(f"at most {most}")
+        return value
+
+    return checked
+
+
+#: Most points or threads at a time: more do not help on any machine.
+MOST_AT_ONCE = 1024
+
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
 Dirs = Annotated[
     list[Path],
@@ -52,7 +68,15 @@ Set = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", min=0, help="Seed of all random draws.", show_default="the scenario's", rich_help_panel=SCENARIO),
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        callback=at_most(MOST_SEED),
+        help="Seed of all random draws.",
+        show_default="the scenario's",
+        rich_help_panel=SCENARIO,
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Treat warnings about the scenario as errors.", rich_help_panel=SCENARIO)]
 Values = Annotated[
@@ -130,7 +154,15 @@ Storage = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", metavar="N", min=1, help="Number of points that run at the same time.", show_default="one per core", rich_help_panel=EXECUTION),
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        min=1,
+        callback=at_most(MOST_AT_ONCE),
+        help="Number of points that run at the same time.",
+        show_default="one per core",
+        rich_help_panel=EXECUTION,
+    ),
 ]
 Watched = Annotated[
     bool, typer.Option("--watch", help="Serve a page about the run on this machine, and print its address on stderr.", rich_help_panel=EXECUTION)

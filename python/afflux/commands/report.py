@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..terminal.console import failures, warn_of_doubts
+from ..terminal.console import failures, print_text, warn_of_doubts
 from .baseline import gathered
 from .options import OUTPUT, Baseline, Dirs, starting
 
@@ -71,4 +71,4 @@ def report(
         else:
             written = paper.write(designs, out, format, whole_run=whole_run, hosts=hosts)
         for path in written:
-            print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")
+            print_text(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB\n")

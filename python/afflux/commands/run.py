@@ -1,6 +1,5 @@
 """`afflux run`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +7,10 @@ import typer
 from rich.console import Console
 
 from .. import _core, settings
+from ..results import own
 from ..results.result import Result
-from ..terminal.console import FAILED, failures, show, warn, warn_of_doubts
-from .options import EXECUTION, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched
+from ..terminal.console import FAILED, failures, print_json, print_text, show, warn, warn_of_doubts
+from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
 
 EXAMPLES = (
     "afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",
@@ -32,6 +32,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
+            callback=at_most(MOST_AT_ONCE),
             help="Number of worker threads. Results do not depend on it.",
             show_default="the scenario's",
             rich_help_panel=EXECUTION,
@@ -53,16 +54,18 @@ def run(
         loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
         warn(loaded.warnings, strict)
         if show_config:
-            print(loaded.resolved, end="")
+            print_text(loaded.resolved)
             return
         where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
+        if force and (found := own.foreign(where)):
+            raise ValueError(found)
         with progress.shown(loaded, Console(stderr=True)) as bar, watching.of_run(loaded, bar, watched) as on_progress:
             result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
         if as_json:
-            print(json.dumps(result.summary, indent=2, ensure_ascii=False))
+            print_json(result.summary)
         else:
             show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
-            print(f"written to {where}")
+            print_text(f"written to {where}\n")
         doubtful = warn_of_doubts([result])
         if result.ended_early:
             raise _core.RunError(f"{result.ended_early} (written to {where})")

@@ -33,6 +33,7 @@ Seeds = Annotated[
 def _names(vary: Sequence[str]) -> list[str]:
     """The designs of a sweep, as they are named in results and directories."""
     varied = {key: settings.choices(values) for key, values in map(settings.assignment, vary)}
+    settings.limited(*map(len, varied.values()))
     combinations = itertools.product(*varied.values())
     return [settings.point_name({key: settings.value(value) for key, value in zip(varied, values, strict=True)}) for values in combinations]
 

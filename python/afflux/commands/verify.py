@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..terminal.console import FAILED, complain, failures, print_json, show
+from ..terminal.console import FAILED, complain, failures, print_json, print_text, show
 from .options import Json
 
 EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
@@ -32,6 +32,6 @@ def verify(
                 for problem in one.problems:
                     complain(problem)
                 for note in one.notes:
-                    print(f"note: {note}")
+                    print_text(f"note: {note}\n")
         if not all(one.good for one in found):
             raise typer.Exit(FAILED)

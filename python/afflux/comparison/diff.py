@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from ..files import toml
 from ..results.result import SCENARIO, SUMMARY, TABLES, Result, file_digest
+from ..results.written import Table
 
 #: How a run is carried out; results do not depend on it.
 EXECUTION = ("run.engine", "run.max_memory", "run.threads")
@@ -160,7 +161,7 @@ def _table(name: str, a: Result, b: Result) -> File:
     return replace(found, only_a=only_a, only_b=only_b, different=different, rows_different=rows, same=not (only_a or only_b or different))
 
 
-def _values(first: _core.Table, second: _core.Table, columns: Sequence[str]) -> tuple[tuple[str, ...], int]:
+def _values(first: Table, second: Table, columns: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """The columns with other values, and the number of rows with other values, of two tables of the same length."""
     changed = bytearray(len(first))
     different = []
@@ -174,7 +175,7 @@ def _values(first: _core.Table, second: _core.Table, columns: Sequence[str]) -> 
     return tuple(different), sum(changed)
 
 
-def _flows(a: _core.Table, b: _core.Table) -> tuple[Flow | None, int]:
+def _flows(a: Table, b: Table) -> tuple[Flow | None, int]:
     """The first flow that differs, and their number. Flows are matched by their `id`."""
     places = [{id: row for row, id in enumerate(table["id"])} for table in (a, b)]
     starts = [table["start_ns"] for table in (a, b)]
@@ -188,7 +189,9 @@ def _flows(a: _core.Table, b: _core.Table) -> tuple[Flow | None, int]:
         return None, 0
 
     def start(flow: int) -> int:
-        return min(starts[side][places[side][flow]] for side in (0, 1) if flow in places[side])
+        # Flows that never started are the last.
+        known = [starts[side][places[side][flow]] for side in (0, 1) if flow in places[side]]
+        return min((at for at in known if at is not None), default=2**63)
 
     first = min(different, key=lambda flow: (start(flow), flow))
     row, other = (place.get(first) for place in places)

@@ -10,6 +10,7 @@ from typing import Any, Self
 from .. import _core
 from ..files import csvtext
 from ..files.durable import Writer
+from ..results.written import Table
 
 #: Rows that are turned into text at a time.
 _PIECE = 50_000
@@ -35,7 +36,7 @@ class FlowList:
         return len(self.start_ns)
 
     @classmethod
-    def of_table(cls, table: _core.Table) -> Self:
+    def of_table(cls, table: _core.Table | Table) -> Self:
         """From an Arrow table with these columns. Rows without any class or deadline have no such column."""
 
         def optional(name: str) -> list | None:

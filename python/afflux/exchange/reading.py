@@ -78,7 +78,11 @@ def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
     `times` as much where the content is read line by line and compresses well.
     """
     file = open(path, "rb")  # noqa: SIM115 – the caller closes it
-    start = file.peek(8)[:8]
+    try:
+        start = file.peek(8)[:8]
+    except OSError as error:
+        file.close()
+        raise damaged(path, None, error) from None
     limit = Limit(*_core.most_unpacked(times * os.fstat(file.fileno()).st_size))
     raw: io.RawIOBase
     if start.startswith(_GZIP):
@@ -101,11 +105,11 @@ def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
 
 
 def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
-    """The exception for a failed read. A file that cannot be opened keeps the error of the system."""
+    """The exception for a failed read. A file that cannot be opened or read keeps the error of the system, with its name."""
     if isinstance(error, TooMuch):
         return Wrong(path, None, f"a compressed file: {error}")
     if isinstance(error, OSError) and error.errno is not None:
-        return error
+        return error if error.filename is not None else OSError(error.errno, error.strerror, os.fspath(path))
     return Wrong(path, at, f"a compressed file that breaks off or is damaged ({error})", "a whole one")
 
 

@@ -5,7 +5,7 @@ dask    a cluster of Dask distributed (extra `dask`)
 ray     a cluster of Ray (extra `ray`)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, Self
 
@@ -24,6 +24,10 @@ class Executor(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *problem: object) -> None:
         """Stops running simulations and removes their partial results."""
+
+    def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
+        """Makes the shared storage, if there is any, that of a batch. Raises `ValueError` if it holds the results of another one, or has results with
+        these names already."""
 
     def submit(self, key: str, order: Order) -> None:
         """Queues an order."""

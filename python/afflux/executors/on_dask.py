@@ -11,6 +11,7 @@ import distributed
 
 from .. import __version__
 from .._core import RunError
+from ..files import plain
 from ..files.storage import Folder
 from .local import cores
 from .remote import Carried, Parcel, Remote, carry_out, stop
@@ -44,7 +45,7 @@ class OnDask(Remote):
         try:
             self._client = distributed.Client(self._cluster or address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise RunError(f"no Dask scheduler answers at {address}: {error}") from None
+            raise RunError(f"no Dask scheduler answers at {address}: {plain.words(error)}") from None
 
         self._check_versions()
         self._topic = f"afflux-{self._owner}"

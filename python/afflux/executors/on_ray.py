@@ -10,6 +10,7 @@ import ray
 
 from .. import __version__
 from .._core import RunError
+from ..files import plain
 from ..files.storage import Folder
 from .local import cores
 from .remote import Carried, Parcel, Remote, carry_out
@@ -53,7 +54,7 @@ class OnRay(Remote):
             try:
                 ray.init(address=address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
             except (OSError, ValueError, RuntimeError) as error:
-                raise RunError(f"no Ray cluster answers at {address or 'this machine'}: {error}") from None
+                raise RunError(f"no Ray cluster answers at {address or 'this machine'}: {plain.words(error)}") from None
         self._carry_out = ray.remote(num_cpus=1)(carry_out)
         self._board = ray.remote(num_cpus=0, max_restarts=-1)(Board).remote()
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .. import __version__, _core
+from ..files import plain
 from ..files.storage import Folder
 from .process import Answer, Order, Process
 
@@ -156,6 +157,10 @@ class Remote(ABC):
         self.cancel()
         self._leave()
 
+    def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
+        if self._storage:
+            self._storage.claim(owner, names)
+
     def submit(self, key: str, order: Order) -> None:
         self._waiting.append((key, order))
 
@@ -165,7 +170,7 @@ class Remote(ABC):
             try:
                 inputs = [self._input(digest, path) for digest, path in order.inputs.items()]
             except OSError as error:
-                return [(key, Answer(0.0, str(error)))]
+                return [(key, Answer(0.0, plain.words(error)))]
             parcel = Parcel(order, self._owner, self._storage and self._storage / key)
             self._under_way[self._send(key, parcel, inputs)] = key, order
         if not self._under_way:
@@ -191,7 +196,7 @@ class Remote(ABC):
             if any(words in str(error) for words in _FOREIGN):
                 where = "a worker has no afflux, or an older one"
                 raise _core.RunError(f"{where}: install version {__version__} on all machines of the cluster") from None
-            return key, Answer(0.0, f"{type(error).__name__}: {error}")
+            return key, Answer(0.0, f"on the cluster: {plain.words(error)}")
         if isinstance(carried, str):
             raise _core.RunError(carried)
         answer, files = carried
@@ -199,7 +204,7 @@ class Remote(ABC):
             try:
                 _core.adopt(list(files.items()), order.out)
             except (_core.Error, OSError) as error:
-                return key, Answer(answer.wall_s, str(error))
+                return key, Answer(answer.wall_s, plain.words(error))
         return key, answer
 
     def shares(self) -> Mapping[str, float]:

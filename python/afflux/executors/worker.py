@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from .. import __version__, _core
+from ..files import plain
 from .process import build
 
 
@@ -22,7 +23,7 @@ def main() -> None:
         made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
         _say(answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")} | made_by)
     except (_core.Error, OSError, MemoryError) as error:
-        _say(answer={"error": str(error) or type(error).__name__})
+        _say(answer={"error": plain.words(error)})
 
 
 def _end_with_parent() -> None:

@@ -1,16 +1,25 @@
 """Writes the output files of a command: all of them or none."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .durable import Writer, write_all
 
 
-def deliver(files: Mapping[Path, Writer], force: bool) -> None:
-    """Writes all files or none. Raises `ValueError` if a file exists, unless `force`."""
+def deliver(files: Mapping[Path, Writer], force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Writes all files or none. Raises `ValueError` if a file exists, unless `force`, and in any case if it is one of the `inputs`."""
+    read = {os.path.realpath(path): path for path in inputs}
+    written: set[str] = set()
     for path in files:
+        place = os.path.realpath(path)
+        if place in written:
+            raise ValueError(f"{path} is named for two outputs")
+        written.add(place)
         if path.is_dir():
             raise ValueError(f"{path} is a directory: name a file")
+        if place in read or (path.exists() and any(os.path.samefile(path, one) for one in read.values() if one.exists())):
+            raise ValueError(f"{path} is the input: choose another name for the output")
         if path.exists() and not force:
             raise ValueError(f"{path} exists: choose another name, or --force to replace it")
         if not path.parent.is_dir():

@@ -1,26 +1,40 @@
 """Folders on shared storage, by URL: `s3://bucket/folder`, `file:///shared/folder`. Needs fsspec (extra `storage`), and for most schemes another library,
 which the error names."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .. import _core, extras
+from . import plain
 
 
 class StorageError(_core.Error):
     """Shared storage that cannot be reached, read or written."""
 
 
+#: Schemes of fsspec whose files no other process can read, and those to which nothing can be written.
+_PRIVATE = ("memory", "data", "pyscript")
+_READ_ONLY = ("http", "https", "git", "github", "gist", "reference", "zip", "tar", "libarchive", "dvc", "root", "jlab", "jupyter")
+#: A file in a folder of results: the batch that they belong to.
+_OWNER = "afflux-batch.json"
+
+
 class Folder:
-    """A folder. Making this object reads and writes nothing. Raises `ValueError` if the text is no URL."""
+    """A folder. Making this object reads and writes nothing. Raises `ValueError` if the text is no URL of a folder that all machines can use."""
 
     def __init__(self, url: str) -> None:
         # A chain of file systems, as in `zip::s3://…`, cannot be written to.
         if not re.fullmatch(r"[a-z][a-z0-9+]*://(?!.*::).+", url):
             raise ValueError(f"{url} is no URL of a folder: write it as in s3://bucket/folder or file:///shared/folder")
+        scheme = url.partition(":")[0]
+        if scheme in _PRIVATE:
+            raise ValueError(f"{url}: results there would be lost, because no other process can read {scheme}://: {_INSTEAD}")
+        if scheme in _READ_ONLY:
+            raise ValueError(f"{url}: {scheme}:// cannot be written to: {_INSTEAD}")
         self.url = url.rstrip("/")
 
     def __truediv__(self, name: str) -> "Folder":
@@ -30,12 +44,28 @@ class Folder:
         """Raises `MissingExtra` or `StorageError` if the libraries for this URL are not installed here."""
         self._system()
 
+    def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
+        """Makes the folder that of a batch, before it writes the first time. Raises `ValueError` if it is that of another batch, or if there is no word
+        of its owner and it holds one of `names` already."""
+        system, root = self._system()
+        with _named(self.url):
+            there = None
+            with suppress(FileNotFoundError):
+                there = _owner(system.cat_file(f"{root}/{_OWNER}"))
+            if there is not None and there.get("batch") != owner["batch"]:
+                raise ValueError(f"{self.url} holds the results of {there.get('dir')} on {there.get('host')}: {_OTHER} {self.url}/…")
+            if there is None:
+                if held := next((name for name in names if system.exists(f"{root}/{name}")), None):
+                    raise ValueError(f"{self.url} holds {held} of another batch: {_OTHER} {self.url}/…")
+                _make(system, root)
+                system.pipe_file(f"{root}/{_OWNER}", json.dumps(owner).encode())
+
     def write(self, files: Mapping[str, Path]) -> None:
         """Copies files into the folder, in this order. The last one is removed first, so a folder that has it has all."""
         system, root = self._system()
         *_, last = files
         with _named(self.url):
-            system.makedirs(root, exist_ok=True)
+            _make(system, root)
             if system.exists(f"{root}/{last}"):
                 system.rm_file(f"{root}/{last}")
             for name, path in files.items():
@@ -64,8 +94,27 @@ class Folder:
         try:
             system, root = fsspec.core.url_to_fs(self.url)
         except Exception as error:  # another library is missing, or the scheme is unknown, or its settings are wrong
-            raise StorageError(f"{self.url}: {error}") from None
+            raise StorageError(f"{self.url}: {plain.words(error)}") from None
         return system, root.rstrip("/")
+
+
+_INSTEAD = "write a folder that all machines share, as in s3://bucket/folder or file:///shared/folder"
+_OTHER = "give this one another folder, as in"
+
+
+def _make(system: Any, root: str) -> None:
+    try:
+        system.makedirs(root, exist_ok=True)
+    except FileNotFoundError:  # as in /proc; whoever reads takes this exception for a missing file
+        raise StorageError("the folder cannot be made there") from None
+
+
+def _owner(content: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"dir": "an unknown batch", "host": "an unknown machine"}
 
 
 @contextmanager
@@ -73,7 +122,7 @@ def _named(url: str) -> Iterator[None]:
     """The errors of whatever library name the URL."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         raise
     except Exception as error:
-        raise StorageError(f"{url}: {error or type(error).__name__}") from None
+        raise StorageError(f"{url}: {plain.words(error)}") from None

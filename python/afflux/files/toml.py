@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -19,15 +20,16 @@ def with_defaults(resolved: str) -> dict[str, Any]:
     return tomllib.loads(re.sub(r"(?m)^# ", "", resolved))
 
 
-def leaves(item: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys and values of a resolved scenario, as `--set` takes them (`traffic.0.bytes`). Paths of inputs are left out: their SHA-256 is a key too."""
+def leaves(item: Any, key: str = "", files: bool = False) -> Iterator[tuple[str, Any]]:
+    """Keys and values of a scenario, as `--set` takes them (`traffic.0.bytes`). Without `files` the paths of inputs are left out: in a resolved scenario
+    their SHA-256 is a key, too."""
     if isinstance(item, dict):
         for name, inner in item.items():
-            yield from leaves(inner, f"{key}.{name}" if key else name)
+            yield from leaves(inner, f"{key}.{name}" if key else name, files)
     elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
         for place, inner in enumerate(item):
-            yield from leaves(inner, f"{key}.{place}")
-    elif not key.endswith(".file"):
+            yield from leaves(inner, f"{key}.{place}", files)
+    elif files or not key.endswith(".file"):
         yield key, item
 
 
@@ -40,6 +42,17 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
 def inputs(resolved: str) -> dict[str, str]:
     """The files that a resolved scenario names, by the SHA-256 of their content."""
     return dict(_inputs(tomllib.loads(resolved)))
+
+
+def named(path: Path) -> Iterator[Path]:
+    """The files that a scenario names, if `path` is one that can be read."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8")) if path.suffix == ".toml" else {}
+    except (OSError, ValueError):
+        return
+    for key, value in leaves(document, files=True):
+        if key.rpartition(".")[2] in ("file", "matrix") and isinstance(value, str):
+            yield path.parent / value
 
 
 def _inputs(item: Any) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from ..comparison.compare import Comparison, compare
 from ..comparison.paired import TOO_FEW
 from ..files import durable
 from ..metrics import Metric, of_classes
+from ..results import own
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..words import Marked, Words, say, sentence
@@ -89,6 +90,7 @@ def write(
         data=_packed(shown),
     )
     path = Path(path)
+    own.refuse_parts([path])
     durable.make_dir(path.parent)
     return durable.write_text(path, page)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..extras import needed
 from ..files.durable import Writer, make_dir, write_all
+from ..results import own
 from ..results.designs import Designs, gather
 from ..results.result import Result
 from . import plot
@@ -55,6 +56,7 @@ def write(
         except plot.NothingToDraw:
             continue
         files[dir / f"{name}.{format}"] = partial(figure.write, format=format)
+    own.refuse_parts(files)
     make_dir(dir)
     write_all(files)
     return list(files)

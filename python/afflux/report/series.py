@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
-from .._core import Table
 from ..results.designs import Design
 from ..results.statistics import mean
+from ..results.written import Table
 from . import busy
 
 #: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
@@ -54,14 +55,17 @@ class Recording:
         times = table.column("time_ns")
         block = next((row for row, time in enumerate(times) if time != times[0]), len(times))
         if len(times) % block or times[::block] != times[block - 1 :: block]:
-            raise ValueError(f"{design.first.dir}/ports.parquet: samples do not all have the same rows")
+            raise table.refuse("samples do not all have the same rows")
+        samples = times[::block]
+        if not all(earlier < later for earlier, later in pairwise([0, *samples])):
+            raise table.refuse("column time_ns does not increase from sample to sample")
         names = zip(*(table.column(name)[:block] for name in ("node", "peer", "port", "queue")), strict=True)
         places: dict[str, dict[int, int]] = {}
         for place, (node, peer, port, queue) in enumerate(names):
             places.setdefault(f"{node} port {port} → {peer}", {})[queue] = place
         is_host = cache(design.first.is_host)
         of_hosts = frozenset(port for port in places if is_host(port.partition(" port ")[0]))
-        return cls(table, times[::block], places, block, of_hosts)
+        return cls(table, samples, places, block, of_hosts)
 
     @property
     def interval(self) -> int:

@@ -11,7 +11,7 @@ from itertools import compress
 from operator import truediv
 from typing import TYPE_CHECKING, Any
 
-from .._core import Table
+from .written import Table
 
 if TYPE_CHECKING:
     from .result import Result

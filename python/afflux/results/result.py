@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import re
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,12 @@ from .. import _core
 from ..files.storage import Folder
 from .explain import Explanation
 from .format import migrated
+from .written import DamagedResult, NotAsWritten, Table, checked, parsed
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
 #: A file of a result directory whose tables are on shared storage: the URL of their folder.
 STORED = "stored.url"
 TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "senders", "gaps", "waits")
-
-
-class DamagedResult(_core.Error):
-    """A file of a result directory differs from its digest."""
 
 
 class UncheckedResult(UserWarning):
@@ -39,17 +37,17 @@ class Result:
     #: Names of the recorded tables.
     recorded: list[str]
 
-    def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], _core.Table]) -> None:
+    def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], Table]) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
         #: The folder on shared storage with the tables that are not in `dir`.
         self.stored: Folder | None = None
         self._checked: set[str] = set()
-        self._tables: dict[str, _core.Table] = {}
+        self._tables: dict[str, Table] = {}
 
     @classmethod
     def of_run(cls, run: _core.Result) -> "Result":
         """Of a run that was just made."""
-        return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, run.table)
+        return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, lambda name: Table(name, run.table(name), None, lambda _: ()))
 
     @classmethod
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
@@ -58,8 +56,8 @@ class Result:
         A result of the previous format (afflux 0.1) gets today's keys, with values that say "not recorded"; its files stay as they are. Tables on shared
         storage are read from there.
 
-        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest, `NewerResult` if a later version
-        of the format wrote it. Warns `UncheckedResult` if there are no digests.
+        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest or is not as afflux writes it,
+        `NewerResult` if a later version of the format wrote it. Warns `UncheckedResult` if there are no digests.
         """
         path = Path(dir)
         try:
@@ -72,9 +70,13 @@ class Result:
             warnings.warn(UncheckedResult(str(path)), stacklevel=2)
         recorded = [name for name in TABLES if (f"{name}.parquet" in digests if digests is not None else (path / f"{name}.parquet").is_file())]
 
-        def read(name: str) -> _core.Table:
+        def read(name: str) -> Table:
             with result._file(f"{name}.parquet") as file:
-                return _core.read_parquet(file)
+                try:
+                    inner = _core.read_parquet(file)
+                except _core.Error as error:
+                    raise NotAsWritten(path / file.name, str(error).removeprefix(f"{file}: ")) from None
+            return Table(name, inner, path / file.name, result._named)
 
         result = cls(summary, path, recorded, read)
         result.stored = _stored(path)
@@ -126,6 +128,8 @@ class Result:
         self._checked.add(name)
 
     def _again(self, damaged: str) -> str:
+        if self.stored:
+            return ": run its batch again, which simulates damaged points"
         return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir} --force)"
 
     @property
@@ -141,7 +145,11 @@ class Result:
         """Why the run ended before its traffic and before `until`; None if it ran to its end."""
         return self.summary["notes"][-1] if self.summary.get("early_end") else None
 
-    def table(self, name: str) -> _core.Table:
+    def _named(self, column: str) -> Collection[int]:
+        """The numbers that a column of a table may name: identifiers of flows, or numbers of hosts (none if hosts have no names)."""
+        return self.flows.column("id") if column == "flow" else range(len(self.summary.get("host_names", [])))
+
+    def table(self, name: str) -> Table:
         """A table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:
             raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario")
@@ -150,27 +158,27 @@ class Result:
         return self._tables[name]
 
     @property
-    def flows(self) -> _core.Table:
+    def flows(self) -> Table:
         """One row per flow."""
         return self.table("flows")
 
     @property
-    def ports(self) -> _core.Table:
+    def ports(self) -> Table:
         """One row per port, queue and sampling interval."""
         return self.table("ports")
 
     @property
-    def links(self) -> _core.Table:
+    def links(self) -> Table:
         """One row per direction of a link."""
         return self.table("links")
 
     @property
-    def jobs(self) -> _core.Table:
+    def jobs(self) -> Table:
         """One row per job, phase and task."""
         return self.table("jobs")
 
     @property
-    def paths(self) -> _core.Table:
+    def paths(self) -> Table:
         """One row per flow and path."""
         return self.table("paths")
 
@@ -220,16 +228,18 @@ def file_digest(path: Path) -> str | None:
         return None
 
 
+_SEALED = re.compile(rb'"summary_digest": "([0-9a-f]{64})"')
+
+
 def _checked_summary(path: Path) -> dict[str, Any]:
-    """Reads the summary and compares it with the digest that it contains."""
+    """Reads the summary, and compares it with the digest that it contains and with the keys that afflux writes."""
     data = path.read_bytes()
-    try:
-        summary = json.loads(data)
-        digest = summary["summary_digest"] if "digests" in summary else None
-        found = hashlib.sha256(data.replace(f'"summary_digest": "{digest}"'.encode(), b'"summary_digest": ""')).hexdigest()  # as when it was computed
-        summary["name"], summary["seed"]
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise DamagedResult(f"{path} cannot be read ({error}): restore it, or simulate again") from None
-    if digest is not None and found != digest:
-        raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {str(digest)[:12]}…): restore it, or simulate again")
-    return migrated(summary, path)
+    if sealed := _SEALED.search(data):
+        digest = sealed[1].decode()
+        found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()  # as when it was computed
+        if found != digest:
+            raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {digest[:12]}…): restore it, or simulate again")
+    summary = parsed(data, path)
+    if not sealed and "digests" in summary:
+        raise DamagedResult(f"{path} is not as it was written (it has lost its SHA-256): restore it, or simulate again")
+    return checked(migrated(summary, path), path)

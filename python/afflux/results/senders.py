@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from .._core import Table
+from .written import Table
 
 #: A window counts as full from this share of it in flight on: the frames on their way to the NIC, and those that an acknowledgement has just let go, are
 #: not there.

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import Table
 from ..words import text
+from .written import Table
 
 #: Causes that are no class: frames of the same flow, and no frame at all (the port was paused, or held the frame back).
 OWN, NOBODY = "its own flow", "nobody"

@@ -1,11 +1,12 @@
 """Printing and failing, for all commands."""
 
+import errno
 import json
-import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, Re
 from rich.segment import Segment
 
 from .. import _core, signals
-from ..files import delivery
-from ..results import doubts
+from ..files import delivery, plain, toml
+from ..files.durable import Writer
+from ..results import doubts, own
 from ..results.result import Result, UncheckedResult
 from . import pager
 
 # Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
 WRONG, FAILED = 2, 1
+#: The group of options that name inputs, in the help of importers and exporters.
+INPUT = "Input"
 
 
 def example(*lines: str) -> str:
@@ -35,22 +39,19 @@ def failures(failed: int = FAILED) -> Iterator[None]:
         with signals.working(), _unchecked_told():
             yield
     except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
-        complain(error.args[0] if isinstance(error, KeyError) else error)
-        raise typer.Exit(WRONG) from None
-    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        complain(told(error))
+        complain(str(error.args[0]) if isinstance(error, KeyError) else error)
         raise typer.Exit(WRONG) from None
     except OSError as error:
-        complain(told(error))
-        raise typer.Exit(failed) from None
+        complain(error)
+        raise typer.Exit(WRONG if (error.filename is not None and error.errno in _NAMED_WRONGLY) or error.errno is None else failed) from None
     except (_core.Error, MemoryError) as error:
         complain(error)
         raise typer.Exit(failed) from None
 
 
-def told(error: OSError) -> str:
-    """The message of the system, without the error number."""
-    return f"{os.fspath(error.filename)!s}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
+#: Errors of the system that come from the name of a file that the user gave.
+_NAMED_WRONGLY = {errno.EACCES, errno.EEXIST, errno.EINVAL, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT}
+_NAMED_WRONGLY |= {errno.ENOTDIR, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
@@ -79,6 +80,10 @@ def _unchecked_told() -> Iterator[None]:
 #: Replacements of characters that a terminal would obey or hide: pictures of control characters, and a mark for changes of the writing direction.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+#: The characters of `_PICTURES` as JSON escapes them; JSON escapes the others of them itself, and ends lines with one.
+_ESCAPED = {code: f"\\u{code:04x}" for code in _PICTURES if code >= 0x7F}
 
 
 def visible(text: str) -> str:
@@ -111,7 +116,8 @@ def warn(warnings: Iterable[object], strict: bool = False) -> None:
 
 
 def complain(error: object) -> None:
-    print(f"error: {visible(str(error))}", file=sys.stderr)
+    """A line on stderr, without numbers of errors of the system."""
+    print(f"error: {visible(plain.words(error if isinstance(error, BaseException) else str(error)))}", file=sys.stderr)
 
 
 def note(text: object, mark: str = "note: ") -> None:
@@ -161,15 +167,48 @@ def width() -> int:
     return Console().width
 
 
+def print_text(text: str) -> None:
+    """Prints text from files as it is, except characters that a terminal would obey."""
+    sys.stdout.write(visible(text))
+
+
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """Prints JSON, in which control characters are escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    sys.stdout.write(text.translate(_ESCAPED) + "\n")
 
 
 def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
     """Writes the text to a file or to stdout, and the notes to stderr."""
     if out is None:
-        print(text, end="")
+        print_text(text)
     else:
-        delivery.deliver({out: delivery.text_writer(text)}, force)
+        write_files({out: delivery.text_writer(text)}, force)
     for line in notes:
         note(line)
+
+
+def write_files(files: Mapping[Path, Writer], force: bool) -> None:
+    """Writes output files, all or none. Raises `ValueError` if one exists, unless `force`, and in any case if the command reads it or it belongs to a
+    result."""
+    own.refuse_parts(files)
+    delivery.deliver(files, force, [each for path in _read.get() for each in (path, *toml.named(path))])
+
+
+#: The files that the running command was given.
+_read: ContextVar[Sequence[Path]] = ContextVar("read", default=())
+
+
+@contextmanager
+def reading(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[None]:
+    """Around a command: its arguments, and its options of the group "Input", name files that no output may replace."""
+    paths: list[Path] = []
+    for param in params:
+        if param.param_type_name == "argument" or getattr(param, "rich_help_panel", None) == INPUT:
+            value = values.get(param.name)
+            paths += [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, Path)]
+    before = _read.set(paths)
+    try:
+        yield
+    finally:
+        _read.reset(before)

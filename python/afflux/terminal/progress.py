@@ -91,9 +91,21 @@ class _Batch:
         self._console, self._show = console, show
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
+        #: When a line was last printed before the first point began.
+        self._told = self._began
 
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         """The points themselves are not named beforehand."""
+
+    def preparing(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not done:
+            self._told = now
+        if self._show:
+            self._show(done / max(total, 1), "checking scenarios and results")
+        elif now - self._told >= LINES_EVERY:
+            self._say(f"{100 * done // max(total, 1)} %  of scenarios and results checked")
+            self._told = now
 
     def begin(self, total: int, reused: int) -> None:
         self._total, self._reused, self._done = total, reused, reused

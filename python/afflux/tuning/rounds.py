@@ -13,6 +13,9 @@ class Rounds:
         self._watch = watch
         watch.begin(planned, 0)
 
+    def preparing(self, done: int, total: int) -> None:
+        """A round has few points."""
+
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         self._watch.listed(dirs, done)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..batch import Watch
 from ..metrics import MAIN, SHORT, Metric
-from ..results.result import DamagedResult, Result
+from ..results.result import Result
 from ..results.statistics import mean
+from ..results.written import DamagedResult
 from ..words import text
 from .simulation import plural
 
@@ -36,6 +37,9 @@ class Points:
         self._dirs |= dirs
         for point in done:
             self._read(point)
+
+    def preparing(self, done: int, total: int) -> None:
+        self._watch.preparing(done, total)
 
     def begin(self, total: int, reused: int) -> None:
         self._watch.begin(total, reused)

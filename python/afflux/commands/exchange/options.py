@@ -8,9 +8,8 @@ import typer
 
 from ... import _core
 from ...exchange.account import shown
+from ...terminal.console import INPUT
 from ..options import OUTPUT
-
-INPUT = "Input"
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; .gz and .xz files are decompressed.", show_default=False)]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="The files to read; .gz and .xz files are decompressed.", show_default=False)]

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,9 @@ from pathlib import Path
 from ... import _core
 from ...exchange import Account, FlowList
 from ...exchange.into import Into
-from ...files.delivery import deliver, text_writer
+from ...files.delivery import text_writer
 from ...files.durable import Writer
-from ...terminal.console import note, print_json
+from ...terminal.console import note, print_json, print_text, write_files
 
 
 def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:
@@ -22,11 +21,11 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
     files = dict(more)
     if out is not None:
         files[out] = text_writer(content) if isinstance(content, str) else content
-    deliver(files, force)
+    write_files(files, force)
     if out is None:
         if not isinstance(content, str):
             raise TypeError("only text is printed")
-        sys.stdout.write(content)
+        print_text(content)
     if as_json:
         print_json({"written": [str(path) for path in sorted(files)], "records": [account.to_dict() for account in accounts]})
         return
@@ -45,7 +44,16 @@ def importing(file: Path) -> Iterator[None]:
     try:
         yield
     except _core.ScenarioError as error:
-        raise ValueError(f"{file}: its content makes no valid scenario: {error}") from None
+        raise ValueError(_about(file, error)) from None
+
+
+def _about(file: Path, error: _core.ScenarioError) -> str:
+    """An error of the scenario that an import makes, as one of the imported file: the user has no file with the lines of the scenario."""
+    text = re.sub(r" \(key [^()]+, [^()]+:\d+\)$", "", str(error))
+    if text.startswith(absolute := str(file.absolute())):
+        return str(file) + text.removeprefix(absolute)
+    text = text.removeprefix(f"{error.file}:{error.line}: ").removeprefix(f"{error.file}: ")
+    return f"{file}: its content makes no valid scenario: {text}"
 
 
 def flow_list(flows: FlowList, out: Path | None) -> Writer | str:

@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from ...terminal.console import deliver, failures
-from ..options import OUTPUT, ScenarioFile
+from ..options import OUTPUT, ScenarioFile, at_most
 from .options import INPUT, Force, IntoOf, Out
+
+#: Ports of a switch whose tables are written, at most: of a chassis.
+MOST_PORTS = 4_096
 
 
 def import_sonic(
@@ -43,6 +46,7 @@ def export_sonic(
             "--ports",
             metavar="N",
             min=1,
+            callback=at_most(MOST_PORTS),
             help="Number of ports of the switch, if the scenario was not imported from SONiC.",
             show_default="32",
             rich_help_panel=OUTPUT,
