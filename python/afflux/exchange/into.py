@@ -109,19 +109,20 @@ class Into:
         else:
             overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
-    def add_traffic(self, block: Mapping[str, Any]) -> None:
-        """Adds a block of traffic; what stands in for traffic goes."""
+    def add_traffic(self, *added: Mapping[str, Any]) -> None:
+        """Adds blocks of traffic; what stands in for traffic goes."""
         blocks = self._document.get("traffic")
         if not isinstance(blocks, list):
-            self.replace("traffic", toml.dumps({"traffic": [block]}))
+            self.replace("traffic", toml.dumps({"traffic": added}))
             return
         for at in reversed(range(len(blocks))):
             if isinstance(blocks[at], Mapping) and blocks[at].get("name") == STAND_IN["name"]:
                 del blocks[at]
-        if isinstance(blocks, AoT):
-            blocks.append(tomlkit.parse(toml.dumps({"traffic": [block]}))["traffic"][0])
-        else:
-            blocks.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
+        for block in added:
+            if isinstance(blocks, AoT):
+                blocks.append(tomlkit.parse(toml.dumps({"traffic": [block]}))["traffic"][0])
+            else:
+                blocks.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
 
 def _plain(value: Any) -> Any:

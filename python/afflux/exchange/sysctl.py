@@ -48,7 +48,7 @@ def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | Non
             out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one")
     _qdisc(host or {}, out)
     if mtu is not None:
-        out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
+        out.commands.append(f"ip link set dev DEV mtu {size(mtu)}")
     return out
 
 
@@ -116,20 +116,20 @@ def _loss(transport: Mapping[str, Any], out: Settings) -> None:
 def _window(transport: Mapping[str, Any], out: Settings) -> None:
     buffer, most = transport.get("receive_buffer"), transport.get("receive_buffer_max")
     if buffer:
-        first = _size(buffer)
-        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {_size(most) if most else first}"
+        first = size(buffer)
+        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {size(most) if most else first}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "1" if most else "0"
     elif transport.get("receive_window", "unlimited") != "unlimited":
         # Half of the buffer is the window with tcp_adv_win_scale = 1, its default.
-        room = 2 * _size(transport["receive_window"])
+        room = 2 * size(transport["receive_window"])
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
         out.missing.append("receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip")
     if fixed := transport.get("send_buffer"):
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {_size(fixed)} {_size(fixed)}"
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {size(fixed)} {size(fixed)}"
     elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {_size(largest)}"
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {size(largest)}"
     if transport.get("initial_window", 10) != 10:
         out.commands.append(f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}")
     if transport.get("max_window", "unlimited") != "unlimited":
@@ -191,13 +191,13 @@ def _qdisc(host: Mapping[str, Any], out: Settings) -> None:
         if isinstance(value, bool):
             words.append(key if value else f"no{key}")
         else:
-            words.append(f"{key} {_size(value) if 'quantum' in key else value}")
+            words.append(f"{key} {size(value) if 'quantum' in key else value}")
     if words:
         out.commands.append(f"tc qdisc replace dev DEV root {kind} {' '.join(words)}")
     if host.get("hardware_queues", 1) > 1:
         out.commands.append(f"ethtool -L DEV combined {host['hardware_queues']}")
     if "bql" in host:
-        out.commands.append(f"echo {_size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
+        out.commands.append(f"echo {size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
 
 
 def _seconds(text: str) -> float:
@@ -205,7 +205,7 @@ def _seconds(text: str) -> float:
     return number * _SECONDS[unit]
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
     number, unit = _parts(text)
     return round(number * _BYTES[unit])
 
