@@ -530,6 +530,20 @@ def mtus(scenario: _core.Scenario) -> list[tuple[Any, ...]]:
     return [(sorted((link.a, link.b)), link.mtu) for link in fabric.links if link.mtu is not None]
 
 
+def test_separate_planes(tmp_path):
+    """A host with a link to each of two planes is in both; a host alone on its switch talks to none."""
+    nodes = "  nodes: {a: {kind: linux}, b: {kind: linux}, c: {kind: linux}, d: {kind: linux}, s: {kind: bridge}, t: {kind: bridge}, u: {kind: bridge}}\n"
+    ends = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u")]
+    links = "".join(f"    - endpoints: ['{a}:{n}', '{b}:{n}']\n" for n, (a, b) in enumerate(ends))
+    scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links:\n{links}")
+    assert [(block["name"], block["hosts"]) for block in scenario["traffic"]] == [("stand-in", ["a", "b"]), ("stand-in-2", ["b", "c"])]
+    assert any(note.startswith("3 planes without a path between them") for note in notes)
+    # Real traffic takes the place of both.
+    (tmp_path / "there.toml").write_text(containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None)[0])
+    into, _ = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, "flows.csv", Into(tmp_path / "there.toml"))
+    assert tomllib.loads(into)["traffic"] == [{"kind": "flows", "file": "flows.csv"}]
+
+
 def test_what_the_format_cannot_say_is_noted():
     faults = 'fault = [{ link = "host0>switch0", loss = 0.1 }, { link = "host1-switch0", down = [{ from = "1ms", to = "2ms" }] }]'
     text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{SCENARIO["star"]}{faults}\n'

@@ -125,7 +125,9 @@ class Fabric:
         if len(planes) < 2 or any(len(plane) == len(self.hosts) for plane in planes):
             return [STAND_IN]
         account.notes.append(f"{len(planes)} planes without a path between them: placeholder traffic stays within each")
-        return [{**STAND_IN, "hosts": plane} for plane in planes if len(plane) > 1]
+        talking = [plane for plane in planes if len(plane) > 1]
+        names = [STAND_IN["name"] if number == 1 else f"{STAND_IN['name']}-{number}" for number in range(1, len(talking) + 1)]
+        return [{**STAND_IN, "name": name, "hosts": plane} for name, plane in zip(names, talking, strict=True)]
 
     # ---------------------------------------------------------------------------------------------------------------------- shapes
 
