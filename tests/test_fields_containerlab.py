@@ -435,6 +435,7 @@ LINKS = "  links:\n    - endpoints: ['a:eth1', 's:1']\n    - endpoints: ['b:eth1
         (HEAD.replace("{kind: linux}", "{kind: linux, privileged: perhaps}", 1) + LINKS, 4, "privileged: 'perhaps'", "true or false"),
         (HEAD.replace("{kind: linux}", "{kind: linux, mgmt-ipv4: here}", 1) + LINKS, 4, "mgmt-ipv4: 'here'", "an address of IPv4"),
         (HEAD.replace("{kind: linux}", "{kind: linux, labels: [x]}", 1) + LINKS, 4, "labels: a list of 1", "a mapping"),
+        (HEAD + LINKS.replace("b:eth1", "s:3"), 4, "one host with a link (a)", "--host PATTERN"),
         ("topology:\n  defaults: []\n", 2, "topology.defaults: a list of 0", "a mapping"),
         ("name: x\ntopology:\n  nodes:\n    {{ range .leafs }}\n", 4, "a key that is not text", "a template is filled in first"),
         (

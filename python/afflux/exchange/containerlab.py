@@ -51,6 +51,8 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
     hosts = _in_rack_order([name for name, role in roles.items() if role == "host" and name not in unused], switches, links)
     if not hosts:
         raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
+    if len(hosts) == 1:
+        raise Wrong(path, lab.nodes[hosts[0]].line, f"one host with a link ({hosts[0]})", "two hosts at least: --host PATTERN makes hosts of other nodes")
     called = {name: name for name in hosts} | {name: _switch_name(name) for name in switches}
     to_link = _Links(path, options, roles)
     made = [to_link(link, called) for link in links]

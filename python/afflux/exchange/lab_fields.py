@@ -153,7 +153,7 @@ DEVICES = frozenset(
     srl nokia_srlinux nokia_sros nokia_srsim vr-sros vr-nokia_sros ceos arista_ceos arista_veos vr-veos vr-arista_veos
     crpd juniper_crpd juniper_csrx juniper_vmx juniper_vqfx juniper_vsrx juniper_vjunosrouter juniper_vjunosswitch juniper_vjunosevolved
     juniper_cjunosevolved vr-vmx vr-juniper_vmx vr-vqfx vr-juniper_vqfx vr-vsrx vr-juniper_vsrx vr-vjunosswitch vr-vjunosevolved
-    sonic-vs sonic-vm dell_sonic plvision_sonic cvx nvidia_cumulusvx
+    sonic-vs sonic-vm dell_sonic plvision_sonic cvx cumulus_cvx nvidia_cumulusvx
     cisco_xrv cisco_xrv9k cisco_xrd cisco_xrd_vrouter xrd cisco_csr1000v cisco_c8000 cisco_c8000v cisco_cat9kv cisco_iol cisco_asav cisco_vios
     cisco_n9kv cisco_nxos cisco_ftdv cisco_sdwan vr-xrv vr-cisco_xrv vr-xrv9k vr-cisco_xrv9k vr-nxos vr-cisco_nxos vr-csr vr-cisco_csr
     vr-cisco_csr1000v vr-n9kv vr-cisco_n9kv vr-c8000v vr-cat9kv vr-ftdv
