@@ -65,8 +65,11 @@ b = "switch1"
 """
     traffic = '[[traffic]]\nkind = "pairs"\npairs = [[0, 2]]\nsizes = "10kB"\n'
     message = refused(command, scenario(text="format = 1\n" + topology + traffic))
-    for word in ("small.toml", "topology", "host"):
+    for word in ("small.toml", "traffic[0]", '"host0"', '"host2"'):
         assert word in message
+    # Two planes that do not talk to each other are two networks.
+    within = traffic.replace("[[0, 2]]", "[[0, 1], [2, 3]]")
+    assert command("check", scenario(text="format = 1\n" + topology + within)).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_paths_stay_right_elsewhere(tmp_path):
 def fabric_of(links: list[str], hosts: str, more: str = "") -> str:
     nodes = "".join(f"    {name}: {{kind: linux}}\n" for name in hosts.split())
     switches = "".join(f"    {name}: {{kind: x}}\n" for name in sorted({end for link in links for end in link.split("-")} - set(hosts.split())))
-    ends = "".join(f'    - endpoints: ["{a}:1", "{b}:1"]\n' for a, b in (link.split("-") for link in links))
+    ends = "".join(f'    - endpoints: ["{a}:{n}", "{b}:{n}"]\n' for n, (a, b) in enumerate(link.split("-") for link in links))
     return f"name: x\ntopology:\n  nodes:\n{nodes}{switches}  links:\n{ends}{more}"
 
 

@@ -123,7 +123,7 @@ def test_pfabric_queues_beside_pfc_are_refused(command):
 def test_hosts_behind_hosts_are_refused(command):
     done = command("check", defect("no-path-exit1.toml"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert ":4: key topology: " in done.stderr
+    assert "key traffic[0]: " in done.stderr
     assert '"host12" is linked to "host0" alone, and hosts do not forward; link it to a switch' in done.stderr
 
 

@@ -21,7 +21,7 @@ from ..scenario import Scenario
 CONGESTION = ("newreno", "cubic", "htcp", "bbr", "nack")
 #: Headers in the MTU (IP, TCP with timestamps), and with Ethernet's in front: what a Linux queue counts.
 _HEADERS, _FRAME_HEADERS = 52, 66
-#: Half of a socket buffer is window (tcp_adv_win_scale = 1), the rest the kernel's bookkeeping.
+#: Half of a socket buffer is window, the rest the kernel's bookkeeping (until Linux 6.5 by tcp_adv_win_scale = 1, since then as measured).
 _SHARE = 0.5
 _MOST_CONNECTIONS = 64
 #: Bytes that a Linux send buffer starts with (tcp_wmem's second value).
@@ -189,7 +189,6 @@ def _sysctl(path: Path, connections: int, buffer: int) -> dict[str, str]:
         "net.ipv4.tcp_window_scaling": "1",
         "net.ipv4.tcp_sack": "1",
         "net.ipv4.tcp_timestamps": "1",
-        "net.ipv4.tcp_adv_win_scale": "1",
         "net.ipv4.tcp_rmem": f"4096 131072 {buffer}",
         "net.ipv4.tcp_wmem": f"4096 {_LEAST_SEND_BUFFER} {buffer}",
         "net.core.rmem_max": str(buffer),

@@ -1,16 +1,16 @@
 """containerlab's topology files (`*.clab.yml`). Source: containerlab.dev/manual/topo-def-file.
 
-They know nodes, kinds and who is linked to whom, but neither rates nor delays: those come from the labels `rate` and `delay` of a link in the
-extended form (or of its `vars`), or from options. Addresses of hosts come from their label `address`, from `ip address add` and `ifconfig` in their `exec`,
-and from `mgmt-ipv4` and `mgmt-ipv6`.
+They know nodes, kinds and who is linked to whom, but neither rates nor delays nor losses: those come from the labels `rate`, `delay` and `loss` of a link
+in the extended form (or of its `vars`), or from options.
 """
 
 import fnmatch
 import os
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,7 @@ from .account import Account, Wrong, plural, shown
 from .fabric import Fabric, Link
 from .into import Into
 from .lab import Lab, LabLink, LabNode
-
-#: Kinds that are machines; all others are network devices or bridges.
-MACHINES = {"linux", "generic_vm", "k8s-kind", "ext-container"}
+from .lab_fields import MACHINES, ROUTING_IMAGES
 
 
 @dataclass
@@ -39,10 +37,11 @@ class Options:
 
 def topology(path: Path, options: Options, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
     """A scenario with the lab's fabric."""
-    lab = Lab(path)
     account = Account("links")
+    lab = Lab(path, account)
+    _known(options, lab)
     roles = {name: _role(name, node, options, path) for name, node in lab.nodes.items()}
-    links = [link for link in lab.links(account) if _joins(link, roles, account)]
+    links = _joining(lab, roles, account)
     linked = {end for link in links for end in link.ends}
     unused = {name: None for name in roles if name not in linked}
     for role in ("host", "switch"):
@@ -52,19 +51,30 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
     hosts = _in_rack_order([name for name, role in roles.items() if role == "host" and name not in unused], switches, links)
     if not hosts:
         raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
+    if len(hosts) == 1:
+        raise Wrong(path, lab.nodes[hosts[0]].line, f"one host with a link ({hosts[0]})", "two hosts at least: --host PATTERN makes hosts of other nodes")
     called = {name: name for name in hosts} | {name: _switch_name(name) for name in switches}
-    made = []
-    for link in links:
-        to_host = any(roles[end] == "host" for end in link.ends)
-        rate = link.settings.get("rate") or (options.host_rate if to_host else None) or options.rate
-        if rate is None:
-            raise Wrong(path, link.line, f"the link {link.ends[0]} – {link.ends[1]} without a rate", "labels: {rate: 100Gbps} in the extended form, or --rate")
-        made.append(Link(called[link.ends[0]], called[link.ends[1]], str(rate), str(link.settings.get("delay") or options.delay)))
+    to_link = _Links(path, options, roles)
+    made = [to_link(link, called) for link in links]
     account.taken = len(made)
     kinds = Counter(f"{lab.nodes[name].kind} as {role}" for name, role in roles.items() if name not in unused)
     account.notes.append("kinds: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    for name in switches:
+        if lab.nodes[name].addresses or lab.nodes[name].management:
+            account.noted("addresses of switches: a scenario has those of hosts alone, left out", lab.nodes[name].line)
     fabric = Fabric(hosts, [called[name] for name in switches], made, _addresses(hosts, lab, account))
-    return fabric.to_scenario(path.name, flows, account, into=into), account
+    if into is not None and lab.name:
+        account.noted("name of the lab: the scenario keeps its own, left out")
+    source = f"{path.name}, lab {lab.name}" if lab.name else path.name
+    return fabric.to_scenario(source, flows, account, into=into), account
+
+
+def _known(options: Options, lab: Lab) -> None:
+    """Refuses patterns that mean no node."""
+    for option, patterns in (("--host", options.hosts), ("--switch", options.switches)):
+        for pattern in patterns:
+            if not any(fnmatch.fnmatchcase(name, pattern) for name in lab.nodes):
+                raise Wrong(lab.path, None, f"no node that {option} {shown(pattern)} means", f"one of the nodes: {', '.join(list(lab.nodes)[:8])}")
 
 
 def _role(name: str, node: LabNode, options: Options, path: Path) -> str:
@@ -81,9 +91,115 @@ def _role(name: str, node: LabNode, options: Options, path: Path) -> str:
     return "host" if node.kind in MACHINES else "switch"
 
 
+# ------------------------------------------------------------------------------------------------------------------------- links
+
+
+def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLink]:
+    """The links that a fabric can have. Hosts do not forward, so a link between two of them leads nowhere."""
+    kept: list[LabLink] = []
+    between: list[LabLink] = []
+    for link in lab.links:
+        if link.ends[0] == link.ends[1]:
+            account.drop("from a node to itself")
+        elif all(roles[end] == "host" for end in link.ends):
+            account.drop("between two hosts")
+            between.append(link)
+        else:
+            kept.append(link)
+    routers = [name for name, node in lab.nodes.items() if roles[name] == "host" and _routes(node)]
+    if not between and not routers:
+        return kept
+    found, cure = _found(lab, between, routers), _cure(lab, between, routers)
+    if not kept and between:
+        raise Wrong(lab.path, between[0].line, f"{found}, and no link to a switch: hosts do not forward", cure)
+    account.notes.append(f"{found}{', left out: hosts do not forward' if between else ', taken as hosts'} ({cure})")
+    return kept
+
+
+def _routes(node: LabNode) -> bool:
+    """Whether the name of the image says that its program routes, as in quay.io/frrouting/frr:10.5.1."""
+    return any(re.search(rf"(?<![a-z]){word}(?:outing)?(?![a-z])", node.image.lower()) for word in ROUTING_IMAGES)
+
+
+def _found(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
+    parts = []
+    if between:
+        some = ", ".join(" – ".join(link.ends) for link in between[:3])
+        parts.append(f"{plural(len(between), 'link')} that {'joins' if len(between) == 1 else 'join'} two hosts ({some}{', …' if len(between) > 3 else ''})")
+    if routers:
+        images = dict.fromkeys(lab.nodes[name].image for name in routers)
+        parts.append(f"{plural(len(routers), 'host')} with images of routers ({', '.join(shown(image) for image in list(images)[:3])})")
+    return " and ".join(parts)
+
+
+def _cure(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
+    """The option that makes switches of the nodes that seem to forward: those with such images, or else with several links."""
+    count = Counter(end for link in lab.links for end in link.ends)
+    seem = list(routers) or [name for name in lab.nodes if count[name] > 1 and any(name in link.ends for link in between)]
+    example = " ".join(f"--switch {name}" for name in seem[:4])
+    return f"--switch PATTERN for nodes that are routers{f', as in {example}' if example else ''}{' …' if len(seem) > 4 else ''}"
+
+
+@dataclass
+class _Links:
+    """Links as a scenario has them; quantities are checked as the scenario will check them."""
+
+    path: Path
+    options: Options
+    roles: Mapping[str, str]
+    _checked: set[tuple[str, str]] = field(default_factory=set)
+
+    def __call__(self, link: LabLink, called: Mapping[str, str]) -> Link:
+        to_host = any(self.roles[end] == "host" for end in link.ends)
+        rate = link.rate or (self.options.host_rate if to_host else None) or self.options.rate
+        if rate is None:
+            found = f"the link {link.ends[0]} – {link.ends[1]} without a rate"
+            raise Wrong(self.path, link.line, found, "labels: {rate: 100Gbps} in the extended form, or --rate")
+        delay = link.delay or self.options.delay
+        self._check("rate", rate, link.line if link.rate else None)
+        self._check("delay", delay, link.line if link.delay else None)
+        if link.mtu is not None:
+            self._check("mtu", f"{link.mtu}B", link.line)
+        return Link(called[link.ends[0]], called[link.ends[1]], rate, delay, self._loss(link), link.mtu)
+
+    def _check(self, key: str, text: str, line: int | None) -> None:
+        if (key, text) in self._checked:
+            return
+        self._checked.add((key, text))
+        link: dict[str, Any] = {"rate": "1Gbps", "delay": "1us", key: text}
+        sets = ", ".join(f"{name} = {_toml(value)}" for name, value in link.items())
+        star = f'format = 1\ntopology = {{ kind = "star", hosts = 2, override = [{{ link = "*-*", {sets} }}] }}\n'
+        try:
+            _core.parse(star + 'traffic = [{ kind = "permutation", sizes = "1kB" }]\n', self.path)
+        except _core.ScenarioError as error:
+            if error.key is None or not error.key.endswith(key):
+                return
+            option = "" if line is not None else f" of --{key if key != 'rate' else 'rate or --host-rate'}"
+            expected = str(error).partition(f"key {error.key}: ")[2]
+            raise Wrong(self.path, line, f"the {key} {shown(text)}{option}", expected) from None
+
+    def _loss(self, link: LabLink) -> float:
+        if link.loss is None:
+            return 0.0
+        number = re.fullmatch(r"([0-9]*\.?[0-9]+(?:[eE]-?[0-9]{1,3})?)\s*(%?)", link.loss.strip())
+        share = float(number[1]) / (100 if number[2] else 1) if number else 1.0
+        if not share < 1:
+            raise Wrong(self.path, link.line, f"the loss {shown(link.loss)}", "a share of the frames below 1, as in 0.001 or 0.1%")
+        return share
+
+
+def _toml(item: Any) -> str:
+    from ..files import toml
+
+    return toml.value(item)
+
+
+# ------------------------------------------------------------------------------------------------------------------------- hosts
+
+
 def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, list[str]]:
     """The addresses of hosts; one that several have is none's."""
-    found = {host: list(dict.fromkeys(lab.nodes[host].addresses())) for host in hosts}
+    found = {host: list(dict.fromkeys([*lab.nodes[host].addresses, *lab.nodes[host].management])) for host in hosts}
     count = Counter(address for of_host in found.values() for address in of_host)
     if several := [address for address, times in count.items() if times > 1]:
         account.notes.append(f"addresses that several hosts have, left out: {', '.join(several[:5])}{' …' if len(several) > 5 else ''}")
@@ -92,16 +208,6 @@ def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, li
     if without := len(hosts) - len(found):
         account.notes.append(f"{plural(without, 'host')} without an address in the lab: a capture is matched by address = … in the scenario's hosts")
     return found
-
-
-def _joins(link: LabLink, roles: Mapping[str, str], account: Account) -> bool:
-    if link.ends[0] == link.ends[1]:
-        account.drop("from a node to itself")
-        return False
-    if all(roles[end] == "host" for end in link.ends):
-        account.drop("between two hosts")
-        return False
-    return True
 
 
 def _in_rack_order(hosts: list[str], switches: list[str], links: Sequence[LabLink]) -> list[str]:
@@ -124,17 +230,19 @@ def _switch_name(name: str) -> str:
 
 
 def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | None, host_image: str) -> tuple[str, Account]:
-    """A lab of the same nodes and links. containerlab sets neither rates nor delays: they stand as labels, which `import` reads."""
+    """A lab of the same nodes and links. containerlab sets neither rates nor delays nor losses: they stand as labels, which `import` reads."""
     import yaml
 
     fabric = Fabric.of(scenario)
     account = Account("links", len(fabric.links))
+    _set_mtus(fabric, tomllib.loads(scenario.resolved)["topology"], account)
     switches = set(fabric.switches)
     nodes: dict[str, Any] = {switch: {"kind": switch_kind, "labels": {"role": "switch"}} for switch in fabric.switches}
     for host in fabric.hosts:
-        labels: dict[str, Any] = {"role": "host"}
-        if own := list(fabric.addresses.get(host, ())):
-            labels["address"] = own[0] if len(own) == 1 else own
+        labels = {"role": "host"}
+        if own := fabric.addresses.get(host):
+            # Labels of containers are text.
+            labels["address"] = " ".join(own)
         nodes[host] = {"kind": "linux", "labels": labels}
     used: Counter[str] = Counter()
 
@@ -143,15 +251,51 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
         port = f"e1-{used[node]}" if node in switches and switch_kind == "nokia_srlinux" else f"eth{used[node]}"
         return {"node": node, "interface": port}
 
-    links = [{"type": "veth", "endpoints": [end(link.a), end(link.b)], "labels": {"rate": link.rate, "delay": link.delay}} for link in fabric.links]
+    links = [{"type": "veth", "endpoints": [end(link.a), end(link.b)], **_settings(link)} for link in fabric.links]
     kinds: dict[str, Any] = {"linux": {"image": host_image}}
     if switch_image is not None:
-        kinds[switch_kind] = {"image": switch_image}
+        kinds.setdefault(switch_kind, {})["image"] = switch_image
     lab = {"name": scenario.name.replace(os.sep, "-"), "topology": {"kinds": kinds, "nodes": nodes, "links": links}}
-    account.notes.append("rates and delays are labels: containerlab does not set them (containerlab tools netem does, link by link)")
-    if any(link.loss for link in fabric.links):
-        account.notes.append("the format has no losses: they were dropped")
+    account.notes.append("rates, delays and losses are labels: containerlab does not set them (containerlab tools netem does, link by link)")
+    for lost, what in (
+        (any(down for _, down, _ in scenario.link_faults()), "outages of links (topology.fault.down)"),
+        (
+            any(differs for *_, differs in scenario.link_faults()),
+            "rates and losses of one direction alone; the direction in which a link is written has the others'",
+        ),
+    ):
+        if lost:
+            account.notes.append(f"the format has no {what}: left out")
     odd = [node for node in nodes if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", node)]
     if odd:
         account.notes.append(f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -")
     return yaml.safe_dump(lab, sort_keys=False, default_flow_style=None, width=140), account
+
+
+def _settings(link: Link) -> dict[str, Any]:
+    labels = {"rate": link.rate, "delay": link.delay} | ({"loss": repr(link.loss)} if link.loss else {})
+    return ({"mtu": link.mtu} if link.mtu is not None else {}) | {"labels": labels}
+
+
+def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> None:
+    """The MTUs of links, from the links and overrides of a resolved scenario."""
+    at = 0
+    for link in written.get("link", []):
+        for _ in range(link.get("count", 1)):
+            fabric.links[at].mtu = _bytes(link["mtu"]) if "mtu" in link else None
+            at += 1
+    for change in written.get("override", []):
+        if "mtu" in change:
+            texts = change["link"] if isinstance(change["link"], list) else [change["link"]]
+            for text in texts:
+                meant = fabric.meant(text)
+                if not meant:
+                    account.notes.append(f"the mtu of {shown(text)} is left out: write the names of both ends")
+                for link in meant:
+                    link.mtu = _bytes(change["mtu"])
+
+
+def _bytes(text: str) -> int:
+    from .sysctl import size
+
+    return size(text)

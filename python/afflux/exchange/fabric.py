@@ -1,5 +1,6 @@
 """A fabric by itself: what other tools' topology files hold, and `[topology]` as short as it can be said."""
 
+import fnmatch
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from .account import Account
 from .into import STAND_IN, Into
 
 _RATES = [("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3), ("bps", 1)]
+#: The default of `host.mtu`.
+_HOST_MTU = 1500
 _SPANS = [("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3), ("ps", 1)]
 
 
@@ -38,6 +41,8 @@ class Link:
     rate: str
     delay: str
     loss: float = 0.0
+    #: The largest IP packet in bytes; None: any.
+    mtu: int | None = None
 
     @property
     def ends(self) -> frozenset[str]:
@@ -75,16 +80,54 @@ class Fabric:
 
     def to_scenario(self, source: str, flows: str | None, account: Account, ordered: bool = False, into: Into | None = None) -> str:
         """A scenario with this fabric, and the flow list, or traffic that stands in for it; or another scenario with this fabric."""
-        topology = self.topology(ordered)
-        traffic = {"kind": "flows", "file": flows} if flows is not None else STAND_IN
+        topology, mtu = self.topology(ordered), self._host_mtu()
+        traffic = [{"kind": "flows", "file": flows}] if flows is not None else self._stand_in(account)
         if into is not None:
             into.replace("topology", topology)
             if flows is not None or "traffic" not in into.data:
-                into.add_traffic(traffic)
+                into.add_traffic(*traffic)
+            if mtu is not None:
+                account.notes.append(f"links of hosts carry packets of {mtu} B: the scenario's own host.mtu says what hosts send, 1500 B by default")
             return into.text()
         if flows is None:
             account.notes.append("the file has no traffic: the scenario gets a permutation of 1 MB as a placeholder (--flows sets a flow list)")
-        return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({'traffic': [traffic]}).lstrip()}"
+        host = {"host": {"mtu": f"{mtu}B"}} if mtu is not None else {}
+        return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({**host, 'traffic': traffic}).lstrip()}"
+
+    def _host_mtu(self) -> int | None:
+        """The largest MTU of hosts' links if it is above the default of `host.mtu`: hosts send what their links carry."""
+        stated = [link.mtu for link in self._of_hosts(True) if link.mtu is not None]
+        return max(stated) if stated and max(stated) > _HOST_MTU else None
+
+    def planes(self) -> list[list[str]]:
+        """The hosts of each group of switches that are joined with each other; a host with several links may be in several."""
+        piece = {switch: switch for switch in self.switches}
+
+        def of(switch: str) -> str:
+            while piece[switch] != switch:
+                piece[switch] = piece[piece[switch]]
+                switch = piece[switch]
+            return switch
+
+        for link in self._of_hosts(False):
+            piece[of(link.a)] = of(link.b)
+        hosts = set(self.hosts)
+        found: dict[str, set[str]] = {of(switch): set() for switch in self.switches}
+        for link in self._of_hosts(True):
+            for host, switch in ((link.a, link.b), (link.b, link.a)):
+                if host in hosts and switch in piece:
+                    found[of(switch)].add(host)
+        return [[host for host in self.hosts if host in plane] for plane in found.values() if plane]
+
+    def _stand_in(self, account: Account) -> list[Mapping[str, Any]]:
+        """Placeholder traffic: among all hosts, or among those of each plane if no plane has all of them."""
+        planes = self.planes()
+        if len(planes) < 2 or any(len(plane) == len(self.hosts) for plane in planes):
+            return [STAND_IN]
+        account.notes.append(f"{len(planes)} planes without a path between them: placeholder traffic stays within each")
+        talking = [plane for plane in planes if len(plane) > 1]
+        names = [STAND_IN["name"] if number == 1 else f"{STAND_IN['name']}-{number}" for number in range(1, len(talking) + 1)]
+        return [{**STAND_IN, "name": name, "hosts": plane} for name, plane in zip(names, talking, strict=True)]
 
     # ---------------------------------------------------------------------------------------------------------------------- shapes
 
@@ -166,7 +209,7 @@ class Fabric:
         for (rate, delay), links in odd.items():
             out += ["", "[[topology.override]]", f"link = {toml.value([called[id(link)] for link in links])}"]
             out += [f"rate = {toml.value(rate)}", f"delay = {toml.value(delay)}"]
-        return "\n".join(out + self._faults(called)) + "\n"
+        return "\n".join(out + self._mtus(called) + self._faults(called)) + "\n"
 
     def _custom(self) -> str:
         rate, delay = (Counter(values).most_common(1)[0][0] for values in zip(*((link.rate, link.delay) for link in self.links), strict=True))
@@ -175,6 +218,7 @@ class Fabric:
         for link in self.links:
             own = {"rate": link.rate} if link.rate != rate else {}
             own |= {"delay": link.delay} if link.delay != delay else {}
+            own |= {"mtu": f"{link.mtu}B"} if link.mtu is not None else {}
             out.append(f"  {toml.value({'a': link.a, 'b': link.b, **own})},")
         out.append("]")
         return "\n".join(out + self._faults(self._called())) + "\n"
@@ -200,6 +244,30 @@ class Fabric:
             names[id(link)] = f"{link.a}-{link.b}" + (f"#{seen[link.ends]}" if count[link.ends] > 1 else "")
             seen[link.ends] += 1
         return names
+
+    def meant(self, text: str) -> list[Link]:
+        """The links that `"leaf0-spine*"` or `"leaf0-spine1#0"` names."""
+        ends, _, number = text.partition("#")
+        called = self._called()
+        pairs = [(ends[:at].strip(), ends[at + 1 :].strip()) for at, letter in enumerate(ends) if letter == "-"]
+
+        def fits(link: Link) -> bool:
+            both = ((link.a, link.b), (link.b, link.a))
+            right = any(fnmatch.fnmatchcase(a, one) and fnmatch.fnmatchcase(b, other) for a, b in both for one, other in pairs)
+            return right and (not number or called[id(link)].partition("#")[2] in (number, ""))
+
+        return [link for link in self.links if fits(link)]
+
+    def _mtus(self, called: Mapping[int, str]) -> list[str]:
+        """An override for the links of each MTU."""
+        of: dict[int, list[str]] = defaultdict(list)
+        for link in self.links:
+            if link.mtu is not None:
+                of[link.mtu].append(called[id(link)])
+        out = []
+        for mtu, names in of.items():
+            out += ["", "[[topology.override]]", f"link = {toml.value('*-*' if len(names) == len(self.links) else names)}", f'mtu = "{mtu}B"']
+        return out
 
     def _faults(self, called: Mapping[int, str]) -> list[str]:
         lossy = [(called[id(link)], link.loss) for link in self.links if link.loss]

@@ -1,6 +1,7 @@
 """A scenario that importers write into: what they do not set stays as it stands there, comments included."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from ..files import toml
 from .account import Wrong
 from .reading import content
 
-#: The traffic that importers write where the file that they read has none; what has real traffic replaces it.
+#: The traffic that importers write where the file that they read has none; what has real traffic replaces it. Further blocks of it are
+#: called stand-in-2, …
 STAND_IN: Mapping[str, Any] = {"name": "stand-in", "kind": "permutation", "sizes": "1MB"}
 
 
@@ -109,19 +111,20 @@ class Into:
         else:
             overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
-    def add_traffic(self, block: Mapping[str, Any]) -> None:
-        """Adds a block of traffic; what stands in for traffic goes."""
+    def add_traffic(self, *added: Mapping[str, Any]) -> None:
+        """Adds blocks of traffic; what stands in for traffic goes."""
         blocks = self._document.get("traffic")
         if not isinstance(blocks, list):
-            self.replace("traffic", toml.dumps({"traffic": [block]}))
+            self.replace("traffic", toml.dumps({"traffic": added}))
             return
         for at in reversed(range(len(blocks))):
-            if isinstance(blocks[at], Mapping) and blocks[at].get("name") == STAND_IN["name"]:
+            if isinstance(blocks[at], Mapping) and re.fullmatch(rf"{STAND_IN['name']}(-[0-9]+)?", str(blocks[at].get("name"))):
                 del blocks[at]
-        if isinstance(blocks, AoT):
-            blocks.append(tomlkit.parse(toml.dumps({"traffic": [block]}))["traffic"][0])
-        else:
-            blocks.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
+        for block in added:
+            if isinstance(blocks, AoT):
+                blocks.append(tomlkit.parse(toml.dumps({"traffic": [block]}))["traffic"][0])
+            else:
+                blocks.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
 
 def _plain(value: Any) -> Any:

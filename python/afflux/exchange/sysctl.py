@@ -1,7 +1,8 @@
 """A scenario's transport as settings of Linux hosts: sysctl lines, and route and tc commands where sysctl has no key."""
 
+import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +25,38 @@ class Settings:
     commands: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
-    def text(self, title: str) -> str:
-        lines = [f"# {title}"]
-        lines += [f"{key} = {value}" for key, value in self.sysctl.items()]
+    def text(self, title: str, sets: bool) -> str:
+        """As a part of a file. `sets`: whether the file sets them, or shows them in comments."""
+        off = "" if sets else "# "
+        lines = [f"# {title}{'' if sets else ' (comments: a host has one value of each setting)'}"]
+        lines += [f"{off}{key} = {value}" for key, value in self.sysctl.items()]
         if self.commands:
             lines += ["", "# No sysctl has these (DEV and GATEWAY are the host's):", *(f"# {command}" for command in self.commands)]
         if self.missing:
             lines += ["", "# Linux cannot be set to:", *(f"#   {line}" for line in self.missing)]
         return "\n".join(lines) + "\n"
+
+
+#: Title and settings of some hosts, or of the traffic of a transport.
+Group = tuple[str, Settings]
+
+
+def document(groups: Sequence[Group]) -> str:
+    """One file. It sets what the first group says. Others that differ are comments: as settings, the last would override the first."""
+    (title, first), *others = groups
+    alike = [other for other, settings in others if settings == first]
+    parts = [first.text(", ".join([title, *alike]), True)]
+    return "\n".join([*parts, *(settings.text(other, False) for other, settings in others if settings != first)])
+
+
+def notes(groups: Sequence[Group]) -> list[str]:
+    """What the file does not set."""
+    missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
+    (_, first), *others = groups
+    differ = [title for title, settings in others if settings != first]
+    if differ:
+        missing.append(f"comments alone: the settings of {'; '.join(differ)}. The file sets those of {groups[0][0]}")
+    return missing
 
 
 def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None, host: Mapping[str, Any] | None = None) -> Settings:
@@ -40,15 +65,15 @@ def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | Non
     if transport.get("kind", "tcp") != "tcp":
         out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
         return out
-    for step in (_congestion, _ecn, _loss, _window, _timers, _sending):
+    for step in (_congestion, _ecn, _loss, _window, _timers, _sending, _rest):
         step(transport, out)
     if not uses_ecn:
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
         if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
             out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one")
-    _qdisc(host or {}, out)
+    _qdisc(host or {}, bool(transport.get("pacing")), out)
     if mtu is not None:
-        out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
+        out.commands.append(f"ip link set dev DEV mtu {size(mtu)}")
     return out
 
 
@@ -116,20 +141,20 @@ def _loss(transport: Mapping[str, Any], out: Settings) -> None:
 def _window(transport: Mapping[str, Any], out: Settings) -> None:
     buffer, most = transport.get("receive_buffer"), transport.get("receive_buffer_max")
     if buffer:
-        first = _size(buffer)
-        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {_size(most) if most else first}"
+        first = size(buffer)
+        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {size(most) if most else first}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "1" if most else "0"
     elif transport.get("receive_window", "unlimited") != "unlimited":
-        # Half of the buffer is the window with tcp_adv_win_scale = 1, its default.
-        room = 2 * _size(transport["receive_window"])
+        # About half of a buffer is window: until Linux 6.5 tcp_adv_win_scale = 1 said so, since then the kernel measures.
+        room = 2 * size(transport["receive_window"])
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
         out.missing.append("receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip")
     if fixed := transport.get("send_buffer"):
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {_size(fixed)} {_size(fixed)}"
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {size(fixed)} {size(fixed)}"
     elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {_size(largest)}"
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {size(largest)}"
     if transport.get("initial_window", 10) != 10:
         out.commands.append(f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}")
     if transport.get("max_window", "unlimited") != "unlimited":
@@ -169,6 +194,49 @@ def _sending(transport: Mapping[str, Any], out: Settings) -> None:
         out.commands.append(f"ip link set dev DEV gso_max_segs {burst}")
 
 
+#: Keys that the steps above read; of tables, the keys within.
+_READ = {
+    "kind", "stack", "congestion", "ecn", "recovery", "tail_probe", "undo", "prr", *_FIXED,
+    "receive_buffer", "receive_buffer_max", "receive_window", "send_buffer", "send_buffer_max", "initial_window", "max_window", "ssthresh_cache",
+    "idle_restart", "min_rto", "delayed_ack", "sack_compression", "pacing", "small_queues", "burst",
+}  # fmt: skip
+_READ_WITHIN = {
+    "dctcp": {"gain", "initial_alpha"},
+    "htcp": {"rtt_scaling", "bandwidth_switch"},
+    "cubic": {"beta", "fast_convergence", "tcp_friendly", "hystart", "flavour"},
+}
+#: Keys that are sysctls of the same meaning.
+_SYSCTLS = {"retries": "net.ipv4.tcp_retries2", "syn_retries": "net.ipv4.tcp_syn_retries"}
+
+
+def _rest(transport: Mapping[str, Any], out: Settings) -> None:
+    """Every other key: nothing where it has the value of Linux's stack, else its sysctl, else it is named."""
+    usual = _of_linux(transport.get("congestion", "newreno"))
+    for key, value in transport.items():
+        if key in _READ or value == usual.get(key):
+            continue
+        if key in _SYSCTLS and isinstance(value, int):
+            out.sysctl[_SYSCTLS[key]] = str(value)
+        elif isinstance(value, Mapping) and key in _READ_WITHIN:
+            if key == transport.get("congestion"):
+                within = {name: part for name, part in value.items() if name not in _READ_WITHIN[key] and part != usual.get(key, {}).get(name)}
+                out.missing += [f"{key}.{name} = {_toml(part)}: Linux has no setting for it" for name, part in within.items()]
+        else:
+            out.missing.append(f"{key} = {_toml(value)}: Linux has no setting for it")
+
+
+@functools.cache
+def _of_linux(congestion: str) -> Mapping[str, Any]:
+    """The transport of `stack = "linux"` with all defaults."""
+    from .. import _core
+    from ..files import toml
+
+    transport = f'host = {{ transport = {{ stack = "linux", congestion = {toml.value(congestion)} }} }}\n'
+    scenario = f'format = 1\n{transport}topology = {{ kind = "star", hosts = 2 }}\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n'
+    found: Mapping[str, Any] = toml.with_defaults(_core.parse(scenario, "defaults of Linux").resolved)["host"]["transport"]
+    return found
+
+
 #: Parameters of the kernel's disciplines.
 _QDISCS: dict[str, dict[str, Any]] = {
     "fq_codel": {"target": "5ms", "interval": "100ms", "ecn": True, "quantum": "1514B", "flows": 1024, "limit": 10240, "drop_batch": 64},
@@ -177,10 +245,13 @@ _QDISCS: dict[str, dict[str, Any]] = {
 }
 
 
-def _qdisc(host: Mapping[str, Any], out: Settings) -> None:
+def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> None:
     qdisc = host.get("qdisc", {})
     kind = qdisc if isinstance(qdisc, str) else qdisc.get("kind", "off")
     if kind not in _QDISCS:
+        return
+    if paces and kind != "fq":
+        out.missing.append(f"qdisc = {kind!r} with pacing: of Linux's disciplines fq alone paces what is not BBR, so default_qdisc is fq")
         return
     out.sysctl["net.core.default_qdisc"] = kind
     words = []
@@ -191,13 +262,13 @@ def _qdisc(host: Mapping[str, Any], out: Settings) -> None:
         if isinstance(value, bool):
             words.append(key if value else f"no{key}")
         else:
-            words.append(f"{key} {_size(value) if 'quantum' in key else value}")
+            words.append(f"{key} {size(value) if 'quantum' in key else value}")
     if words:
         out.commands.append(f"tc qdisc replace dev DEV root {kind} {' '.join(words)}")
     if host.get("hardware_queues", 1) > 1:
         out.commands.append(f"ethtool -L DEV combined {host['hardware_queues']}")
     if "bql" in host:
-        out.commands.append(f"echo {_size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
+        out.commands.append(f"echo {size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
 
 
 def _seconds(text: str) -> float:
@@ -205,7 +276,7 @@ def _seconds(text: str) -> float:
     return number * _SECONDS[unit]
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
     number, unit = _parts(text)
     return round(number * _BYTES[unit])
 
@@ -222,8 +293,18 @@ def _toml(item: Any) -> str:
     return toml.value(item)
 
 
-def of_scenario(resolved: Mapping[str, Any]) -> Iterator[tuple[str, Settings]]:
-    """Settings for the hosts of a resolved scenario: those of all hosts, each named transport's, and each override's."""
+def of_scenario(resolved: Mapping[str, Any]) -> list[Group]:
+    """Settings for the hosts of a resolved scenario: those of all hosts, each named transport's, and each override's. If all traffic
+    names one transport, its settings are the first.
+    """
+    groups = dict(_groups(resolved))
+    named = {block.get("transport") for block in resolved.get("traffic", [])}
+    if len(named) == 1 and (title := f"traffic with transport = {next(iter(named))!r}") in groups:
+        return [(title, groups.pop(title)), *groups.items()]
+    return list(groups.items())
+
+
+def _groups(resolved: Mapping[str, Any]) -> Iterator[Group]:
     host = resolved.get("host", {})
     mtu = host.get("mtu")
     yield "all hosts", settings(host.get("transport", {}), host.get("ecn", True), mtu, host)

@@ -1,14 +1,14 @@
-//! Is every host reachable? And for fabrics read link by link: tiers and racks.
+//! Which hosts can reach each other? And for fabrics read link by link: tiers and racks.
 
 use crate::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{NodeId, NodeKind, Topology};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Routing tables hold at most so many equal-cost next hops.
 const MOST_NEXT_HOPS: usize = 1_023;
 
-/// Refuses hosts without a link, hosts that cannot reach each other, and switches with too many ports.
+/// Refuses hosts without a link, and switches with too many ports.
 pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     let wrong = |message: String| Err(Wrong::at(key.clone(), message));
     let ports = Ports::new(topology);
@@ -29,55 +29,84 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
             return wrong(format!("\"{}\" has {switches} links to switches: at most {MOST_NEXT_HOPS} are possible", name(node)));
         }
     }
-    let reached = reach(topology, &ports, 0);
-    if let Some(host) = (0..topology.hosts).find(|host| !reached[*host as usize]) {
-        return wrong(apart(topology, &ports, host, 0));
+    Ok(())
+}
+
+/// Which hosts have a path to each other. Separate planes are valid: only hosts that talk need one.
+pub struct Reach<'a> {
+    topology: &'a Topology,
+    ports: &'a Ports,
+    /// By host: the pieces of forwarding nodes that it is part of or linked to, ascending.
+    pieces: Vec<Vec<u32>>,
+    /// One piece that every host is linked to.
+    whole: bool,
+}
+
+impl<'a> Reach<'a> {
+    pub fn of(topology: &'a Topology, ports: &'a Ports) -> Self {
+        let (piece, count) = pieces(topology, ports);
+        let of_host = |host: NodeId| {
+            let near = ports.of(host).iter().map(|port| port.peer).chain([host]);
+            let found: BTreeSet<u32> = near.filter_map(|node| piece[node as usize]).collect();
+            found.into_iter().collect::<Vec<_>>()
+        };
+        let pieces: Vec<Vec<u32>> = (0..topology.hosts).map(of_host).collect();
+        let whole = (0..count).any(|piece| pieces.iter().all(|own| own.binary_search(&piece).is_ok()));
+        Reach { topology, ports, pieces, whole }
     }
-    // Most fabrics: whatever one host reaches through nodes that forward is one piece, and every host hangs on it.
-    let inner = (0..topology.nodes.len() as NodeId).find(|node| topology.forwards(*node) && reached[*node as usize]);
-    let around = inner.map(|node| reach(topology, &ports, node));
-    if around.is_some_and(|around| (0..topology.hosts).all(|host| around[host as usize])) {
-        return Ok(());
+
+    fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        let linked = || self.ports.of(one).iter().any(|port| port.peer == other);
+        one == other || self.pieces[one as usize].iter().any(|piece| self.pieces[other as usize].binary_search(piece).is_ok()) || linked()
     }
-    for from in 0..topology.hosts {
-        let reached = reach(topology, &ports, from);
-        if let Some(host) = (0..topology.hosts).find(|host| !reached[*host as usize]) {
-            return wrong(apart(topology, &ports, from, host));
+
+    /// Refuses pairs of hosts without a path; `key` is the block whose traffic they are.
+    pub fn check(&self, mut pairs: impl Iterator<Item = (NodeId, NodeId)>, key: &Key) -> Result<(), Wrong> {
+        if self.whole {
+            return Ok(());
+        }
+        match pairs.find(|(from, to)| !self.joins(*from, *to)) {
+            Some((from, to)) => Err(Wrong::at(key.clone(), apart(self.topology, self.ports, from, to))),
+            None => Ok(()),
         }
     }
-    Ok(())
+}
+
+/// The nodes that forward in groups that are linked with each other, and how many groups there are. Other nodes are in none.
+fn pieces(topology: &Topology, ports: &Ports) -> (Vec<Option<u32>>, u32) {
+    let mut piece = vec![None; topology.nodes.len()];
+    let mut count = 0;
+    for first in 0..topology.nodes.len() as NodeId {
+        if !topology.forwards(first) || piece[first as usize].is_some() {
+            continue;
+        }
+        piece[first as usize] = Some(count);
+        let mut waiting = vec![first];
+        while let Some(node) = waiting.pop() {
+            for peer in ports.of(node).iter().map(|port| port.peer) {
+                if topology.forwards(peer) && piece[peer as usize].is_none() {
+                    piece[peer as usize] = Some(count);
+                    waiting.push(peer);
+                }
+            }
+        }
+        count += 1;
+    }
+    (piece, count)
 }
 
 /// Why two hosts cannot reach each other.
 fn apart(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
     let name = |node: NodeId| topology.nodes[node as usize].name.as_str();
     let hangs_on_hosts = |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
-    let found = format!("\"{}\" cannot reach \"{}\"", name(one), name(other));
+    let found = format!("\"{}\" sends to \"{}\" and cannot reach it", name(one), name(other));
     match [one, other].into_iter().find(hangs_on_hosts) {
         Some(host) => {
             let peer = ports.of(host).first().map_or("", |port| name(port.peer));
             format!("{found}: \"{}\" is linked to \"{peer}\" alone, and hosts do not forward; link it to a switch", name(host))
         }
-        None => format!("{found}: no path through switches joins them; add a link"),
+        None => format!("{found}: no path through switches joins them; add a link, or write hosts that have one"),
     }
-}
-
-/// What a host reaches.
-fn reach(topology: &Topology, ports: &Ports, from: NodeId) -> Vec<bool> {
-    let mut reached = vec![false; topology.nodes.len()];
-    reached[from as usize] = true;
-    let mut waiting = VecDeque::from([from]);
-    while let Some(node) = waiting.pop_front() {
-        if node != from && !topology.forwards(node) {
-            continue;
-        }
-        for port in ports.of(node) {
-            if !std::mem::replace(&mut reached[port.peer as usize], true) {
-                waiting.push_back(port.peer);
-            }
-        }
-    }
-    reached
 }
 
 /// Sets every switch's tier to its distance from the nearest host, and the groups of hosts and their switches to racks.

@@ -160,14 +160,28 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The longest of all shortest ways between two hosts (in a fabric with loops, of those found by two sweeps), for a frame of so many
-    /// bytes on each link; 0 counts propagation only.
+    /// The longest of all shortest ways between two hosts (in a fabric with loops, of those found by two sweeps of each plane), for a frame
+    /// of so many bytes on each link; 0 counts propagation only.
     pub fn longest(&self, frame_bytes: u64) -> Span {
-        let first = self.farthest(0, frame_bytes).0;
-        self.farthest(first, frame_bytes).1
+        let mut reached = vec![false; self.hosts() as usize];
+        let mut longest = Span::ZERO;
+        while let Some(host) = reached.iter().position(|reached| !reached) {
+            let near = self.distances(host as NodeId, frame_bytes);
+            reached.iter_mut().zip(&near).for_each(|(reached, distance)| *reached |= *distance < u64::MAX);
+            let (first, _) = Self::farthest(&near).unwrap_or((host as NodeId, Span::ZERO));
+            let far = self.distances(first, frame_bytes);
+            longest = longest.max(Self::farthest(&far).map_or(Span::ZERO, |(_, span)| span));
+        }
+        longest
     }
 
-    fn farthest(&self, from: NodeId, frame_bytes: u64) -> (NodeId, Span) {
+    fn farthest(distances: &[u64]) -> Option<(NodeId, Span)> {
+        let hosts = distances.iter().enumerate().filter(|(_, distance)| **distance < u64::MAX);
+        hosts.map(|(host, distance)| (*distance, Reverse(host))).max().map(|(distance, Reverse(host))| (host as NodeId, Span(distance)))
+    }
+
+    /// Of each host, in picoseconds; the largest number if there is no way.
+    fn distances(&self, from: NodeId, frame_bytes: u64) -> Vec<u64> {
         let mut best = vec![u64::MAX; self.topology.nodes.len()];
         let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
         best[from as usize] = 0;
@@ -185,8 +199,8 @@ impl<'a> Facts<'a> {
                 }
             }
         }
-        let hosts = (0..self.hosts()).map(|host| (best[host as usize], Reverse(host)));
-        hosts.filter(|(distance, _)| *distance < u64::MAX).max().map_or((from, Span::ZERO), |(distance, Reverse(host))| (host, Span(distance)))
+        best.truncate(self.hosts() as usize);
+        best
     }
 
     /// The most loaded direction of a link when each of `sources` sends the share `share(source, destination)` of its traffic, spread evenly

@@ -16,6 +16,7 @@ mod star;
 mod tiers;
 mod vl2;
 
+pub use connected::Reach;
 pub use facts::Facts;
 pub use names::Names;
 pub use tiers::{Links, Tier, tiers};

@@ -303,12 +303,43 @@ fn fabrics_that_do_not_hang_together() {
     let message = |links: &[(&str, &str)]| parse(&custom(&links.iter().map(|(a, b)| link(a, b)).collect::<String>())).unwrap_err().to_string();
     assert_eq!(
         message(&[("host0", "a"), ("host1", "b")]),
-        "fabric.toml:2: key topology: \"host1\" cannot reach \"host0\": no path through switches joins them; add a link"
+        "fabric.toml:13: key traffic[0]: \"host0\" sends to \"host1\" and cannot reach it: no path through switches joins them; add a link, or write hosts \
+         that have one"
     );
     assert_eq!(message(&[("host0", "a")]), "fabric.toml:2: key topology: \"host1\" has no link");
     assert_eq!(message(&[("host0", "a"), ("a", "a")]), "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself");
     assert_eq!(message(&[("host0", "c")]), "fabric.toml:8: key topology.link[0].b: there is no node \"c\": the nodes are host0 to host1, a, b");
     assert!(parse(&custom(&(link("host0", "a") + &link("host1", "a")))).is_ok());
+}
+
+/// Planes without a path between them are valid as long as nothing is sent from one to the other.
+#[test]
+fn separate_planes() {
+    let links: String = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u"), ("e", "u"), ("f", "e")]
+        .iter()
+        .map(|(a, b)| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n"))
+        .collect();
+    let fabric =
+        format!("format = 1\n[topology]\nkind = \"custom\"\nhosts = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nswitches = [\"s\", \"t\", \"u\"]\n{links}");
+    let pairs = |pairs: &str| parse(&format!("{fabric}[[traffic]]\nkind = \"pairs\"\npairs = {pairs}\nsizes = \"10kB\"\n"));
+    let message = |of: &str| pairs(of).unwrap_err().to_string();
+    // b has a link to each of two planes; f sends to e over their link.
+    let scenario = pairs("[[\"a\", \"b\"], [\"b\", \"c\"], [\"d\", \"e\"], [\"e\", \"f\"]]").unwrap();
+    let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
+    assert!(output.flows.iter().all(|flow| flow.finish.is_some()));
+    // Hosts do not forward: b does not join the planes of a and c, e does not join d and f.
+    assert!(
+        message("[[\"a\", \"b\"], [\"a\", \"c\"]]").contains("key traffic[0]: \"a\" sends to \"c\" and cannot reach it: no path through switches joins them")
+    );
+    assert!(message("[[\"d\", \"f\"]]").contains("\"f\" is linked to \"e\" alone, and hosts do not forward; link it to a switch"));
+    // Defaults that follow from the longest path look at every plane.
+    let slow = fabric.replace("b = \"u\"\n", "b = \"u\"\ndelay = \"7us\"\n");
+    let incast = "[[traffic]]\nkind = \"incast\"\nto = \"a\"\nhosts = [\"a\", \"b\"]\nsenders = 1\nbytes = \"1kB\"\nrounds = 2\nclosed_loop = true\n";
+    let resolved = parse(&format!("{slow}{incast}")).unwrap().resolved;
+    assert!(resolved.contains("request_delay = \"14us\""), "{resolved}");
+    let permutation = |hosts: &str| parse(&format!("{fabric}[[traffic]]\nkind = \"permutation\"\n{hosts}sizes = \"10kB\"\n"));
+    assert!(permutation("hosts = [\"d\", \"e\"]\n").is_ok());
+    assert!(permutation("").unwrap_err().to_string().contains("key traffic[0]: "));
 }
 
 /// The flow-level engine has flows that start by the clock and send as fast as they can, and nothing else.

@@ -36,11 +36,7 @@ impl Program for Hadoop {
     }
 
     fn hosts(&self) -> Vec<u32> {
-        let s = &self.0;
-        let mut hosts: Vec<u32> = [&s.compute, &s.data, &s.log_hosts, &vec![s.master, s.client]].into_iter().flatten().copied().collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts
+        self.0.hosts()
     }
 
     fn expected_flows(&self) -> u64 {

@@ -153,6 +153,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// All hosts of the cluster, ascending: any of them may send to any other.
+    pub fn hosts(&self) -> Vec<u32> {
+        let mut hosts: Vec<u32> = [&self.compute, &self.data, &self.log_hosts, &vec![self.master, self.client]].into_iter().flatten().copied().collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
     /// About how many flows there will be.
     pub fn expected_flows(&self) -> u64 {
         let of = |work: &Work| {

@@ -11,11 +11,11 @@ def export_linux(
     out: Out = None,
     force: Force = False,
 ) -> None:
-    """Write the TCP settings of the hosts as sysctl lines, and as commands where Linux has no sysctl. Settings that Linux does not have are listed."""
+    """Write the TCP settings of the hosts as sysctl lines, and as commands where Linux has no sysctl. Settings that Linux does not have are listed.
+    Of several transports the first is set, the others are comments."""
     from ...exchange import sysctl
     from ...files import toml
 
     with failures():
-        groups = list(sysctl.of_scenario(toml.with_defaults(_core.load(scenario).resolved)))
-        missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
-        deliver("\n".join(settings.text(title) for title, settings in groups), out, force, missing)
+        groups = sysctl.of_scenario(toml.with_defaults(_core.load(scenario).resolved))
+        deliver(sysctl.document(groups), out, force, sysctl.notes(groups))

@@ -113,13 +113,11 @@ def _place(found: Evidence, designs: Designs) -> str | None:
 def _settings(scenario: Path, to: Path) -> list[Path]:
     to.mkdir(exist_ok=True)
     tables, notes = sonic.exported(scenario)
-    groups = list(sysctl.of_scenario(toml.with_defaults(Scenario.load(scenario).check().resolved)))
-    missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
-    hosts = "\n".join(settings.text(title) for title, settings in groups)
+    groups = sysctl.of_scenario(toml.with_defaults(Scenario.load(scenario).check().resolved))
     return [
         durable.write_text(to / "sonic.json", json.dumps(tables, indent=4) + "\n"),
-        durable.write_text(to / "linux.txt", hosts + "\n"),
-        durable.write_text(to / "notes.txt", "\n".join([*notes, *missing]) + "\n"),
+        durable.write_text(to / "linux.txt", sysctl.document(groups)),
+        durable.write_text(to / "notes.txt", "\n".join([*notes, *sysctl.notes(groups)]) + "\n"),
     ]
 
 

@@ -17,7 +17,7 @@ mod sizes;
 
 use crate::document::Traffic;
 use crate::inputs::Inputs;
-use crate::topology::Facts;
+use crate::topology::{Facts, Reach};
 use crate::tree::{Key, Wrong};
 use crate::validate::memory::Room;
 use crate::validate::transport::Transports;
@@ -118,9 +118,16 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     let mut classes = Classes::default();
     let mut parts = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let facts = around.facts;
+    let reach = Reach::of(facts.topology, &facts.ports);
     for (index, block) in blocks.iter_mut().enumerate() {
         let key = Key::from("traffic").index(index);
         let mut part = self::block(block, index, &key, &mut classes, &mut around)?;
+        reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), &key)?;
+        if let Some(cluster) = around.clusters.last().filter(|cluster| cluster.block == index) {
+            let hosts = cluster.settings.hosts();
+            reach.check(hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to))), &key)?;
+        }
         let name = common::name(block, index);
         if let Some(other) = names.insert(name.clone(), index) {
             return Err(Wrong::at(

@@ -1,0 +1,552 @@
+"""No field of a containerlab file is silent: each changes the scenario or is named in a note.
+
+Names and values are those of containerlab's JSON schema (srl-labs/containerlab, schemas/clab.schema.json).
+"""
+
+import copy
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from afflux import _core
+from afflux.exchange import containerlab, lab, lab_fields
+from afflux.exchange.account import Wrong
+from afflux.exchange.into import Into
+
+#: Three hosts under a leaf; c1 and d1 inherit what is changed in groups, kinds and defaults.
+BASE: dict[str, Any] = {
+    "name": "base",
+    "topology": {
+        "defaults": {"kind": "linux"},
+        "kinds": {"linux": {}},
+        "groups": {"servers": {"kind": "linux"}, "others": {"kind": "linux", "labels": {"role": "switch"}}},
+        "nodes": {"leaf": {"kind": "nokia_srlinux"}, "a": {"kind": "linux"}, "c1": {"group": "servers"}, "d1": None},
+        "links": [
+            {"endpoints": ["a:eth1", "leaf:e1-1"]},
+            {"type": "veth", "endpoints": [{"node": "c1", "interface": "eth1"}, {"node": "leaf", "interface": "e1-2"}]},
+            {"endpoints": ["d1:eth1", "leaf:e1-3"]},
+            {"type": "vxlan", "endpoint": {"node": "leaf", "interface": "e1-9"}, "remote": "10.9.9.9", "vni": 100, "dst-port": 4789},
+        ],
+    },
+}
+OPTIONS = containerlab.Options(rate="10Gbps")
+
+#: Values of node-config that containerlab's schema allows.
+NODE: dict[str, Any] = {
+    "image": "alpine:3",
+    "image-pull-policy": "Always",
+    "restart-policy": "always",
+    "license": "x.lic",
+    "type": "ixr-d2l",
+    "startup-config": "x.cfg",
+    "startup-delay": 5,
+    "enforce-startup-config": True,
+    "suppress-startup-config": True,
+    "auto-remove": True,
+    "exec": ["ip route add default via 10.0.0.1"],
+    "binds": ["a:/a"],
+    "volumes": ["a:/a"],
+    "ports": ["80:80"],
+    "env": {"A": "b"},
+    "credentials": {"username": "x"},
+    "env-files": ["x.env"],
+    "user": "root",
+    "hostname": "other",
+    "entrypoint": "sh",
+    "cmd": "sh",
+    "runtime": "podman",
+    "mgmt-ipv4": "172.20.20.9",
+    "mgmt-ipv6": "2001:db8::9",
+    "network-mode": "none",
+    "link-apply-mode": "live",
+    "cpu": 1.5,
+    "memory": "1Gb",
+    "cpu-set": "0-1",
+    "extras": {"ceos-copy-to-flash": ["x"]},
+    "config": {"vars": {"a": 1}},
+    "stages": {"create": {"wait-for": [{"node": "a", "stage": "healthy"}]}},
+    "dns": {"servers": ["1.1.1.1"]},
+    "certificate": {"issue": True},
+    "healthcheck": {"test": ["CMD", "true"]},
+    "components": [{"slot": "A"}],
+    "aliases": ["x"],
+    "shm-size": "64MB",
+    "cap-add": ["NET_ADMIN"],
+    "privileged": False,
+    "cgroupns-mode": "host",
+    "cgroup-parent": "x",
+    "pid-mode": "host",
+    "tmpfs": {"/run": "rw"},
+    "security-opts": ["x"],
+    "sysctls": {"net.ipv4.tcp_congestion_control": "bbr"},
+    "devices": ["/dev/kvm"],
+    # Those of older versions, and one that does not exist.
+    "publish": ["tcp/22"],
+    "wait-for": ["a"],
+    "SANs": ["x"],
+    "position": "1,2",
+    "kernel": "x",
+    "sandbox": "x",
+    "username": "x",
+    "password": "x",
+    "not-yet-invented": 1,
+}
+_LINKS = ("topology", "links")
+_VXLAN = (*_LINKS, 3)
+_END = (*_LINKS, 1, "endpoints", 0)
+
+#: Where a value is set, the value, and the name that a note must have if the scenario stays.
+Change = tuple[tuple[Any, ...], Any, str]
+CHANGES: list[Change] = [
+    *(
+        (("topology", *level, name), value, name)
+        for name, value in NODE.items()
+        for level in [("nodes", "a"), ("groups", "servers"), ("kinds", "linux"), ("defaults",)]
+    ),
+    (("topology", "nodes", "a", "group"), "others", "group"),
+    (("topology", "nodes", "a", "group"), "nowhere", "nowhere"),
+    (("topology", "nodes", "a", "kind"), "arista_veos", "kind"),
+    (("topology", "nodes", "a", "kind"), "typo", "typo"),
+    (("topology", "nodes", "a", "labels"), {"role": "switch"}, "role"),
+    (("topology", "nodes", "a", "labels"), {"address": "10.0.0.7"}, "address"),
+    (("topology", "nodes", "a", "labels"), {"address": "Main Street 7"}, "address"),
+    (("topology", "nodes", "a", "labels"), {"graph-level": 1}, "graph-level"),
+    (("topology", "groups", "servers", "labels"), {"role": "switch"}, "role"),
+    (("topology", "groups", "servers", "group"), "others", "group"),
+    (("topology", "groups", "unused"), {"kind": "linux"}, "unused"),
+    (("topology", "kinds", "linux", "kind"), "bridge", "kind"),
+    (("topology", "kinds", "arista_ceos"), {"labels": {"role": "host"}}, "arista_ceos"),
+    (("topology", "defaults", "kind"), "bridge", "kind"),
+    (("topology", "defaults", "group"), "others", "group"),
+    (("topology", "nodes", "a", "exec"), ["ip addr add 10.0.0.7/24 dev eth1"], "exec"),
+    (("topology", "nodes", "a", "exec"), ["ip link set dev eth1 mtu 4000"], "exec"),
+    (("topology", "nodes", "a", "exec"), ["ip link set dev eth7 mtu 4000"], "exec"),
+    (("topology", "nodes", "a", "exec"), ["tc qdisc add dev eth1 root netem delay 10ms"], "exec"),
+    (("topology", "nodes", "a", "exec"), ["sysctl -w net.ipv4.ip_forward=1"], "exec"),
+    (("topology", "nodes", "a", "exec"), ["ip addr add 10.0.0.7/24 dev eth1 && iperf3 -s"], "exec"),
+    (("topology", "nodes", "a", "stages"), {"create": {"exec": [{"command": "ip addr add 10.0.0.7/24 dev eth1", "phase": "on-exit"}]}}, "stages"),
+    (("topology", "nodes", "a", "mgmt_ipv4"), "172.20.20.9", "mgmt_ipv4"),
+    (("topology", "nodes", "leaf", "mgmt-ipv4"), "172.20.20.9", "addresses of switches"),
+    (("topology", "nodes", "e"), {"kind": "linux"}, "e"),
+    (("name",), "other", "name"),
+    (("prefix",), "x", "prefix"),
+    (("debug",), True, "debug"),
+    (("settings",), {"certificate-authority": {"key-size": 2048}}, "settings"),
+    (("x-mine",), 1, "x-mine"),
+    (("topology", "x-mine"), 1, "x-mine"),
+    *(
+        (("mgmt", name), value, f"mgmt.{name}")
+        for name, value in {
+            "network": "x",
+            "bridge": "x",
+            "ipv4-subnet": "10.0.0.0/24",
+            "ipv6-subnet": "2001:db8::/64",
+            "ipv4-gw": "10.0.0.1",
+            "ipv6-gw": "2001:db8::1",
+            "ipv4-range": "10.0.0.128/25",
+            "ipv6-range": "2001:db8::/65",
+            "mtu": 1400,
+            "external-access": False,
+            "skip-when-unused": True,
+            "driver-opts": {"a": "b"},
+            "x-mine": 1,
+        }.items()
+    ),
+    ((*_LINKS, 1, "mtu"), 4000, "mtu"),
+    ((*_LINKS, 1, "labels"), {"rate": "1Gbps"}, "rate"),
+    ((*_LINKS, 1, "labels"), {"delay": "5us"}, "delay"),
+    ((*_LINKS, 1, "labels"), {"loss": "1%"}, "loss"),
+    ((*_LINKS, 1, "labels"), {"colour": "red"}, "colour"),
+    ((*_LINKS, 0, "vars"), {"rate": "1Gbps"}, "rate"),
+    ((*_LINKS, 0, "vars"), {"colour": {"a": "b"}}, "colour"),
+    ((*_LINKS, 0, "mtu"), 4000, "mtu"),
+    ((*_LINKS, 0, "ipv4"), ["10.0.0.7/24"], "ipv4"),
+    ((*_LINKS, 0, "ipv4"), ["", "10.0.0.7/24"], "addresses of switches"),
+    ((*_LINKS, 0, "ipv6"), ["2001:db8::7/64", "2001:db8::8/64"], "ipv6"),
+    ((*_LINKS, 0, "x-mine"), 1, "x-mine"),
+    ((*_LINKS, 0, "type"), "veth-stitch", "type"),
+    ((*_END, "ipv4"), "10.0.0.7/24", "ipv4"),
+    ((*_END, "ipv6"), "2001:db8::7/64", "ipv6"),
+    ((*_END, "mac"), "aa:c1:ab:00:00:01", "mac"),
+    ((*_END, "vars"), {"a": 1}, "vars"),
+    ((*_END, "x-mine"), 1, "x-mine"),
+    ((*_VXLAN, "src-port"), 5000, "src-port"),
+    ((*_VXLAN, "mtu"), 1400, "mtu"),
+    ((*_VXLAN, "labels"), {"a": "b"}, "labels"),
+    ((*_VXLAN, "vars"), {"a": "b"}, "vars"),
+    ((*_VXLAN, "x-mine"), 1, "x-mine"),
+    ((*_VXLAN, "endpoint", "mac"), "aa:c1:ab:00:00:01", "mac"),
+    *(
+        ((*_LINKS, 4), {"type": kind, "endpoint": {"node": "c1", "interface": "eth5"}, **more}, kind)
+        for kind, more in {
+            "mgmt-net": {"host-interface": "x"},
+            "host": {"host-interface": "x"},
+            "macvlan": {"host-interface": "x", "mode": "bridge"},
+            "vxlan-stitch": {"remote": "10.9.9.9", "vni": 7, "dst-port": 4789},
+            "dummy": {},
+        }.items()
+    ),
+    *(((*_LINKS, 4), {"endpoints": ["c1:eth5", f"{end}:x"]}, end) for end in ("mgmt-net", "host", "macvlan")),
+    ((*_LINKS, 4), {"type": "dummy", "endpoint": {"node": "c1", "interface": "eth5", "ipv4": "10.0.0.7/24"}}, "ipv4"),
+    ((*_LINKS, 4), {"endpoints": ["a:eth5", "c1:eth5"]}, "--switch"),
+    ((*_LINKS, 4), {"endpoints": ["leaf:e1-5", "leaf:e1-6"]}, "from a node to itself"),
+]
+#: Changes that do not alter what is simulated, so that neither the scenario nor a note need say them: the two ways to write a link.
+SAME = {"veth-stitch"}
+
+
+def changed(change: Change) -> dict[str, Any]:
+    path, value, _ = change
+    made = copy.deepcopy(BASE)
+    at: Any = made
+    for key, after in zip(path, [*path[1:], None], strict=True):
+        if after is None:
+            if isinstance(at, list) and key == len(at):
+                at.append(value)
+            else:
+                at[key] = value
+        else:
+            at = at.setdefault(key, {}) if isinstance(at, dict) else at[key]
+    return made
+
+
+def imported(folder: Path, made: Any) -> tuple[str, list[str]]:
+    """The scenario and the notes of a lab, or its refusal as the one note."""
+    path = folder / "x.clab.yml"
+    path.write_text(made if isinstance(made, str) else yaml.safe_dump(made, sort_keys=False))
+    try:
+        text, account = containerlab.topology(path, OPTIONS, None)
+    except Wrong as wrong:
+        return "", [str(wrong)]
+    return text, account.lines()
+
+
+def is_silent(folder: Path, change: Change) -> bool:
+    """Whether a change leaves the scenario as it is, and no note that the base has not names the field."""
+    (base, base_notes), (text, notes) = imported(folder, BASE), imported(folder, changed(change))
+    name = re.compile(rf"(?<![\w-]){re.escape(change[2])}(?![\w-])")
+    return text == base and not any(name.search(note) for note in notes if note not in base_notes)
+
+
+def titled(change: Change) -> str:
+    return ".".join(map(str, change[0])) + ":" + change[2]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=titled)
+def test_no_field_is_silent(tmp_path, change):
+    assert is_silent(tmp_path, change) == (change[1] in SAME if isinstance(change[1], str) else False)
+
+
+def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
+    """Each field in turn is taken out of what the reader sees: the assertion above then fails for it."""
+    read = lab.marked.read
+    for change in CHANGES:
+        path, value, _ = change
+        if isinstance(value, str) and value in SAME:
+            continue
+
+        def without(*arguments, path=path, **named):
+            values = at = read(*arguments, **named)
+            for key in path[:-1]:
+                at = at[key] if isinstance(at, list) else at.get(key, {})
+            if isinstance(at, list):
+                del at[path[-1] :], at.lines[path[-1] :]
+            elif path == ("name",):
+                at["name"] = "base"
+            elif path[-1] == "kind" and path[-2] in ("a", "defaults"):
+                at["kind"] = "linux"
+            elif path[-1] == "type":
+                at.pop("type", None)
+            else:
+                at.pop(path[-1], None)
+            if path[0] == "mgmt" and not values.get("mgmt"):
+                values.pop("mgmt", None)
+            return values
+
+        with monkeypatch.context() as patch:
+            patch.setattr(lab.marked, "read", without)
+            assert is_silent(tmp_path, change), titled(change)
+
+
+def test_a_reader_without_notes_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab_fields.Fields, "look", lambda *_: None)
+    silent = [change[2] for change in CHANGES if is_silent(tmp_path, change)]
+    assert {"binds", "sysctls", "mac", "prefix", "mgmt.mtu", "not-yet-invented"} <= set(silent)
+
+
+def test_a_reader_without_mtus_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab.Lab, "_mtu", lambda *_: None)
+    assert is_silent(tmp_path, ((*_LINKS, 1, "mtu"), 4000, "mtu"))
+
+
+# ------------------------------------------------------------------------------------------------------------------ right values
+
+
+def topology_of(folder: Path, text: str, options: containerlab.Options = OPTIONS) -> tuple[dict[str, Any], list[str]]:
+    path = folder / "x.clab.yml"
+    path.write_text(text)
+    scenario, account = containerlab.topology(path, options, None)
+    return tomllib.loads(scenario), account.lines()
+
+
+ROUTERS = """\
+topology:
+  groups:
+    core: {{kind: linux, image: {image}}}
+    end: {{kind: linux, image: tools}}
+  nodes:
+    r1: {{group: core}}
+    r2: {{group: core}}
+    pc1: {{group: end}}
+    pc2: {{group: end}}
+  links:
+    - endpoints: ["r1:eth1", "r2:eth1"]
+    - endpoints: ["pc1:eth1", "r1:eth2"]
+    - endpoints: ["pc2:eth1", "r2:eth2"]
+"""
+
+
+@pytest.mark.parametrize("image", ["frr", "quay.io/frrouting/frr:10.5.1", "ghcr.io/x/bird:2", "osrg/gobgp", "vyos/vyos:1.4", "unknown:1"])
+def test_routers_of_kind_linux(tmp_path, image):
+    with pytest.raises(Wrong, match=r"x\.clab\.yml:11: found 3 links that join two hosts") as wrong:
+        topology_of(tmp_path, ROUTERS.format(image=image))
+    # Without a known image, the nodes between others are those with several links.
+    assert "--switch r1 --switch r2" in str(wrong.value)
+    assert (f"2 hosts with images of routers ('{image}')" in str(wrong.value)) == (image != "unknown:1")
+    scenario, notes = topology_of(tmp_path, ROUTERS.format(image=image), containerlab.Options(rate="1Gbps", switches=["r*"]))
+    assert scenario["topology"]["switches"] == ["r1", "r2"]
+    assert notes[0].startswith("3 links taken, 0 dropped")
+
+
+def test_routers_beside_switches(tmp_path):
+    more = ROUTERS.format(image="frr").replace("  nodes:\n", "  nodes:\n    s: {kind: bridge}\n") + '    - endpoints: ["pc1:eth2", "s:1"]\n'
+    _, notes = topology_of(tmp_path, more)
+    assert any("3 links that join two hosts (r1 – r2, pc1 – r1, pc2 – r2)" in note and "--switch r1 --switch r2" in note for note in notes), notes
+
+
+def test_mtus_and_addresses(tmp_path):
+    text = """\
+topology:
+  nodes: {leaf: {kind: nokia_srlinux}, s1: {kind: linux}, s2: {kind: linux, exec: [ip link set eth1 mtu 1400]}}
+  links:
+    - {endpoints: ["s1:eth1", "leaf:e1-1"], mtu: 9000, ipv4: [10.0.0.2/24]}
+    - type: veth
+      mtu: 1500
+      endpoints: [{node: s2, interface: eth1, ipv4: 10.0.0.3/24, ipv6: "2001:DB8::3/64"}, {node: leaf, interface: e1-2}]
+"""
+    scenario, _ = topology_of(tmp_path, text)
+    assert scenario["host"] == {"mtu": "9000B"}
+    assert scenario["topology"]["hosts"] == [{"name": "s1", "address": "10.0.0.2"}, {"name": "s2", "address": ["10.0.0.3", "2001:db8::3"]}]
+    assert scenario["topology"]["override"] == [{"link": ["s1-leaf"], "mtu": "9000B"}, {"link": ["s2-leaf"], "mtu": "1400B"}]
+    # A scenario that is there keeps its hosts, and a note says what the links carry.
+    (tmp_path / "there.toml").write_text('format = 1\ntopology = { kind = "star", hosts = 2 }\ntraffic = [{ kind = "permutation", sizes = "1kB" }]\n')
+    into, account = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None, Into(tmp_path / "there.toml"))
+    assert "host" not in tomllib.loads(into)
+    assert any("links of hosts carry packets of 9000 B" in note for note in account.lines())
+
+
+def test_one_mtu_of_all_links(tmp_path):
+    nodes = "  nodes: {leaf: {kind: bridge}, s1: {kind: linux}, s2: {kind: linux}}\n"
+    links = "  links:\n    - {endpoints: ['s1:1', 'leaf:1'], mtu: 9000}\n    - {endpoints: ['s2:1', 'leaf:2'], mtu: 9000}\n"
+    scenario, _ = topology_of(tmp_path, f"topology:\n{nodes}{links}")
+    assert scenario["topology"]["override"] == [{"link": "*-*", "mtu": "9000B"}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "node", "role"),
+    [
+        # The kind: node, its group, the group of the defaults, the defaults. A group that only the kind names comes too late.
+        ("defaults: {kind: bridge}", "{kind: linux}", "host"),
+        ("defaults: {kind: bridge}", "", "switch"),
+        ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}}", "", "host"),
+        ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}, h: {}}", "{group: h}", "host"),
+        ("defaults: {kind: bridge}\n  groups: {g: {kind: linux}}", "{group: g}", "host"),
+        ("kinds: {linux: {group: g}}\n  groups: {g: {kind: bridge}}", "{kind: linux}", "host"),
+        # Labels: node before group before kind before defaults, and a kind's group counts.
+        ("kinds: {linux: {labels: {role: switch}}}", "{kind: linux}", "switch"),
+        ("kinds: {linux: {labels: {role: switch}}}\n  groups: {g: {labels: {role: host}}}", "{kind: linux, group: g}", "host"),
+        ("kinds: {linux: {group: g}}\n  groups: {g: {labels: {role: switch}}}", "{kind: linux}", "switch"),
+        ("defaults: {labels: {role: switch}}\n  groups: {g: {labels: {other: x}}}", "{kind: linux, group: g}", "switch"),
+    ],
+)
+def test_inheritance(tmp_path, settings, node, role):
+    nodes = f"    x: {node}\n    s: {{kind: bridge, labels: {{role: switch}}}}\n    h: {{kind: linux, labels: {{role: host}}}}\n"
+    links = "    - endpoints: ['x:1', 's:1']\n    - endpoints: ['h:1', 's:2']\n"
+    scenario, _ = topology_of(tmp_path, f"topology:\n  {settings}\n  nodes:\n{nodes}  links:\n{links}")
+    names = [host if isinstance(host, str) else host["name"] for host in scenario["topology"]["hosts"]]
+    assert ("x" in names) == (role == "host")
+
+
+def test_commands_of_all_levels_count(tmp_path):
+    text = """\
+topology:
+  defaults: {exec: [ip addr add 10.0.0.1/24 dev eth1]}
+  kinds: {linux: {exec: [ip addr add 10.0.0.2/24 dev eth1]}}
+  groups: {g: {exec: ["sh -c 'ip -6 a a dev eth1 2001:db8::3/64 && ip link set eth1 up'"]}}
+  nodes: {x: {kind: linux, group: g, exec: [ifconfig eth1 10.0.0.4 netmask 255.255.255.0]}, s: {kind: bridge}, h: {kind: bridge, labels: {role: host}}}
+  links: [{endpoints: ["x:eth1", "s:1"]}, {endpoints: ["h:eth1", "s:2"]}]
+"""
+    scenario, notes = topology_of(tmp_path, text)
+    # 10.0.0.1 of the defaults would be that of two hosts.
+    assert scenario["topology"]["hosts"][0] == {"name": "x", "address": ["10.0.0.2", "2001:db8::3", "10.0.0.4"]}
+    assert any("addresses that several hosts have, left out: 10.0.0.1" in note for note in notes)
+
+
+def test_variables_have_their_defaults(tmp_path):
+    nodes = "  nodes: {x: {kind: '${HOST_KIND:=linux}'}, y: {kind: linux, image: '${IMAGE}'}, s: {kind: bridge}}\n"
+    scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links: [{{endpoints: ['x:1', 's:1']}}, {{endpoints: ['y:1', 's:2']}}]\n")
+    assert scenario["topology"]["hosts"] == ["x", "y"]
+    assert any("${HOST_KIND}: environment variables are not read, so its default is taken (line 2)" in note for note in notes)
+    assert any("${IMAGE}: environment variables are not read, so it stays as written (line 2)" in note for note in notes)
+
+
+HEAD = "topology:\n  nodes:\n    s: {kind: bridge}\n    a: {kind: linux}\n    b: {kind: linux}\n"
+LINKS = "  links:\n    - endpoints: ['a:eth1', 's:1']\n    - endpoints: ['b:eth1', 's:2']\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found", "cure"),
+    [
+        (HEAD + "    a: {kind: bridge}\n" + LINKS, 6, "the key 'a' a second time (first in line 4)", "each key once"),
+        (HEAD.replace("{kind: linux}", "{kind: linux, kind: bridge}", 1) + LINKS, 4, "the key 'kind' a second time (first in line 4)", "each key once"),
+        (HEAD + LINKS + "  links: []\n", 9, "the key 'links' a second time (first in line 6)", "each key once"),
+        (HEAD + LINKS + "    - endpoints: ['a:eth1', 's:3']\n", 9, "the interface 'a:eth1' a second time (first in line 7)", "each interface in one link"),
+        (HEAD + LINKS + "    - endpoints: ['a:eth2', 's:1']\n", 9, "the interface 's:1' a second time", "each interface in one link"),
+        (HEAD + LINKS + "    - {type: dummy, endpoint: {node: a, interface: eth1}}\n", 9, "the interface 'a:eth1' a second time", "each interface"),
+        (HEAD + LINKS + "    - endpoints: ['a:eth1', 'host:x']\n", 9, "the interface 'a:eth1' a second time", "each interface in one link"),
+        (HEAD + LINKS + "    - {type: tunnel, endpoints: ['a:2', 's:3']}\n", 9, "the type 'tunnel' of a link", "veth, veth-stitch, brief, mgmt-net"),
+        (HEAD + LINKS + "    - {type: vxlan, remote: 10.0.0.1}\n", 9, "a link of type vxlan without endpoint", "endpoint: {node: …"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: jumbo}\n", 9, "mtu: 'jumbo'", "a number"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 0}\n", 9, "the mtu '0' of a link", "from 1 to 65535"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 20}\n", 9, "the mtu '20B'", "write a packet size from"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.300/24]}\n", 9, "ipv4 of a link: '10.0.0.300/24'", "an address of IPv4"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv6: [10.0.0.3/24]}\n", 9, "ipv6 of a link: '10.0.0.3/24'", "an address of IPv6"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.3]}\n", 9, "ipv4 of a link: '10.0.0.3'", "as in 10.0.0.2/24"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [1.1.1.1/8, 1.1.1.2/8, 1.1.1.3/8]}\n", 9, "3 addresses in ipv4", "at most two"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {rate: fast}}\n", 9, "the rate 'fast'", "bps"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {delay: soon}}\n", 9, "the delay 'soon'", "us"),
+        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {loss: '2'}}\n", 9, "the loss '2'", "below 1"),
+        (HEAD + LINKS + "    - endpoints: ['a:', 's:3']\n", 9, "the endpoint 'a:'", "node:interface"),
+        (HEAD.replace("{kind: linux}", "{kind: linux, binds: x}", 1) + LINKS, 4, "binds: 'x'", "a list"),
+        (HEAD.replace("{kind: linux}", "{kind: linux, privileged: perhaps}", 1) + LINKS, 4, "privileged: 'perhaps'", "true or false"),
+        (HEAD.replace("{kind: linux}", "{kind: linux, mgmt-ipv4: here}", 1) + LINKS, 4, "mgmt-ipv4: 'here'", "an address of IPv4"),
+        (HEAD.replace("{kind: linux}", "{kind: linux, labels: [x]}", 1) + LINKS, 4, "labels: a list of 1", "a mapping"),
+        (HEAD + LINKS.replace("b:eth1", "s:3"), 4, "one host with a link (a)", "--host PATTERN"),
+        ("topology:\n  defaults: []\n", 2, "topology.defaults: a list of 0", "a mapping"),
+        ("name: x\ntopology:\n  nodes:\n    {{ range .leafs }}\n", 4, "a key that is not text", "a template is filled in first"),
+        (
+            "name: x\ntopology:\n  nodes:\n{{- range .leafs }}\n    a: {kind: linux}\n{{ end }}\n",
+            4,
+            "'{{- range .leafs }}', a placeholder of a template",
+            "filled in",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, line, found, cure):
+    with pytest.raises(Wrong) as wrong:
+        topology_of(tmp_path, text)
+    said = str(wrong.value)
+    assert f"x.clab.yml:{line}: found {found}" in said, said
+    assert cure in said, said
+
+
+def test_aliases_of_an_interface_are_one(tmp_path):
+    text = HEAD.replace("bridge", "nokia_srlinux") + LINKS.replace("s:1", "s:e1-1").replace("s:2", "s:ethernet-1/1")
+    with pytest.raises(Wrong, match=r":8: found the interface 's:ethernet-1/1' a second time \(first in line 7\)"):
+        topology_of(tmp_path, text)
+
+
+def test_patterns_that_mean_no_node(tmp_path):
+    with pytest.raises(Wrong, match=r"no node that --switch 'r\*' means, expected one of the nodes: s, a, b"):
+        topology_of(tmp_path, HEAD + LINKS, containerlab.Options(rate="1Gbps", switches=["r*"]))
+
+
+def test_free_names_do_not_flood_the_notes(tmp_path):
+    labels = ", ".join(f"k{number}: x" for number in range(5_000))
+    _, notes = topology_of(tmp_path, HEAD.replace("{kind: linux}", f"{{kind: linux, labels: {{{labels}}}}}", 1) + LINKS)
+    assert len(notes) < 60
+    assert any("label further names of nodes" in note and "(4,9" in note for note in notes), notes[-3:]
+
+
+# -------------------------------------------------------------------------------------------------------------------- round trip
+
+SCENARIO = {
+    "star": 'kind = "star"\nhosts = 3\nrate = "10Gbps"\ndelay = "1us"\n',
+    "leaf-spine": 'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = "25Gbps"\nuplink_rate = "100Gbps"\ndelay = "1us"\n',
+    "custom": 'kind = "custom"\nhosts = ["a", "b"]\nswitches = ["s", "t"]\nrate = "10Gbps"\ndelay = "1us"\n'
+    'link = [{ a = "a", b = "s" }, { a = "s", b = "t", count = 2, mtu = "4000B" }, { a = "b", b = "t" }]\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        *((kind, "") for kind in SCENARIO),
+        ("star", 'hosts = ["a", { name = "b", address = "10.0.0.2" }, { name = "c", address = ["10.0.0.3", "2001:db8::3"] }]'),
+        ("star", 'switches = ["tor"]'),
+        ("star", 'override = [{ link = "host1-switch0", rate = "40Gbps" }]'),
+        ("star", 'override = [{ link = "host1-switch0", delay = "3us" }]'),
+        ("star", 'override = [{ link = "host1-switch0", mtu = "4000B" }]'),
+        ("star", 'override = [{ link = "*-*", mtu = "4000B" }, { link = "host2-*", mtu = "1400B" }]'),
+        ("star", 'fault = [{ link = "host1-switch0", loss = 0.01 }]'),
+        ("leaf-spine", "parallel = 2"),
+        ("leaf-spine", 'parallel = 2\noverride = [{ link = "leaf0-spine1#1", mtu = "4000B" }]'),
+        ("leaf-spine", 'switches = ["l1", "l2", "s1", "s2"]'),
+    ],
+)
+def test_what_is_exported_is_imported_again(tmp_path, kind, change):
+    """Everything of a fabric that a link or a host has, field by field."""
+    key = change.split(" = ")[0]
+    written = "".join(line + "\n" for line in SCENARIO[kind].splitlines() if not line.startswith(f"{key} = ")) + change
+    text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{written}\n'
+    first = _core.parse(text, "first.toml")
+    lab_text, account = containerlab.topology_of(first, "nokia_srlinux", None, "alpine")
+    assert not any("left out" in note for note in account.lines())
+    path = tmp_path / "x.clab.yml"
+    path.write_text(lab_text)
+    back, _ = containerlab.topology(path, containerlab.Options(), None)
+    again = _core.parse(back, "again.toml")
+    for name in ("nodes", "addresses"):
+        assert getattr(again, name) == getattr(first, name)
+    assert shape(again) == shape(first)
+    assert re.findall(r'mtu = "[^"]*"', text) == [] or sorted(mtus(again)) == sorted(mtus(first))
+    # Once more gives the same lab.
+    assert containerlab.topology_of(again, "nokia_srlinux", None, "alpine")[0].partition("topology:")[2] == lab_text.partition("topology:")[2]
+    # Labels of containers are text.
+    nodes = yaml.safe_load(lab_text)["topology"]["nodes"]
+    assert all(isinstance(label, str) for node in nodes.values() for label in node["labels"].values())
+
+
+def shape(scenario: _core.Scenario) -> list[Any]:
+    return sorted((sorted((a, b)), rate, delay, fault) for (a, b, rate, delay), fault in zip(scenario.edges, scenario.link_faults(), strict=True))
+
+
+def mtus(scenario: _core.Scenario) -> list[tuple[Any, ...]]:
+    fabric = containerlab.Fabric.of(scenario)
+    containerlab._set_mtus(fabric, tomllib.loads(scenario.resolved)["topology"], containerlab.Account("links"))
+    return [(sorted((link.a, link.b)), link.mtu) for link in fabric.links if link.mtu is not None]
+
+
+def test_separate_planes(tmp_path):
+    """A host with a link to each of two planes is in both; a host alone on its switch talks to none."""
+    nodes = "  nodes: {a: {kind: linux}, b: {kind: linux}, c: {kind: linux}, d: {kind: linux}, s: {kind: bridge}, t: {kind: bridge}, u: {kind: bridge}}\n"
+    ends = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u")]
+    links = "".join(f"    - endpoints: ['{a}:{n}', '{b}:{n}']\n" for n, (a, b) in enumerate(ends))
+    scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links:\n{links}")
+    assert [(block["name"], block["hosts"]) for block in scenario["traffic"]] == [("stand-in", ["a", "b"]), ("stand-in-2", ["b", "c"])]
+    assert any(note.startswith("3 planes without a path between them") for note in notes)
+    # Real traffic takes the place of both.
+    (tmp_path / "there.toml").write_text(containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None)[0])
+    into, _ = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, "flows.csv", Into(tmp_path / "there.toml"))
+    assert tomllib.loads(into)["traffic"] == [{"kind": "flows", "file": "flows.csv"}]
+
+
+def test_what_the_format_cannot_say_is_noted():
+    faults = 'fault = [{ link = "host0>switch0", loss = 0.1 }, { link = "host1-switch0", down = [{ from = "1ms", to = "2ms" }] }]'
+    text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{SCENARIO["star"]}{faults}\n'
+    _, account = containerlab.topology_of(_core.parse(text, "x.toml"), "linux", "frr", "alpine")
+    assert sum("left out" in note for note in account.lines()) == 2
