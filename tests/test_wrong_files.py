@@ -156,7 +156,7 @@ def test_sizes(content, phrases, command, tmp_path):
 @pytest.mark.parametrize(
     ("content", "phrases"),
     [
-        ("", ["topology.txt: ", "empty"]),
+        ("", ["topology.txt:1: ", "empty"]),
         ("3 1 2\n2\n0 2 100Gbps 1us 0\n", ["topology.txt", "1 link"]),
         ("3 1 2\n2\n0 2 fast 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "fast", "100Gbps"]),
         ("3 1 2\n7\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:2: ", "7", "0 to 2"]),
@@ -181,7 +181,7 @@ def test_hpcc_topology(content, phrases, imported, command, tmp_path):
         ("htsim", b"Nodes 2\nConnections 2\n0->1 start 0 size 100\n", ["in.x: ", "1 connection", "2"]),
         ("htsim", b"Nodes 2\nConnections 1\n0->1 start 0\n", ["in.x:3: ", "size"]),
         ("sonic", b"{", ["in.x:1: "]),
-        ("sonic", b"[]", ["in.x", "a list", "tables"]),
+        ("sonic", b"[]", ["in.x:1: ", "no object ('[]')", "tables"]),
         ("sonic", b'{"BUFFER_POOL": []}', ["in.x", "BUFFER_POOL", "a list"]),
         ("sonic", b'{"FOO": {}}', ["in.x", "FOO", "BUFFER_POOL"]),
         ("containerlab", b"name: x\n", ["in.x:1: ", "topology"]),

@@ -4,6 +4,7 @@ Source: Apache Spark, `org.apache.spark.deploy.history` (EventLogFileWriters, Ev
 `eventlog_v2_APP` with the parts `events_N_APP`, of which one may end in `.compact` and stands for all up to its number, and an empty file `appstatus_APP`.
 """
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -28,16 +29,16 @@ def ordered(paths: Sequence[Path], account: Account) -> list[Part]:
     """The files to read: directories are looked into, parts of rolled logs are in the order of their numbers, and those that were compacted are left out."""
     parts: list[Part] = []
     rolled: dict[tuple[Path, str], list[Part]] = defaultdict(list)
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
         for file in _files(path):
             if file.name.startswith("appstatus_"):
                 account.noted("a file appstatus_… says that its application runs or has ended, and has no events: left out", file.name)
                 continue
-            if file.resolve() in seen:
+            if os.path.realpath(file) in seen:
                 account.noted("a file was given twice and is read once", file.name)
                 continue
-            seen.add(file.resolve())
+            seen.add(os.path.realpath(file))
             part = _part(file)
             if part.application is None:
                 parts.append(part)
