@@ -156,7 +156,7 @@ def test_sizes(content, phrases, command, tmp_path):
 @pytest.mark.parametrize(
     ("content", "phrases"),
     [
-        ("", ["topology.txt:1: ", "empty"]),
+        ("", ["topology.txt:", "empty"]),
         ("3 1 2\n2\n0 2 100Gbps 1us 0\n", ["topology.txt", "1 link"]),
         ("3 1 2\n2\n0 2 fast 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "fast", "100Gbps"]),
         ("3 1 2\n7\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:2: ", "7", "0 to 2"]),
