@@ -323,7 +323,8 @@ def test_routers_of_kind_linux(tmp_path, image):
 
 
 def test_routers_beside_switches(tmp_path):
-    more = ROUTERS.format(image="frr").replace("  nodes:\n", "  nodes:\n    s: {kind: bridge}\n") + '    - endpoints: ["pc1:eth2", "s:1"]\n'
+    more = ROUTERS.format(image="frr").replace("  nodes:\n", "  nodes:\n    s: {kind: bridge}\n")
+    more += '    - endpoints: ["pc1:eth2", "s:1"]\n    - endpoints: ["pc2:eth2", "s:2"]\n'
     _, notes = topology_of(tmp_path, more)
     assert any("3 links that join two hosts (r1 – r2, pc1 – r1, pc2 – r2)" in note and "--switch r1 --switch r2" in note for note in notes), notes
 
@@ -375,7 +376,8 @@ def test_one_mtu_of_all_links(tmp_path):
 )
 def test_inheritance(tmp_path, settings, node, role):
     nodes = f"    x: {node}\n    s: {{kind: bridge, labels: {{role: switch}}}}\n    h: {{kind: linux, labels: {{role: host}}}}\n"
-    links = "    - endpoints: ['x:1', 's:1']\n    - endpoints: ['h:1', 's:2']\n"
+    nodes += "    i: {kind: linux, labels: {role: host}}\n"
+    links = "".join(f"    - endpoints: ['{node}:1', 's:{node}']\n" for node in "xhi")
     scenario, _ = topology_of(tmp_path, f"topology:\n  {settings}\n  nodes:\n{nodes}  links:\n{links}")
     names = [host if isinstance(host, str) else host["name"] for host in scenario["topology"]["hosts"]]
     assert ("x" in names) == (role == "host")

@@ -52,7 +52,12 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
     if not hosts:
         raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
     if len(hosts) == 1:
-        raise Wrong(path, lab.nodes[hosts[0]].line, f"one host with a link ({hosts[0]})", "two hosts at least: --host PATTERN makes hosts of other nodes")
+        raise Wrong(
+            path,
+            lab.nodes[hosts[0]].line,
+            f"one host with a link ({hosts[0]})",
+            "two hosts at least: --host PATTERN makes hosts of other nodes, --switch PATTERN routers",
+        )
     called = {name: name for name in hosts} | {name: _switch_name(name) for name in switches}
     to_link = _Links(path, options, roles)
     made = [to_link(link, called) for link in links]
