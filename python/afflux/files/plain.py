@@ -6,6 +6,8 @@ import re
 #: Additions of Python and Rust to the words of the system.
 _NUMBERS = re.compile(r"\[Errno -?\d+\] ?| ?\(os error \d+\)")
 _CLASSES = re.compile(r"\b[A-Z]\w*(?:Error|Exception): ")
+#: A line of a person's own Python file, whose exceptions keep their names: `'x'` alone says nothing of a KeyError.
+_OWN_CODE = re.compile(r"\.py:\d+: ")
 
 
 def words(error: BaseException | str) -> str:
@@ -15,7 +17,8 @@ def words(error: BaseException | str) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = f"{os.fspath(error.filename)!s}: " if error.filename is not None else ""
         return named + _lower(error.strerror)
-    return _CLASSES.sub("", _NUMBERS.sub("", str(error))).strip() or "it failed without saying why"
+    text = _NUMBERS.sub("", str(error))
+    return (text if _OWN_CODE.search(text) else _CLASSES.sub("", text)).strip() or "it failed without saying why"
 
 
 def _lower(text: str) -> str:
