@@ -831,7 +831,7 @@ fn any_simulation(part: u64) {
     });
 }
 
-const PARTS: u64 = 8;
+const PARTS: u64 = 16;
 
 macro_rules! parts {
     ($($name:ident $part:literal)*) => {
@@ -853,4 +853,12 @@ parts! {
     any_simulation_5 5
     any_simulation_6 6
     any_simulation_7 7
+    any_simulation_8 8
+    any_simulation_9 9
+    any_simulation_10 10
+    any_simulation_11 11
+    any_simulation_12 12
+    any_simulation_13 13
+    any_simulation_14 14
+    any_simulation_15 15
 }
