@@ -53,7 +53,7 @@ def _note(account: Account, noted: list[tuple[str | None, str | None, int, list[
         if reason is not None:
             account.drop(reason, count)
         if sentence is not None:
-            places = [f"frame {frame}" for frame in first] or [None]
+            places: list[str | None] = [f"frame {frame}" for frame in first] or [None]
             for place in places[:-1]:
                 account.noted(sentence, place)
             account.noted(sentence, places[-1], count - len(places) + 1)

@@ -137,8 +137,9 @@ impl Progress {
         };
         let count = distance(gap.first, packet.number);
         let under_way = if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
-        let parts =
-            [Gap { count, after: message.ok(), ..gap }, Gap { first: (packet.number + 1) % NUMBERS, count: gap.count - count - 1, before: under_way, ..gap }];
+        // The numbers behind a read request are those of its responses.
+        let behind = if packet.part == Part::Bare(Note::ReadRequest) { 0 } else { gap.count - count - 1 };
+        let parts = [Gap { count, after: message.ok(), ..gap }, Gap { first: (packet.number + 1) % NUMBERS, count: behind, before: under_way, ..gap }];
         self.gaps.remove(place);
         self.gaps.extend(parts.into_iter().filter(|part| part.count > 0));
         message

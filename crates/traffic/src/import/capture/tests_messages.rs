@@ -179,6 +179,9 @@ fn reads_are_flows_of_their_responses() {
     let captured = read(&frames);
     assert_eq!(bytes(&captured), [2_648, 70, 600]);
     assert_eq!((notes(&captured), dropped(&captured)), (vec![], vec![("read requests of RoCEv2", 2)]));
+    // A request that comes late explains the numbers behind it.
+    let captured = read(&[frame(&packet(4, 0x11, 9, &[], 70)), frame(&packet(4, 0x11, 13, &[], 70)), ask(10, 2_648)]);
+    assert_eq!((bytes(&captured), notes(&captured)), (vec![70, 70], vec![]));
     // The rest is asked for again, and begins as a message of its own.
     let captured = read(&[one[0].clone(), response(0x0d, 11), one[2].clone()]);
     assert_eq!(bytes(&captured), [2_648]);
