@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import SHARED
 
 from afflux.exchange import capture
 from afflux.exchange.account import Account
 from fuzz.importer_samples import pcap
-
-from .conftest import SHARED
 
 SECOND = 10**9
 
@@ -92,7 +91,7 @@ def taken(path: Path) -> tuple[list[Flow], list[str], dict[str, int]]:
     names = {number: name for name, number in numbers.items()}
     hosts = [(names[src], names[dst]) for src, dst in zip(list_.src, list_.dst, strict=True)]
     assert {name for both in hosts for name in both} == set(numbers), "only hosts of flows have numbers"
-    flows = list(zip(hosts, list_.bytes, list_.classes or [], list_.dscps or [], strict=True))
+    flows = list(zip(hosts, list_.bytes, list_.classes or [], list_.dscps or [0] * len(list_), strict=True))
     return [(src, dst, size, str(of), int(dscp or 0)) for (src, dst), size, of, dscp in flows], account.left_out(), dict(account.dropped)
 
 
