@@ -344,8 +344,11 @@ def has_faults() -> bool:
     """Does `step` do anything in this process?"""
 
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
-def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
-    """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""
+def read_capture(
+    path: str | os.PathLike[str], gap_ns: int
+) -> tuple[Table, list[str], int, int, int, list[tuple[str | None, str | None, int, list[int]]], bool]:
+    """Flows of a capture, their hosts' addresses, its begin, frames, frames used, notes, whether it ends within a frame. A note is what
+    frames in no flow are, a sentence on what was left out, how many frames, the first of them."""
 
 def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tuple[Table, list[str]]:
     """The flows of a file of HPCC's form (`"hpcc"`) or a connection matrix (`"htsim"`), and notes."""

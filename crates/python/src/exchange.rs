@@ -36,24 +36,32 @@ fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
     set.err().unwrap_or(exception)
 }
 
+/// What became of frames: what they are if they are in no flow, a sentence on what was left out, how many, and the first ones.
+type CaptureNote = (Option<String>, Option<String>, u64, Vec<u64>);
+
 /// Reads a capture. Flows (`start_ns,src,dst,bytes,class,dscp`; hosts are indices of the second element), the hosts' addresses, when the capture
-/// began (nanoseconds since 1970), frames read, frames with bytes of flows, the others by reason, and whether the file ends within a frame.
+/// began (nanoseconds since 1970), frames read, frames with bytes of flows, notes on the others and on headers, and whether the file ends within a frame.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
-pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<(String, u64)>, bool)> {
+pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<CaptureNote>, bool)> {
     let captured = apart(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
     let flows = &captured.flows;
+    let class = |kind: capture::Kind| match kind {
+        capture::Kind::Tcp => "tcp",
+        capture::Kind::Udp => "udp",
+        capture::Kind::Rdma => "rdma",
+    };
     let table = table(vec![
         ("start_ns", longs(flows.iter().map(|flow| flow.start_ns))),
         ("src", hosts(flows.iter().map(|flow| flow.src))),
         ("dst", hosts(flows.iter().map(|flow| flow.dst))),
         ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
-        ("class", Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| if flow.tcp { "tcp" } else { "udp" })))),
+        ("class", Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| class(flow.kind))))),
         ("dscp", Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.dscp.into())))),
     ])?;
     let addresses = captured.hosts.iter().map(ToString::to_string).collect();
-    let dropped = captured.dropped.iter().map(|(reason, count)| (reason.to_string(), *count)).collect();
-    Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, dropped, captured.cut))
+    let noted = captured.noted.into_iter().map(|noted| (noted.reason, noted.sentence, noted.count, noted.first)).collect();
+    Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, noted, captured.cut))
 }
 
 /// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`): `id,start_ns,src,dst,bytes`, with `priority` where

@@ -45,15 +45,15 @@ class Account:
         if count:
             self.dropped[reason] += count
 
-    def noted(self, sentence: str, place: object = None) -> None:
+    def noted(self, sentence: str, place: object = None, times: int = 1) -> None:
         """Notes a field or record that is left out. The sentence says what it would have meant, and why it is left out; `place` is a line
-        number, or a path of keys. The same sentence at other places is one note with a count.
+        number, or a path of keys. The same sentence at other places is one note with a count. `times` counts places that are not named.
         """
         count, places = self._left_out.get(sentence, (0, []))
         shown_at = f"line {place}" if isinstance(place, int) else None if place is None else str(place)
         if shown_at is not None and len(places) < _FIRST and shown_at not in places:
             places.append(shown_at)
-        self._left_out[sentence] = (count + 1, places)
+        self._left_out[sentence] = (count + times, places)
 
     def left_out(self) -> list[str]:
         """The notes about what was left out, with counts and first places."""

@@ -13,11 +13,10 @@ from .hosts import Known
 
 def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = None) -> tuple[FlowList, Mapping[str, int], Account]:
     """Flows, addresses with the numbers of their hosts, and what was left out. Numbers that are `known` are kept; `of_class` is the class of all."""
-    table, addresses, origin_ns, frames, used, dropped, cut = _core.read_capture(path, gap_ns)
+    table, addresses, origin_ns, frames, used, noted, cut = _core.read_capture(path, gap_ns)
     list_ = FlowList.of_table(table)
     account = Account("frames", used)
-    for reason, count in dropped:
-        account.drop(reason, count)
+    _note(account, noted)
     numbers: Mapping[str, int] = {address: number for number, address in enumerate(addresses)}
     if known is not None:
         numbers = {address: number for address in addresses if (number := known.find(address)) is not None}
@@ -47,3 +46,14 @@ def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = N
     if cut:
         account.notes.append("the file ends within a frame, which was ignored: the capture was stopped there")
     return list_, numbers, account
+
+
+def _note(account: Account, noted: list[tuple[str | None, str | None, int, list[int]]]) -> None:
+    for reason, sentence, count, first in noted:
+        if reason is not None:
+            account.drop(reason, count)
+        if sentence is not None:
+            places: list[str | None] = [f"frame {frame}" for frame in first] or [None]
+            for place in places[:-1]:
+                account.noted(sentence, place)
+            account.noted(sentence, places[-1], count - len(places) + 1)

@@ -1,5 +1,6 @@
 //! Frames of capture files: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), either byte order, one frame in memory at a time.
 
+use super::notes::{Note, Tally};
 use std::io::{BufRead, Read};
 
 /// A captured frame.
@@ -12,6 +13,10 @@ pub struct Frame<'a> {
     pub captured: &'a [u8],
     /// Its length on the wire.
     pub length: u32,
+    /// Its number in the file, from 1.
+    pub number: u64,
+    /// The interface of its section.
+    pub interface: u32,
 }
 
 /// What can be wrong with a file.
@@ -43,8 +48,8 @@ pub struct Frames<R> {
     pub count: u64,
     /// The file ended within a frame: whoever captured was stopped.
     pub cut: bool,
-    /// Frames without a time: simple packet blocks.
-    pub timeless: u64,
+    /// Blocks that are left out: simple packet blocks, and those that hold no frames.
+    pub tally: Tally,
 }
 
 enum Form {
@@ -73,7 +78,7 @@ fn u32_of(bytes: &[u8], little: bool) -> u32 {
 impl<R: BufRead> Frames<R> {
     pub fn open(reader: R) -> Result<Self, Wrong> {
         let form = Form::Pcapng { little: true, interfaces: Vec::new() };
-        let mut frames = Frames { reader, buffer: Vec::new(), form, at: 0, count: 0, cut: false, timeless: 0 };
+        let mut frames = Frames { reader, buffer: Vec::new(), form, at: 0, count: 0, cut: false, tally: Tally::default() };
         if !frames.fill(4)? {
             return Err(Wrong::Format("a file without a header".into(), "a capture: pcap or pcapng".into()));
         }
@@ -139,7 +144,7 @@ impl<R: BufRead> Frames<R> {
         }
         self.count += 1;
         let time_ns = u64::from(seconds) * NANOSECONDS + u64::from(part) * if nanoseconds { 1 } else { 1_000 };
-        Ok(Some(Frame { time_ns, link_type, captured: &self.buffer, length: length.max(captured) }))
+        Ok(Some(Frame { time_ns, link_type, captured: &self.buffer, length: length.max(captured), number: self.count, interface: 0 }))
     }
 
     // -------------------------------------------------------------------------------------------------------------------- pcapng
@@ -207,13 +212,15 @@ impl<R: BufRead> Frames<R> {
                     };
                     let (time_ns, link_type) = (interface.time_ns(stamp), interface.link_type);
                     self.count += 1;
-                    return Ok(Some(Frame { time_ns, link_type, captured: &self.buffer[20..20 + captured as usize], length: wire.max(captured) }));
+                    let captured_bytes = &self.buffer[20..20 + captured as usize];
+                    let length = wire.max(captured);
+                    return Ok(Some(Frame { time_ns, link_type, captured: captured_bytes, length, number: self.count, interface: number }));
                 }
                 3 => {
                     self.count += 1;
-                    self.timeless += 1;
+                    self.tally.note_at(Note::Timeless, self.count);
                 }
-                _ => {}
+                _ => self.tally.note_at(Note::Block(kind), 0),
             }
         }
     }

@@ -1,34 +1,70 @@
-//! Headers of captured frames, as far as flows need them: addresses, ports, payload, TCP's sequence numbers.
+//! Headers of captured frames, as far as flows need them: addresses, ports, payload, TCP's sequence numbers. Tunnels and RoCEv2 have files of their own.
 
+use super::notes::{Note, Tally};
+use super::roce::Packet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub const TCP: u8 = 6;
-pub const UDP: u8 = 17;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Headers above the link that a frame may have.
+const DEEPEST: u32 = 16;
 
-/// What a frame carries.
+/// What a flow is made of; also its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Tcp,
+    Udp,
+    Rdma,
+}
+
+/// Bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     pub src: IpAddr,
     pub dst: IpAddr,
-    pub protocol: u8,
+    pub kind: Kind,
     pub dscp: u8,
-    pub ports: [u16; 2],
+    /// Ports, or queue pairs.
+    pub ends: [u32; 2],
     /// Bytes above TCP or UDP, whether they were captured or not.
     pub payload: u32,
     /// TCP: the first byte's number.
     pub sequence: u32,
     /// TCP: the beginning of a connection.
     pub syn: bool,
+    /// The payload goes on in further fragments.
+    pub goes_on: bool,
 }
 
-/// Why a frame is in no flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skip {
-    NotIp,
-    Fragment,
-    Protocol,
-    Short,
+/// The IP packet that a fragment belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Datagram {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    pub protocol: u8,
+    pub id: u32,
 }
+
+#[derive(Debug)]
+pub struct Fragment {
+    pub datagram: Datagram,
+    /// Where it stands in the packet behind the IP header.
+    pub offset: u32,
+    pub length: u32,
+    pub last: bool,
+    /// Of the first fragment: what the packet carries.
+    pub first: Option<Box<Carrying>>,
+}
+
+/// What a frame carries.
+#[derive(Debug)]
+pub enum Carried {
+    Segment(Segment),
+    Packet(Packet),
+    Fragment(Fragment),
+}
+
+pub type Carrying = Result<Carried, Note>;
 
 /// Beginnings of frames that are understood, by their `LINKTYPE_…`.
 pub const LINK_TYPES: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), BSD loopback (0, 108), Linux cooked (113, 276)";
@@ -37,112 +73,274 @@ pub fn understands(link_type: u16) -> bool {
     matches!(link_type, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
+/// Bytes from a header on.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// As far as they were captured.
+    bytes: &'a [u8],
+    /// How many there are, by the headers before.
+    length: u32,
+    /// There are more in further fragments.
+    goes_on: bool,
+}
+
+impl<'a> View<'a> {
+    pub fn get<const N: usize>(&self, at: usize) -> Result<[u8; N], Note> {
+        let missing = if self.goes_on || self.length as usize >= at + N { Note::Cut } else { Note::Wrong };
+        self.bytes.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).ok_or(missing)
+    }
+
+    pub fn one(&self, at: usize) -> Result<u8, Note> {
+        self.get::<1>(at).map(|bytes| bytes[0])
+    }
+
+    pub fn two(&self, at: usize) -> Result<u16, Note> {
+        self.get(at).map(u16::from_be_bytes)
+    }
+
+    pub fn four(&self, at: usize) -> Result<u32, Note> {
+        self.get(at).map(u32::from_be_bytes)
+    }
+
+    /// All that follows a header of so many bytes.
+    pub fn behind(self, header: usize) -> Result<Self, Note> {
+        let length = self.length.checked_sub(header as u32).ok_or(Note::Wrong)?;
+        Ok(View { bytes: self.bytes.get(header..).unwrap_or(&[]), length, ..self })
+    }
+
+    /// So many bytes, as a header states: what follows them is padding.
+    fn of_length(self, length: u32) -> Self {
+        View { bytes: &self.bytes[..self.bytes.len().min(length as usize)], length, goes_on: false }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.length
+    }
+}
+
+/// An IP header.
+pub struct Ip {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    pub dscp: u8,
+    is_six: bool,
+}
+
 /// Reads a frame of one of the link types that are understood; `length` is what it had on the wire.
-pub fn parse(link_type: u16, frame: &[u8], length: u32) -> Result<Segment, Skip> {
-    let at = match link_type {
-        1 => ethernet(frame)?,
-        113 => cooked(frame, 14, 16)?,
-        276 => cooked(frame, 0, 20)?,
+pub fn parse(link_type: u16, frame: &[u8], length: u32, tally: &mut Tally) -> Carrying {
+    if (frame.len() as u64) < u64::from(length) {
+        tally.note(Note::Truncated);
+    }
+    let view = View { bytes: frame, length, goes_on: false };
+    let mut walk = Walk { tally, depth: 0 };
+    match link_type {
+        1 => walk.ethernet(view),
+        113 => walk.ether_type(view.two(14)?, view.behind(16)?),
+        276 => walk.ether_type(view.two(0)?, view.behind(20)?),
         // The address family in four bytes of the capturing machine's order; IP says its version itself.
-        0 | 108 => 4,
-        _ => 0,
-    };
-    let packet = frame.get(at..).ok_or(Skip::Short)?;
-    // What the frame has beyond the link's header, if IP does not say (segmentation offload).
-    let rest = length.saturating_sub(at as u32);
-    match packet.first().map(|byte| byte >> 4) {
-        Some(4) => ipv4(packet, rest),
-        Some(6) => ipv6(packet, rest),
-        Some(_) => Err(Skip::NotIp),
-        None => Err(Skip::Short),
+        0 | 108 => walk.ip(view.behind(4)?),
+        _ => walk.ip(view),
     }
 }
 
-fn two(bytes: &[u8], at: usize) -> Result<u16, Skip> {
-    bytes.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]])).ok_or(Skip::Short)
+/// The way through the headers of a frame.
+pub struct Walk<'t> {
+    pub tally: &'t mut Tally,
+    depth: u32,
 }
 
-fn four(bytes: &[u8], at: usize) -> Result<u32, Skip> {
-    Ok(u32::from(two(bytes, at)?) << 16 | u32::from(two(bytes, at + 2)?))
-}
-
-fn is_ip(ether_type: u16) -> bool {
-    matches!(ether_type, 0x0800 | 0x86dd)
-}
-
-/// Where IP begins, behind any VLAN tags (802.1Q, 802.1ad).
-fn ethernet(frame: &[u8]) -> Result<usize, Skip> {
-    let mut at = 12;
-    while matches!(two(frame, at)?, 0x8100 | 0x88a8 | 0x9100) {
-        at += 4;
+impl Walk<'_> {
+    /// Frames of hostile files have headers without end.
+    fn deeper(&mut self) -> Result<(), Note> {
+        self.depth += 1;
+        if self.depth > DEEPEST { Err(Note::Nested) } else { Ok(()) }
     }
-    if is_ip(two(frame, at)?) { Ok(at + 2) } else { Err(Skip::NotIp) }
-}
 
-fn cooked(frame: &[u8], protocol: usize, header: usize) -> Result<usize, Skip> {
-    if is_ip(two(frame, protocol)?) { Ok(header) } else { Err(Skip::NotIp) }
-}
-
-/// RFC 791.
-fn ipv4(packet: &[u8], rest: u32) -> Result<Segment, Skip> {
-    let header = u32::from(packet[0] & 0xf) * 4;
-    let address = |at: usize| four(packet, at).map(|address| IpAddr::V4(Ipv4Addr::from(address)));
-    let (src, dst) = (address(12)?, address(16)?);
-    if two(packet, 6)? & 0x1fff != 0 {
-        return Err(Skip::Fragment);
+    pub fn ethernet(&mut self, view: View) -> Carrying {
+        self.ether_type(view.two(12)?, view.behind(14)?)
     }
-    let total = match two(packet, 2)? {
-        0 => rest,
-        total => u32::from(total),
-    };
-    if header < 20 || total < header {
-        return Err(Skip::Short);
-    }
-    transport(src, dst, packet[1] >> 2, packet[9], packet.get(header as usize..).ok_or(Skip::Short)?, total - header)
-}
 
-/// RFC 8200.
-fn ipv6(packet: &[u8], rest: u32) -> Result<Segment, Skip> {
-    let address = |at: usize| -> Result<IpAddr, Skip> {
-        let bytes: [u8; 16] = packet.get(at..at + 16).and_then(|bytes| bytes.try_into().ok()).ok_or(Skip::Short)?;
-        Ok(IpAddr::V6(Ipv6Addr::from(bytes)))
-    };
-    let (src, dst) = (address(8)?, address(24)?);
-    let mut left = match two(packet, 4)? {
-        0 => rest.saturating_sub(40),
-        payload => u32::from(payload),
-    };
-    let (mut next, mut at) = (packet[6], 40);
-    // Hop-by-hop options, routing, fragment, destination options.
-    while matches!(next, 0 | 43 | 44 | 60) {
-        let length = if next == 44 {
-            if two(packet, at + 2)? & 0xfff8 != 0 {
-                return Err(Skip::Fragment);
+    /// What an EtherType announces.
+    pub fn ether_type(&mut self, number: u16, view: View) -> Carrying {
+        self.deeper()?;
+        match number {
+            0x0800 | 0x86dd => self.ip(view),
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => self.vlan(view),
+            0x8847 | 0x8848 => self.mpls(view),
+            0x8864 => self.pppoe(view),
+            // A length: LLC, and perhaps SNAP with an EtherType.
+            ..=1_500 => match view.get(0)? {
+                [0xaa, 0xaa, 3, 0, 0, 0] => self.ether_type(view.two(6)?, view.behind(8)?),
+                _ => Err(Note::Llc),
+            },
+            _ => Err(Note::EtherType(number)),
+        }
+    }
+
+    /// Behind the tags of 802.1Q and 802.1ad, of which there may be several.
+    fn vlan(&mut self, mut view: View) -> Carrying {
+        self.tally.note(Note::Vlan);
+        loop {
+            let number = view.two(2)?;
+            view = view.behind(4)?;
+            if !matches!(number, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
+                return self.ether_type(number, view);
             }
-            8
-        } else {
-            8 + 8 * usize::from(*packet.get(at + 1).ok_or(Skip::Short)?)
-        };
-        next = *packet.get(at).ok_or(Skip::Short)?;
-        left = left.checked_sub(length as u32).ok_or(Skip::Short)?;
-        at += length;
+        }
     }
-    let dscp = (two(packet, 0)? >> 6) as u8 & 0x3f;
-    transport(src, dst, dscp, next, packet.get(at..).ok_or(Skip::Short)?, left)
+
+    pub fn ip(&mut self, view: View) -> Carrying {
+        match view.one(0)? >> 4 {
+            4 => self.ipv4(view),
+            6 => self.ipv6(view),
+            _ => Err(Note::Wrong),
+        }
+    }
+
+    /// The bytes that an IP header states.
+    fn stated<'a>(&mut self, view: View<'a>, length: u32) -> View<'a> {
+        if length > view.length && !view.goes_on {
+            self.tally.note(Note::Longer);
+        }
+        view.of_length(length)
+    }
+
+    /// RFC 791.
+    fn ipv4(&mut self, view: View) -> Carrying {
+        let header = u32::from(view.one(0)? & 0xf) * 4;
+        let address = |at: usize| view.four(at).map(|address| IpAddr::V4(Ipv4Addr::from(address)));
+        let ip = Ip { src: address(12)?, dst: address(16)?, dscp: view.one(1)? >> 2, is_six: false };
+        // Network cards that divide large segments are given none (segmentation offload).
+        let total = match view.two(2)? {
+            0 => view.length,
+            total => u32::from(total),
+        };
+        if header < 20 || total < header {
+            return Err(Note::Wrong);
+        }
+        let (fragment, protocol) = (view.two(6)?, view.one(9)?);
+        let inside = self.stated(view, total).behind(header as usize)?;
+        let (offset, last) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 == 0);
+        if offset == 0 && last { self.inside(&ip, protocol, inside) } else { self.fragment(&ip, u32::from(view.two(4)?), protocol, offset, last, inside) }
+    }
+
+    /// RFC 8200.
+    fn ipv6(&mut self, view: View) -> Carrying {
+        let address = |at: usize| view.get::<16>(at).map(|bytes| IpAddr::V6(Ipv6Addr::from(bytes)));
+        let ip = Ip { src: address(8)?, dst: address(24)?, dscp: (view.two(0)? >> 6) as u8 & 0x3f, is_six: true };
+        let next = view.one(6)?;
+        let inside = view.behind(40)?;
+        let length = match view.two(4)? {
+            // RFC 2675, and segmentation offload.
+            0 => jumbo(next, inside)?.unwrap_or(inside.length),
+            length => u32::from(length),
+        };
+        let inside = self.stated(inside, length);
+        self.inside(&ip, next, inside)
+    }
+
+    /// What an IP packet carries.
+    pub fn inside(&mut self, ip: &Ip, protocol: u8, view: View) -> Carrying {
+        self.deeper()?;
+        match protocol {
+            TCP => tcp(ip, view),
+            UDP => self.udp(ip, view),
+            4 | 41 => self.tunnel("IP in IP").ip(view),
+            47 => self.gre(view),
+            137 => self.mpls(view),
+            // The authentication header: its length is in words of four bytes, less two.
+            51 => self.inside(ip, view.one(0)?, view.behind(4 * (usize::from(view.one(1)?) + 2))?),
+            43 if ip.is_six => self.routing(ip, view),
+            44 if ip.is_six => self.fragment_header(ip, view),
+            // Hop-by-hop and destination options, mobility, host identity, shim6.
+            0 | 60 | 135 | 139 | 140 if ip.is_six => self.inside(ip, view.one(0)?, view.behind(8 + 8 * usize::from(view.one(1)?))?),
+            _ => Err(Note::Protocol(protocol)),
+        }
+    }
+
+    /// A routing header: while segments are left, the IP header has the next address of the route and this one the last.
+    fn routing(&mut self, ip: &Ip, view: View) -> Carrying {
+        let [next, length, kind, left] = view.get(0)?;
+        // RFC 8754 has the route backwards, RFC 6275 one address, RFC 2460 had it forwards.
+        let last = match kind {
+            2 | 4 => Some(8),
+            0 => (8 * usize::from(length)).checked_sub(8),
+            _ => None,
+        };
+        let mut ip = Ip { ..*ip };
+        if let (Some(at), 1..) = (last, left) {
+            self.tally.note(Note::Routing);
+            ip.dst = IpAddr::V6(Ipv6Addr::from(view.get::<16>(at)?));
+        }
+        self.inside(&ip, next, view.behind(8 + 8 * usize::from(length))?)
+    }
+
+    fn fragment_header(&mut self, ip: &Ip, view: View) -> Carrying {
+        let (next, place, id) = (view.one(0)?, view.two(2)?, view.four(4)?);
+        let (offset, last) = (u32::from(place & 0xfff8), place & 1 == 0);
+        let inside = view.behind(8)?;
+        if offset == 0 && last { self.inside(ip, next, inside) } else { self.fragment(ip, id, next, offset, last, inside) }
+    }
+
+    fn fragment(&mut self, ip: &Ip, id: u32, protocol: u8, offset: u32, last: bool, view: View) -> Carrying {
+        let first = (offset == 0).then(|| Box::new(self.inside(ip, protocol, View { goes_on: true, ..view })));
+        let datagram = Datagram { src: ip.src, dst: ip.dst, protocol, id };
+        Ok(Carried::Fragment(Fragment { datagram, offset, length: view.length, last, first }))
+    }
+
+    fn udp(&mut self, ip: &Ip, view: View) -> Carrying {
+        let ports = [view.two(0)?, view.two(2)?];
+        let length = match view.two(4)? {
+            // RFC 2675.
+            0 => view.length,
+            length => u32::from(length),
+        };
+        if length < 8 || length > view.length && !view.goes_on {
+            return Err(Note::Wrong);
+        }
+        let inside = view.of_length(length).behind(8)?;
+        if let Some(carrying) = self.by_port(ip, ports[1], inside) {
+            return carrying;
+        }
+        let ends = ports.map(u32::from);
+        Ok(Carried::Segment(Segment {
+            src: ip.src,
+            dst: ip.dst,
+            kind: Kind::Udp,
+            dscp: ip.dscp,
+            ends,
+            payload: inside.length,
+            sequence: 0,
+            syn: false,
+            goes_on: false,
+        }))
+    }
 }
 
-fn transport(src: IpAddr, dst: IpAddr, dscp: u8, protocol: u8, bytes: &[u8], length: u32) -> Result<Segment, Skip> {
-    if !matches!(protocol, TCP | UDP) {
-        return Err(Skip::Protocol);
+fn tcp(ip: &Ip, view: View) -> Carrying {
+    let ends = [view.two(0)?.into(), view.two(2)?.into()];
+    let (sequence, offset) = (view.four(4)?, view.two(12)?);
+    let header = u32::from(offset >> 12) * 4;
+    if header < 20 {
+        return Err(Note::Wrong);
     }
-    let ports = [two(bytes, 0)?, two(bytes, 2)?];
-    let (header, sequence, syn) = if protocol == TCP {
-        let sequence = four(bytes, 4)?;
-        let offset = two(bytes, 12)?;
-        (u32::from(offset >> 12) * 4, sequence, offset & 2 != 0)
-    } else {
-        (8, 0, false)
-    };
-    let payload = length.checked_sub(header).ok_or(Skip::Short)?;
-    Ok(Segment { src, dst, protocol, dscp, ports, payload, sequence, syn })
+    let payload = view.length.checked_sub(header).ok_or(Note::Wrong)?;
+    let syn = offset & 2 != 0;
+    Ok(Carried::Segment(Segment { src: ip.src, dst: ip.dst, kind: Kind::Tcp, dscp: ip.dscp, ends, payload, sequence, syn, goes_on: view.goes_on }))
+}
+
+/// The length in a jumbo payload option, which stands in the hop-by-hop options.
+fn jumbo(next: u8, view: View) -> Result<Option<u32>, Note> {
+    if next != 0 {
+        return Ok(None);
+    }
+    let (mut at, end) = (2, 8 + 8 * usize::from(view.one(1)?));
+    while at + 6 <= end {
+        at += match view.one(at)? {
+            0xc2 => return view.four(at + 2).map(Some),
+            0 => 1,
+            _ => 2 + usize::from(view.one(at + 1)?),
+        };
+    }
+    Ok(None)
 }

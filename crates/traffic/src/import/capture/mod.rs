@@ -1,18 +1,32 @@
-//! Captures to flows: what one host sent another between two ports, without a longer pause than the gap.
+//! Captures to flows: what one host sent another between two ports, without a longer pause than the gap, and each message of RoCEv2.
 //!
-//! Bytes are those above TCP or UDP, of each direction apart. TCP's are counted by sequence numbers: what is sent again counts once, and frames
-//! that the capture missed count if later ones were seen. A flow starts with its first byte.
+//! Bytes are those above TCP, UDP or RoCEv2, of each direction apart. TCP's are counted by sequence numbers: what is sent again counts once, and frames
+//! that the capture missed count if later ones were seen. A flow starts with its first byte. Tunnels are removed: hosts are those inside.
 
 mod container;
+mod fragments;
 mod headers;
+mod messages;
+mod notes;
+mod roce;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_headers;
+#[cfg(test)]
+mod tests_messages;
+mod tunnels;
+
+pub use headers::Kind;
+pub use notes::Noted;
 
 use crate::{Place, TrafficError};
 use container::{Frames, Wrong};
-use headers::{Segment, Skip, TCP};
+use fragments::Pending;
+use headers::{Carried, Carrying, Datagram, Segment};
+use messages::Messages;
+use notes::{Note, Tally};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::net::IpAddr;
 use std::path::Path;
@@ -26,7 +40,7 @@ pub struct CapturedFlow {
     pub src: u32,
     pub dst: u32,
     pub bytes: u64,
-    pub tcp: bool,
+    pub kind: Kind,
     /// Of the first frame with payload.
     pub dscp: u8,
 }
@@ -43,8 +57,8 @@ pub struct Captured {
     /// Frames read, and those of them that carry bytes of flows.
     pub frames: u64,
     pub used: u64,
-    /// Frames that carry none, with the reason.
-    pub dropped: Vec<(&'static str, u64)>,
+    /// Frames that carry none, with the reason, and what was left out of others.
+    pub noted: Vec<Noted>,
     /// The file ends within a frame.
     pub cut: bool,
 }
@@ -65,27 +79,21 @@ pub fn read_from(reader: impl BufRead, file: &Path, gap_ns: u64) -> Result<Captu
     };
     let mut frames = Frames::open(reader).map_err(refused)?;
     let mut reading = Reading { gap_ns, first_ns: u64::MAX, ..Reading::default() };
+    let mut interface = None;
     while let Some(frame) = frames.next().map_err(refused)? {
         if !headers::understands(frame.link_type) {
             let found = format!("frames of link type {}", frame.link_type);
             return Err(TrafficError::input(Place::whole(file), found, headers::LINK_TYPES));
         }
         reading.first_ns = reading.first_ns.min(frame.time_ns);
-        let reason = match headers::parse(frame.link_type, frame.captured, frame.length) {
-            Ok(segment) => reading.take(&segment, frame.time_ns).err(),
-            Err(Skip::NotIp) => Some("not IP"),
-            Err(Skip::Fragment) => Some("IP fragments after the first"),
-            Err(Skip::Protocol) => Some("neither TCP nor UDP"),
-            Err(Skip::Short) => Some("headers that are cut off or wrong"),
-        };
-        match reason {
-            Some(reason) => *reading.dropped.entry(reason).or_default() += 1,
-            None => reading.used += 1,
+        reading.tally.frame = frame.number;
+        if *interface.get_or_insert(frame.interface) != frame.interface {
+            reading.tally.note(Note::Interfaces);
         }
+        let carrying = headers::parse(frame.link_type, frame.captured, frame.length, &mut reading.tally);
+        reading.take(carrying, frame.time_ns);
     }
-    if frames.timeless > 0 {
-        reading.dropped.insert("without a time (simple packet blocks)", frames.timeless);
-    }
+    reading.tally.join(std::mem::take(&mut frames.tally));
     let mut captured = reading.finish();
     (captured.frames, captured.cut) = (frames.count, frames.cut);
     Ok(captured)
@@ -95,8 +103,8 @@ pub fn read_from(reader: impl BufRead, file: &Path, gap_ns: u64) -> Result<Captu
 struct Direction {
     src: IpAddr,
     dst: IpAddr,
-    ports: [u16; 2],
-    protocol: u8,
+    ends: [u32; 2],
+    kind: Kind,
 }
 
 struct Stream {
@@ -112,8 +120,18 @@ struct Found {
     src: IpAddr,
     dst: IpAddr,
     bytes: u64,
-    tcp: bool,
+    kind: Kind,
     dscp: u8,
+}
+
+/// What became of a frame.
+enum Outcome {
+    /// It carries bytes of flows.
+    Used,
+    /// It is in no flow.
+    Left(Note),
+    /// A fragment: known when the first fragment comes.
+    Waits,
 }
 
 #[derive(Default)]
@@ -122,56 +140,84 @@ struct Reading {
     first_ns: u64,
     used: u64,
     streams: FxHashMap<Direction, Stream>,
+    messages: Messages,
+    pending: FxHashMap<Datagram, Pending>,
     flows: Vec<Found>,
-    dropped: BTreeMap<&'static str, u64>,
+    tally: Tally,
 }
 
-fn is_group(address: IpAddr) -> bool {
-    address.is_multicast() || matches!(address, IpAddr::V4(v4) if v4.is_broadcast())
+/// Why nothing between these addresses is a flow, if so.
+fn between(src: IpAddr, dst: IpAddr) -> Result<(), Note> {
+    if src == dst {
+        return Err(Note::Local);
+    }
+    if dst.is_multicast() || matches!(dst, IpAddr::V4(v4) if v4.is_broadcast()) { Err(Note::Group) } else { Ok(()) }
 }
 
 impl Reading {
+    /// Takes or notes a frame.
+    fn take(&mut self, carrying: Carrying, time_ns: u64) -> Outcome {
+        let taken = match carrying {
+            Ok(Carried::Segment(segment)) => self.segment(&segment, time_ns),
+            Ok(Carried::Packet(packet)) => {
+                between(packet.queue.src, packet.queue.dst).and_then(|()| self.messages.take(&packet, time_ns, &mut self.flows, &mut self.tally))
+            }
+            Ok(Carried::Fragment(fragment)) => {
+                self.fragment(fragment, time_ns);
+                return Outcome::Waits;
+            }
+            Err(note) => Err(note),
+        };
+        match taken {
+            Ok(()) => {
+                self.used += 1;
+                Outcome::Used
+            }
+            Err(note) => {
+                self.tally.note(note);
+                Outcome::Left(note)
+            }
+        }
+    }
+
     /// Why the segment carries no bytes of a flow, if so.
-    fn take(&mut self, segment: &Segment, time_ns: u64) -> Result<(), &'static str> {
-        let Segment { src, dst, protocol, dscp, ports, payload, sequence, syn } = *segment;
-        if src == dst {
-            return Err("from a host to itself");
-        }
-        if is_group(dst) {
-            return Err("to a multicast or broadcast address");
-        }
+    fn segment(&mut self, segment: &Segment, time_ns: u64) -> Result<(), Note> {
+        let Segment { src, dst, kind, dscp, ends, payload, sequence, syn, .. } = *segment;
+        between(src, dst)?;
         if payload == 0 && !syn {
-            return Err("without payload");
+            return Err(Note::NoPayload);
         }
-        let tcp = protocol == TCP;
-        let stream = self.streams.entry(Direction { src, dst, ports, protocol }).or_insert(Stream { next: None, flow: None, last_ns: time_ns });
+        let stream = self.streams.entry(Direction { src, dst, ends, kind }).or_insert(Stream { next: None, flow: None, last_ns: time_ns });
         if syn {
             (stream.next, stream.flow) = (Some(sequence.wrapping_add(1)), None);
         }
         if payload == 0 {
-            return Err("without payload");
+            return Err(Note::NoPayload);
         }
         if time_ns.saturating_sub(stream.last_ns) > self.gap_ns {
             stream.flow = None;
         }
         stream.last_ns = stream.last_ns.max(time_ns);
         let mut bytes = payload;
-        if tcp {
+        if kind == Kind::Tcp {
             // A SYN takes a number of its own; what it carries (TCP Fast Open) comes behind.
             let end = sequence.wrapping_add(u32::from(syn)).wrapping_add(payload);
             if let Some(next) = stream.next {
                 let ahead = end.wrapping_sub(next);
                 if ahead == 0 || ahead > u32::MAX - FARTHEST {
-                    return Err("sent again");
+                    return Err(Note::SentAgain);
                 }
                 if ahead <= FARTHEST {
                     bytes = ahead;
+                }
+                if bytes > payload {
+                    self.tally.note(Note::Gap);
                 }
             }
             stream.next = Some(end);
         }
         let flow = *stream.flow.get_or_insert_with(|| {
-            self.flows.push(Found { start_ns: time_ns, src, dst, bytes: 0, tcp, dscp });
+            self.flows.push(Found { start_ns: time_ns, src, dst, bytes: 0, kind, dscp });
             self.flows.len() - 1
         });
         let flow = &mut self.flows[flow];
@@ -180,7 +226,9 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(self) -> Captured {
+    fn finish(mut self) -> Captured {
+        self.abandon_all();
+        self.messages.finish(&mut self.flows, &mut self.tally);
         let mut hosts: Vec<IpAddr> = self.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
         hosts.sort_unstable();
         hosts.dedup();
@@ -191,12 +239,12 @@ impl Reading {
             src: number[&found.src],
             dst: number[&found.dst],
             bytes: found.bytes,
-            tcp: found.tcp,
+            kind: found.kind,
             dscp: found.dscp,
         };
         let mut flows: Vec<CapturedFlow> = self.flows.into_iter().map(flow).collect();
         // Stable: those of one instant stay in the order of the capture.
         flows.sort_by_key(|flow| flow.start_ns);
-        Captured { flows, hosts, origin_ns, used: self.used, dropped: self.dropped.into_iter().collect(), ..Captured::default() }
+        Captured { flows, hosts, origin_ns, used: self.used, noted: self.tally.finish(), ..Captured::default() }
     }
 }

@@ -1,0 +1,119 @@
+//! IP fragments: the first has the header above IP. UDP's header states the length of the whole datagram, bytes of TCP are those of each fragment.
+
+use super::headers::{Carried, Carrying, Datagram, Fragment, Segment};
+use super::notes::Note;
+use super::{Outcome, Reading};
+
+/// How long hosts wait for the rest of a datagram (Linux's time-out). Later fragments belong to another datagram of this number.
+const TIMEOUT_NS: u64 = 30_000_000_000;
+
+#[derive(Clone, Copy)]
+struct Piece {
+    offset: u32,
+    length: u32,
+    time_ns: u64,
+    frame: u64,
+}
+
+/// What the first fragment says about those that follow.
+enum Beginning {
+    /// Its headers state all bytes.
+    Whole,
+    /// They go on with the segment, which has so many bytes of headers.
+    Segment(Segment, u32),
+    Left(Note),
+}
+
+/// A datagram of which fragments are missing.
+#[derive(Default)]
+pub struct Pending {
+    beginning: Option<Beginning>,
+    pieces: Vec<Piece>,
+    /// Those before the first.
+    waiting: Vec<Piece>,
+    /// Where it ends, once the last fragment was seen.
+    end: Option<u32>,
+}
+
+impl Pending {
+    /// Does the piece belong to another datagram with the same number?
+    fn is_over(&self, piece: &Piece) -> bool {
+        self.pieces.iter().any(|seen| seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS)
+    }
+
+    fn is_complete(&self) -> bool {
+        let seen: u64 = self.pieces.iter().map(|piece| u64::from(piece.length)).sum();
+        self.beginning.is_some() && self.end.is_some_and(|end| seen >= u64::from(end))
+    }
+}
+
+impl Reading {
+    pub fn fragment(&mut self, fragment: Fragment, time_ns: u64) {
+        let Fragment { datagram, offset, length, last, first } = fragment;
+        let piece = Piece { offset, length, time_ns, frame: self.tally.frame };
+        let mut pending = self.pending.remove(&datagram).unwrap_or_default();
+        if pending.is_over(&piece) {
+            self.abandon(std::mem::take(&mut pending));
+        }
+        pending.pieces.push(piece);
+        if last {
+            pending.end = Some(offset.saturating_add(length));
+        }
+        if let Some(first) = first {
+            let beginning = self.beginning(*first, length, time_ns);
+            std::mem::take(&mut pending.waiting).into_iter().for_each(|piece| self.further(&beginning, piece));
+            pending.beginning = Some(beginning);
+        } else if let Some(beginning) = &pending.beginning {
+            self.further(beginning, piece);
+        } else {
+            pending.waiting.push(piece);
+        }
+        if !pending.is_complete() {
+            self.pending.insert(datagram, pending);
+        }
+    }
+
+    fn beginning(&mut self, first: Carrying, length: u32, time_ns: u64) -> Beginning {
+        let in_parts = match &first {
+            Ok(Carried::Segment(segment)) if segment.goes_on => Some(segment.clone()),
+            _ => None,
+        };
+        match (self.take(first, time_ns), in_parts) {
+            (_, Some(segment)) => {
+                let headers = length - segment.payload;
+                Beginning::Segment(segment, headers)
+            }
+            (Outcome::Left(note), None) => Beginning::Left(note),
+            (Outcome::Used | Outcome::Waits, None) => Beginning::Whole,
+        }
+    }
+
+    fn further(&mut self, beginning: &Beginning, piece: Piece) {
+        let now = std::mem::replace(&mut self.tally.frame, piece.frame);
+        match beginning {
+            Beginning::Whole => self.used += 1,
+            Beginning::Left(note) => self.tally.note(*note),
+            Beginning::Segment(segment, headers) => {
+                let sequence = segment.sequence.wrapping_add(u32::from(segment.syn)).wrapping_add(piece.offset).wrapping_sub(*headers);
+                let rest = Segment { sequence, payload: piece.length, syn: false, goes_on: false, ..segment.clone() };
+                self.take(Ok(Carried::Segment(rest)), piece.time_ns);
+            }
+        }
+        self.tally.frame = now;
+    }
+
+    /// The rest of a datagram never came.
+    fn abandon(&mut self, pending: Pending) {
+        pending.waiting.iter().for_each(|piece| self.tally.note_at(Note::NoFirstFragment, piece.frame));
+        if let (Some(Beginning::Whole), Some(piece)) = (pending.beginning, pending.pieces.first()) {
+            self.tally.note_at(Note::FragmentsMissing, piece.frame);
+        }
+    }
+
+    pub fn abandon_all(&mut self) {
+        let mut all: Vec<(Datagram, Pending)> = self.pending.drain().collect();
+        // Notes name the first frames.
+        all.sort_by_key(|(_, pending)| pending.pieces.first().map(|piece| piece.frame));
+        all.into_iter().for_each(|(_, pending)| self.abandon(pending));
+    }
+}

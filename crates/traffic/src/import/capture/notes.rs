@@ -1,0 +1,247 @@
+//! What a capture holds beyond the bytes of flows: why a frame is in no flow, and what was left out of frames that are.
+
+use std::collections::BTreeMap;
+
+/// A reason or a remark. Reasons say why a frame is in no flow; remarks say what was left out of a frame, or what is uncertain about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Note {
+    // Reasons. Those of every capture first.
+    NoPayload,
+    SentAgain,
+    EtherType(u16),
+    Llc,
+    Protocol(u8),
+    GreProtocol(u16),
+    Group,
+    Local,
+    /// A fragment whose datagram began outside the capture.
+    NoFirstFragment,
+    Acknowledgement,
+    Notification,
+    ReadRequest,
+    Atomic,
+    Flush,
+    Management,
+    Opcode(u8),
+    PseudoWire,
+    /// More tunnels and extension headers than any network has.
+    Nested,
+    /// The snap length is too short for the headers.
+    Cut,
+    /// A length in a header that cannot be.
+    Wrong,
+    Timeless,
+    // Remarks.
+    Vlan,
+    Tunnel(&'static str),
+    ClosedTunnel(&'static str),
+    NotTunnel(u16),
+    Routing,
+    Truncated,
+    Longer,
+    Gap,
+    /// Packets of RoCEv2 between two messages: their sizes are not known.
+    GapOfMessages,
+    NoBeginning,
+    FragmentsMissing,
+    Interfaces,
+    Block(u32),
+}
+
+impl Note {
+    /// What a frame is that is in no flow, as a word behind a number; `None` of remarks.
+    fn reason(self) -> Option<String> {
+        let reason = match self {
+            Note::NoPayload => "without payload",
+            Note::SentAgain => "sent again",
+            Note::EtherType(number) => return Some(ether_type(number)),
+            Note::Llc => "802.3 with LLC",
+            Note::Protocol(number) => return Some(protocol(number)),
+            Note::GreProtocol(number) => return Some(format!("GRE of protocol {number:#06x}")),
+            Note::Group => "to a multicast or broadcast address",
+            Note::Local => "from a host to itself",
+            Note::NoFirstFragment => "IP fragments without the first",
+            Note::Acknowledgement => "acknowledgements of RoCEv2",
+            Note::Notification => "congestion notifications of RoCEv2",
+            Note::ReadRequest => "read requests of RoCEv2",
+            Note::Atomic => "atomic requests of RoCEv2",
+            Note::Flush => "flush requests of RoCEv2",
+            Note::Management => "management datagrams of RoCEv2",
+            Note::Opcode(number) => return Some(format!("RoCEv2 of opcode {number:#04x}")),
+            Note::PseudoWire => "MPLS without IP",
+            Note::Nested => "with too many headers",
+            Note::Cut => "cut off within the headers",
+            Note::Wrong => "with wrong lengths in headers",
+            Note::Timeless => "without a time (simple packet blocks)",
+            _ => return None,
+        };
+        Some(reason.to_string())
+    }
+
+    /// A sentence on what was left out and why; `None` where the reason says all.
+    fn sentence(self) -> Option<String> {
+        let sentence = match self {
+            Note::NoPayload | Note::SentAgain => return None,
+            Note::EtherType(number) => return Some(format!("{}: left out, because {}", ether_type(number), of_ether_type(number))),
+            Note::Protocol(number) => return Some(format!("{}: left out, because {}", protocol(number), of_protocol(number))),
+            Note::GreProtocol(number) => {
+                return Some(format!("GRE of protocol {number:#06x}: left out, because only IP, Ethernet, MPLS and ERSPAN in GRE are read"));
+            }
+            Note::Llc => "802.3 frames with LLC (as of spanning trees): left out, because they carry no IP",
+            Note::Group => "frames to multicast and broadcast addresses: left out, because flows have one receiver",
+            Note::Local => "frames from a host to itself: left out, because they cross no network",
+            Note::NoFirstFragment => "IP fragments whose first fragment is not in the capture: left out, because only the first one has ports and length",
+            Note::Acknowledgement => "acknowledgements of RoCEv2: left out, because they carry no data and simulated network cards send their own",
+            Note::Notification => "congestion notifications (CNP) of RoCEv2: left out, because the simulated network causes its own",
+            Note::ReadRequest => "read requests of RoCEv2: left out, because their data are in the responses, which are flows of the opposite direction",
+            Note::Atomic => "atomic requests of RoCEv2: left out, because their operands are in headers",
+            Note::Flush => "flush requests of RoCEv2: left out, because they carry no data",
+            Note::Management => "management datagrams of RoCEv2 (to queue pair 1): left out, because they set up connections and carry no data of applications",
+            Note::Opcode(number) => return Some(format!("RoCEv2 packets of opcode {number:#04x}: left out, because the length of their headers is not known")),
+            Note::PseudoWire => "MPLS that does not carry IP (pseudo-wires): left out, because labels do not say what they carry",
+            Note::Nested => "frames with more than 16 headers above the link: left out",
+            Note::Cut => {
+                "frames that end within their headers: left out, because ports or lengths are missing (captured with a longer snap length, they have them)"
+            }
+            Note::Wrong => "frames with lengths in headers that contradict each other: left out",
+            Note::Timeless => "frames without a time (simple packet blocks): left out, because their flows have no start",
+            Note::Vlan => "VLAN tags were removed: numbers and priorities of VLANs are left out, and an address that occurs in two VLANs is one host",
+            Note::Tunnel(name) => {
+                return Some(format!(
+                    "{name} was removed: flows are those inside, with the inner addresses and DSCPs; the tunnel's ends and headers are left out, and an \
+                     address that occurs in two virtual networks is one host"
+                ));
+            }
+            Note::ClosedTunnel(name) => {
+                return Some(format!("UDP to the port of {name}: the tunnel is not opened, so its ends are the hosts, and its headers count as data"));
+            }
+            Note::NotTunnel(port) => return Some(format!("UDP to port {port} without the header that this port is for: taken for plain UDP")),
+            Note::Routing => "IPv6 routing headers: the receiver is the last address of the route, the addresses on the way are left out",
+            Note::Truncated => "frames that were captured only in part: their bytes are those that the headers state",
+            Note::Longer => "IP headers that state more bytes than the frame has: the stated bytes count",
+            Note::Gap => "bytes that the capture missed before this frame: they count, because later bytes of the flow were seen",
+            Note::GapOfMessages => "packets of RoCEv2 that the capture missed before this frame: left out unless their message states its length",
+            Note::NoBeginning => "messages of RoCEv2 that began before the capture or in a gap of it: only the bytes that were seen count",
+            Note::FragmentsMissing => "datagrams of which the capture lacks fragments: all bytes that the datagram's header states count",
+            Note::Interfaces => "frames of several interfaces: what passed two of them without TCP or RoCEv2 sequence numbers counts twice",
+            Note::Block(kind) => return Some(format!("pcapng blocks of type {kind} ({}): left out", block(kind))),
+        };
+        Some(sentence.to_string())
+    }
+}
+
+fn ether_type(number: u16) -> String {
+    let name = match number {
+        0x0806 => "ARP",
+        0x8808 => "MAC control (PAUSE, PFC)",
+        0x8809 => "LACP and other slow protocols",
+        0x8863 => "PPPoE discovery",
+        0x888e => "802.1X",
+        0x88cc => "LLDP",
+        0x88e5 => "MACsec",
+        0x88e7 => "provider backbone bridges",
+        0x88f7 => "PTP",
+        0x8906 => "FCoE",
+        0x8915 => "RoCEv1",
+        0x893f => "802.1BR",
+        _ => return format!("EtherType {number:#06x}"),
+    };
+    name.to_string()
+}
+
+fn of_ether_type(number: u16) -> &'static str {
+    match number {
+        0x88e5 => "it may be encrypted",
+        0x8808 => "the simulated switches send their own",
+        0x8915 => "it has no IP addresses of hosts",
+        0x0806 | 0x8809 | 0x8863 | 0x888e | 0x88cc | 0x88f7 => "it carries no data of applications",
+        _ => "only flows over IP are read",
+    }
+}
+
+fn protocol(number: u8) -> String {
+    let name = match number {
+        0 => "IPv6 hop-by-hop options in IPv4",
+        1 => "ICMP",
+        2 => "IGMP",
+        33 => "DCCP",
+        46 => "RSVP",
+        50 => "ESP",
+        58 => "ICMPv6",
+        59 => "IPv6 without a next header",
+        88 => "EIGRP",
+        89 => "OSPF",
+        103 => "PIM",
+        112 => "VRRP",
+        115 => "L2TP",
+        132 => "SCTP",
+        136 => "UDP-Lite",
+        _ => return format!("IP protocol {number}"),
+    };
+    name.to_string()
+}
+
+fn of_protocol(number: u8) -> &'static str {
+    match number {
+        50 => "it is encrypted",
+        1 | 2 | 46 | 58 | 59 | 88 | 89 | 103 | 112 => "it carries no data of applications",
+        _ => "only TCP, UDP and RoCEv2 are read",
+    }
+}
+
+fn block(kind: u32) -> &'static str {
+    match kind {
+        4 => "names of addresses; --hosts names hosts",
+        5 => "statistics of interfaces",
+        9 => "entries of a journal",
+        10 => "keys",
+        _ => "which this reader does not know",
+    }
+}
+
+/// How many frames a note names.
+const FIRST: usize = 3;
+
+/// A note with the frames that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// Frames that are in no flow: what they are, as words behind a number.
+    pub reason: Option<String>,
+    /// What was left out, and why.
+    pub sentence: Option<String>,
+    pub count: u64,
+    /// The first frames, counted from 1.
+    pub first: Vec<u64>,
+}
+
+/// Counts notes.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// The frame being read, counted from 1.
+    pub frame: u64,
+    noted: BTreeMap<Note, (u64, Vec<u64>)>,
+}
+
+impl Tally {
+    pub fn note(&mut self, note: Note) {
+        self.note_at(note, self.frame);
+    }
+
+    /// Frame 0 is none: of a block.
+    pub fn note_at(&mut self, note: Note, frame: u64) {
+        let (count, first) = self.noted.entry(note).or_default();
+        *count += 1;
+        if frame > 0 && first.len() < FIRST && first.last() != Some(&frame) {
+            first.push(frame);
+        }
+    }
+
+    /// Adds notes of other kinds.
+    pub fn join(&mut self, other: Tally) {
+        self.noted.extend(other.noted);
+    }
+
+    pub fn finish(self) -> Vec<Noted> {
+        self.noted.into_iter().map(|(note, (count, first))| Noted { reason: note.reason(), sentence: note.sentence(), count, first }).collect()
+    }
+}
