@@ -158,8 +158,11 @@ fn frames_in_no_flow_have_a_reason_that_is_true() {
     }
 }
 
+/// Source, destination, bytes and DSCP of a flow.
+type Seen = (&'static str, &'static str, u64, u8);
+
 /// Fields and headers that change the flow itself.
-fn changed() -> Vec<(&'static str, Vec<u8>, (&'static str, &'static str, u64, u8))> {
+fn changed() -> Vec<(&'static str, Vec<u8>, Seen)> {
     let options = |next: u8, inside: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0][..], inside].concat();
     let datagram = udp(800, &[7; DATA]);
     let route = |left: u8| [&[17, 4, 4, left, 1, 0, 0, 0][..], &address6(3), &address6(2), &datagram].concat();
