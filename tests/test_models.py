@@ -82,6 +82,8 @@ ALLOWED = {
     ],
     # What packets of real hosts are, and background traffic.
     "datagram": ["net/src/run/outside.rs", "scenario/src/validate/traffic/"],
+    # The packets of RoCE in captures of other tools.
+    "rdma": ["traffic/src/import/capture/", "python/src/exchange.rs"],
     # Its switches say that they send headers to it.
     "ndp": [f"{AQM}/trim.rs"],
     # Two in one folder; "d3" is also the sizes of its paper.
