@@ -14,6 +14,18 @@ from afflux.exchange.sonic import leftovers
 from afflux.exchange.sonic.reading import Reading
 from afflux.exchange.sonic.tables import LAYOUTS
 
+#: Values that both egress profiles of the base do not have.
+EGRESS_PROFILE = {
+    "pool": "ingress_lossless_pool",
+    "size": "9216",
+    "static_th": "2500000",
+    "dynamic_th": "0",
+    "xoff": "170000",
+    "xon": "9216",
+    "xon_offset": "1",
+    "headroom_type": "dynamic",
+    "packet_discard_action": "trim",
+}
 #: Table → key (`None`: all entries, for tables of ports) → field → a value that the base does not have. Tables, fields and allowed values are those of the YANG
 #: models sonic-*.yang in src/sonic-yang-models/yang-models of sonic-net/sonic-buildimage; (old) marks fields that only older images have.
 FIELDS: dict[str, dict[str | None, dict[str, str]]] = {
@@ -44,28 +56,8 @@ FIELDS: dict[str, dict[str | None, dict[str, str]]] = {
             "headroom_type": "dynamic",
             "packet_discard_action": "trim",
         },
-        "egress_lossy_profile": {
-            "pool": "ingress_lossless_pool",
-            "size": "9216",
-            "static_th": "2500000",
-            "dynamic_th": "0",
-            "xoff": "170000",
-            "xon": "9216",
-            "xon_offset": "1",
-            "headroom_type": "dynamic",
-            "packet_discard_action": "trim",
-        },
-        "egress_lossless_profile": {
-            "pool": "ingress_lossless_pool",
-            "size": "9216",
-            "static_th": "2500000",
-            "dynamic_th": "0",
-            "xoff": "170000",
-            "xon": "9216",
-            "xon_offset": "1",
-            "headroom_type": "dynamic",
-            "packet_discard_action": "trim",
-        },
+        "egress_lossy_profile": EGRESS_PROFILE,
+        "egress_lossless_profile": EGRESS_PROFILE,
         "other_profile": {"pool": "egress_lossless_pool", "size": "1", "static_th": "1", "dynamic_th": "2", "xoff": "1", "xon": "1", "xon_offset": "1"},
     },
     "BUFFER_PG": {"Ethernet0|0": {"profile": "other_profile"}, "Ethernet0|3-4": {"profile": "ingress_lossy_profile"}, None: {"profile": "NULL"}},

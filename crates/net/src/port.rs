@@ -66,7 +66,7 @@ pub struct Port {
     pub stream: Stream,
     /// Timing of the hosts at either end.
     noise: Option<Box<Noise>>,
-    /// Bits per second of what comes in; links may have a rate for each direction.
+    /// Bits per second of the incoming direction; links may have a rate for each direction.
     pub incoming: u64,
     incoming_pace: Pace,
 }
@@ -176,7 +176,7 @@ pub struct Interval {
 pub struct PortSetup {
     pub node: u32,
     pub rate: u64,
-    /// Of the other direction.
+    /// Bits per second of the other direction.
     pub incoming: u64,
     pub delay: u64,
     pub gap: u16,
@@ -348,14 +348,14 @@ impl Port {
         (start, self.transmit(start, size))
     }
 
-    /// Of a host that takes its time before it transmits.
+    /// The port belongs to a host whose timing delays transmissions.
     #[inline(always)]
     pub fn is_late(&self) -> bool {
         self.delays & SENT != 0
     }
 
-    /// Plain, of a host that takes its time: takes a frame at `now`. Whoever waits here goes in order of arrival, so that what delays a frame can be
-    /// drawn when it comes.
+    /// Plain, of a host whose timing delays transmissions: takes a frame at `now`; returns the start and the length of its transmission. Frames leave a
+    /// plain port in order of arrival, so their delays can be drawn when they come.
     #[inline(never)]
     pub fn append_late(&mut self, now: u64, frame: &Frame) -> (u64, u64) {
         let time = self.serialize(frame.size);

@@ -158,7 +158,7 @@ impl Sorter {
 /// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it.
 #[inline(never)]
 fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) {
-    // Ranks are dear, and few offsets are equal.
+    // A rank costs a hash, and few offsets are equal.
     let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
     if order(&entries[i - 1], &entries[i]).is_lt() {
         return;

@@ -87,7 +87,7 @@ impl Sender {
             return None;
         }
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
-        // Bits, times what a second and a hundred percent are.
+        // Bits of the window; `scaled` turns them into bits per second, as the round trip is in picoseconds and `percent` in hundredths.
         let bits = u64::from(self.window.cwnd.max(self.next - self.una)) * config.mss as u64 * 8;
         let scaled = percent as u64 * 10_000_000_000;
         // Most windows fit 64 bits, whose division is several times as fast.
