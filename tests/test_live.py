@@ -302,6 +302,27 @@ def test_nothing_is_left_behind(tmp_path, by):
 
 
 @needs_hosts
+def test_thousands_of_hosts_can_be_stopped_while_they_are_set_up(tmp_path):
+    scenario = SCENARIO.replace("pairs = 1", "pairs = 2000")
+    (tmp_path / "many.toml").write_text(scenario)
+    command = [sys.executable, "-m", "afflux", "live", "many.toml", "-o", "out", "--duration", "600s"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr.readline() == "note: 4000 real hosts: each takes about 10 ms to set up; --hosts N makes fewer real\n"
+        time.sleep(1)
+        namespace = Path("/proc/self/ns/net").stat().st_ino
+        own = {os.stat(fd).st_ino for fd in fds(Path(f"/proc/{process.pid}")) if os.readlink(fd).startswith("net:")} - {namespace}
+        assert 0 < len(own) < 3000, "under way"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        start = time.monotonic()
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert time.monotonic() - start < 8
+    assert not (tmp_path / "out").exists()
+
+
+@needs_hosts
 def test_it_names_what_it_lacks(tmp_path):
     for capability, name in [(CAP_SYS_ADMIN, "CAP_SYS_ADMIN"), (CAP_NET_ADMIN, "CAP_NET_ADMIN")]:
         done = live(tmp_path, "-o", "out", "--", "true", without=capability)

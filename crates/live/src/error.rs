@@ -14,6 +14,9 @@ pub enum LiveError {
     System { doing: String, source: io::Error },
     #[error("{0}")]
     Run(#[from] afflux_net::RunError),
+    /// [`Control::stop`](crate::Control::stop) was set while hosts were made; those that were there are gone.
+    #[error("stopped while the real hosts were set up")]
+    Stopped,
 }
 
 impl LiveError {

@@ -4,7 +4,7 @@ use crate::addresses::{PREFIX_BITS, address};
 use crate::capability::{ADMIN, DEVICE, NAMESPACES};
 use crate::offload::{Broken, Handed, Unsummed, header_of};
 use crate::wire::{Attached, Taken, Wire};
-use crate::{LiveError, packet, sys};
+use crate::{Control, LiveError, packet, sys};
 use afflux_net::routing::Ports;
 use afflux_net::spec::Plan;
 use std::fs::{self, File};
@@ -134,8 +134,9 @@ fn sending_drops(table: &str, interface: &str) -> Option<u64> {
     numbers.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Makes the hosts `real` of the plan: those that are namespaces first.
-pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16) -> Result<Vec<Host>, LiveError> {
+/// Makes the hosts `real` of the plan: those that are namespaces first. Thousands of namespaces take minutes, so the request to stop is
+/// heeded between two hosts.
+pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16, control: &Control) -> Result<Vec<Host>, LiveError> {
     let ports = Ports::new(&plan.topology);
     let at = |number: u32| attached.iter().find(|attached| attached.host == number);
     let mut order = real.to_vec();
@@ -143,6 +144,9 @@ pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16) -> Res
     order
         .into_iter()
         .map(|number| {
+            if control.stopped() {
+                return Err(LiveError::Stopped);
+            }
             let name = plan.topology.nodes[number as usize].name.clone();
             if let Some(attached) = at(number) {
                 return behind(number, name, &attached.interfaces, plan.topology.hosts, mtu);

@@ -84,7 +84,7 @@ pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<
         return Err(LiveError::Wrong(format!("--attach {name}={}: {name} is not among the real hosts that --hosts names", other.interfaces.join(","))));
     }
     let (plan, mut notes) = plan::between(scenario, &real)?;
-    let hosts = host::create(&plan, &real, &attached, scenario.packets.mtu)?;
+    let hosts = host::create(&plan, &real, &attached, scenario.packets.mtu, control)?;
     for (index, host) in hosts.iter().enumerate() {
         let addresses: Vec<String> = host.nics.iter().map(|nic| nic.address.to_string()).collect();
         // The command has its own view of processes.

@@ -89,16 +89,19 @@ mod linux {
             // The receiver waits for the answer whatever happens.
             let _ = send.send(guarded(|| Ok(work(scenario, &options, &stopped, out, force))));
         })?;
+        let mut interrupted = None;
         loop {
             let receive = &mut receive;
             match py.detach(move || receive.recv_timeout(POLL)) {
+                Ok(Ok(Err(Failed::Live(LiveError::Stopped)))) if interrupted.is_some() => return Err(interrupted.expect("there is one")),
                 Ok(Ok(answer)) => return answer.map_err(|failed| failed.into_py(py)),
                 Ok(Err(panic)) => return Err(panic.into_py(py)),
                 Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panic("the thread that forwards is gone".into()).into_py(py)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if py.check_signals().is_err() {
+            if let Err(signal) = py.check_signals() {
                 stop.store(true, Ordering::Release);
+                interrupted = Some(signal);
             }
         }
     }

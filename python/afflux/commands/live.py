@@ -87,7 +87,7 @@ def live(
         if force and (found := own.foreign(where)):
             raise ValueError(found)
         if hosts is None and not attach and loaded.hosts > MANY:
-            note(f"{loaded.hosts} real hosts: each takes about 0.1 s to set up and to remove, and cannot be interrupted meanwhile; --hosts N makes fewer real")
+            note(f"{loaded.hosts} real hosts: each takes about 10 ms to set up; --hosts N makes fewer real")
         text = _core.live(loaded, hosts=hosts, attach=attach or [], duration=duration or until, command=command or [], bound=bound, out=where, force=force)
         report = json.loads(text)
         if as_json:
