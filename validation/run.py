@@ -51,17 +51,18 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
     if options.rows:
         found = json.loads(options.rows.read_text(encoding="utf-8"))
-        rows, took = found["rows"], found["took"]
+        rows, took, spent = found["rows"], found["took"], found["seconds"]
     else:
         done = simulate(cases, options)
         rows = [row for case in cases for row in rows_of(case, done)]
         rows += derived(cases, done, bars)
         minutes = max(1, round((time.monotonic() - start) / 60))
         took = f"{minutes} min with {options.jobs} process{'es' if options.jobs > 1 else ''}"
+        spent = spent_on(cases, done)
     seconds = time.monotonic() - start
 
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "validate.json").write_text(json.dumps({"took": took, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (options.out / "validate.json").write_text(json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
@@ -170,6 +171,13 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return done
+
+
+def spent_on(cases: list[Case], done: dict[str, Measured]) -> dict[str, float]:
+    """Seconds of each run's simulations, most first; a simulation that several runs share counts for the first of them."""
+    left = {key: measured.seconds for key, measured in done.items()}
+    spent = {f"{case.reference}/{case.run}": sum(left.pop(setup.key, 0.0) for setup in case.setups) for case in cases}
+    return {run: round(seconds, 1) for run, seconds in sorted(spent.items(), key=lambda item: -item[1]) if seconds >= 0.05}
 
 
 def progress(total: int) -> Callable[[int], None]:
