@@ -62,7 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     seconds = time.monotonic() - start
 
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "validate.json").write_text(json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (options.out / "validate.json").write_text(
+        json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():

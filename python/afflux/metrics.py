@@ -1,10 +1,11 @@
 """The numbers by which designs are judged, from a summary."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .words import say, text
+from .spelling import unknown
+from .words import known, say, text
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,21 @@ class Metric:
     lower_is_better: bool | None = True
     #: A count of events; tables leave it out if it is zero everywhere.
     counter: bool = False
+    #: The class of traffic, or the block of jobs, whose number it is; None: the number is that of all flows or jobs.
+    group: str | None = None
+    #: For a group: the metric of all flows or jobs with this meaning.
+    whole: "Metric | None" = None
+
+    @property
+    def main(self) -> bool:
+        """Whether answers are made of it. Counters of drops, time-outs and pauses are causes instead."""
+        return self in MAIN or self.whole in _MAIN_OF_CLASSES
+
+    @property
+    def rank(self) -> int:
+        """Place in an answer, the most important first: main metrics of all flows, then those of groups."""
+        own = MAIN.index(self.whole or self) if (self.whole or self) in MAIN else len(MAIN)
+        return own + len(MAIN) * (self.group is not None)
 
     def brief(self, value: float, count: int = 3) -> str:
         """The value for a sentence, with `count` digits."""
@@ -77,26 +93,102 @@ METRICS: tuple[Metric, ...] = (
 assert SLOWDOWN_P99 in METRICS
 
 
-def of_classes(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
-    """Goodput of each class of traffic if there are several classes, and Jain's index of each class with several flows; nothing of unnamed traffic."""
+#: Jain's index has no counterpart among the metrics of all flows: only flows of one class should have equal goodput.
+JAIN = Metric("jain", "Jain's index", ("goodput", "jain"), text.ratio, lower_is_better=False)
+_BY_NAME = {metric.name: metric for metric in METRICS}
+#: Measures of a class by the last part of their names, with the way to their values; `{}` stands for the class.
+_OF_CLASS: dict[str, tuple[Metric, tuple[str, ...]]] = {
+    **{
+        name: (_BY_NAME[name], (_BY_NAME[name].path[0], "by_class", "{}", _BY_NAME[name].path[-1]))
+        for name in _BY_NAME
+        if name.startswith(("fct_", "slowdown_"))
+    },
+    "goodput_bps": (_BY_NAME["goodput_bps"], ("goodput", "by_class", "{}", "bps")),
+    "jain": (JAIN, ("goodput", "by_class", "{}", "jain")),
+    "unfinished": (UNFINISHED, ("fct", "by_class", "{}", "unfinished")),
+}
+#: Measures of a class in tables. The others of `_OF_CLASS` are there by name.
+_SHOWN = ("fct_mean_ns", "fct_p99_ns", "goodput_bps", "jain", "unfinished")
+#: Kinds of jobs, and statistics of their completion times.
+_JOBS = ("job", "query", "coflow")
+_TIMES = ("mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns")
+
+
+def of_class(name: str, measure: str) -> Metric:
+    """A measure of a class of traffic: `class.web.fct_p99_ns`. Raises `KeyError` if classes have no such measure."""
+    whole, path = _OF_CLASS[measure]
+    shown = say("metric.of", name=name, metric=known(f"metric.{whole.name}") or whole.title)
+    return Metric(
+        f"class.{name}.{measure}", shown, tuple(part.format(name) for part in path), whole.show, whole.lower_is_better, whole.counter, group=name, whole=whole
+    )
+
+
+def of_jobs(kind: str, block: str | None, statistic: str) -> Metric:
+    """The completion time of jobs or queries, of all (`query.p99_ns`) or of one block of traffic (`query.search.p99_ns`)."""
+    path = ("jobs", "by_kind", kind, statistic) if block is None else ("jobs", "by_block", block, statistic)
+    name = kind if block is None else f"{kind}.{block}"
+    title = say(f"metric.time.{kind}", statistic=_statistic(statistic))
+    return Metric(f"{name}.{statistic}", title if block is None else say("metric.of", name=block, metric=title), path, text.time, group=block)
+
+
+def _statistic(name: str) -> str:
+    return {"mean_ns": "mean", "p999_ns": "p99.9"}.get(name, name.removesuffix("_ns"))
+
+
+def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | None = None) -> list[Metric]:
+    """The measures that tables show of each class of traffic: of one class only Jain's index, of unnamed traffic nothing.
+
+    Answers are made of those of `tenants`, by default of all classes. The classes of an application's phases are no tenants.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
-    for summary in summaries:
-        for name, group in (summary.get("goodput") or {}).get("by_class", {}).items():
+    flows: dict[str, int] = {}
+    every = list(summaries)
+    for summary in every:
+        for name, group in ((summary.get("goodput") or {}).get("by_class") or {}).items():
             found.setdefault(name, []).append(group)
-    made: list[Metric] = []
-    for name, groups in found.items() if list(found) != ["default"] else ():
-        path = ("goodput", "by_class", name)
-        if len(found) > 1 and any(group["bps"] is not None for group in groups):
-            made.append(Metric(f"{'.'.join(path)}.bps", say("metric.class_goodput", name=name), (*path, "bps"), text.rate, lower_is_better=False))
-        if any(group["flows"] > 1 and group["jain"] is not None for group in groups):
-            made.append(Metric(f"{'.'.join(path)}.jain", say("metric.class_jain", name=name), (*path, "jain"), text.ratio, lower_is_better=False))
-    return made
+            flows[name] = max(flows.get(name, 0), group["flows"])
+    named = [name for name in found if flows[name]]
+    if named in ([], ["default"]):
+        return []
+    measures = _SHOWN if len(named) > 1 else ("jain",)
+    made = [of_class(name, measure) for name in named for measure in measures if measure != "jain" or flows[name] > 1]
+    known = [metric for metric in made if any(metric.of(summary) is not None for summary in every)]
+    return [metric if tenants is None or metric.group in tenants else replace(metric, whole=None) for metric in known]
+
+
+def of_blocks(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
+    """Mean and p99 of the completion times of each block's jobs or queries, where several blocks have some."""
+    kinds = {name: block["kind"] for summary in summaries for name, block in ((summary["jobs"] or {}).get("by_block") or {}).items() if block["finished"]}
+    return [of_jobs(kind, name, statistic) for name, kind in kinds.items() for statistic in ("mean_ns", "p99_ns")] if len(kinds) > 1 else []
+
+
+def named(words: str) -> Metric:
+    """A metric by its name in JSON output, which may lack the unit at its end: `fct_p99`, `class.web.fct_p99`, `class.web.jain`, `query.p99`,
+    `job.sort.mean`. Raises `LookupError`."""
+    kind, _, rest = words.partition(".")
+    units = ("", "_ns", "_bps")
+    if kind == "class":
+        group, _, measure = rest.rpartition(".")
+        if group and (full := next((f"{measure}{unit}" for unit in units if f"{measure}{unit}" in _OF_CLASS), None)):
+            return of_class(group, full)
+        raise LookupError(f"metric {words}: write class.NAME.MEASURE with one of {', '.join(_OF_CLASS)}")
+    if kind in _JOBS and rest:
+        block, _, statistic = rest.rpartition(".")
+        if (full := next((f"{statistic}{unit}" for unit in units if f"{statistic}{unit}" in _TIMES), None)) is not None:
+            return of_jobs(kind, block or None, full)
+        raise LookupError(f"metric {words}: write {kind}.STATISTIC or {kind}.BLOCK.STATISTIC with one of {', '.join(_TIMES)}")
+    full = next((f"{words}{unit}" for unit in units if f"{words}{unit}" in _BY_NAME), None)
+    if full is None:
+        raise LookupError(unknown("metric", words, [*_BY_NAME, "class.NAME.fct_p99_ns", "query.p99_ns"]))
+    return _BY_NAME[full]
 
 
 _MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p50", "slowdown_p99")
 _MAIN += ("goodput_bps", "unfinished")
-#: Metrics of an answer, the most important first. Counters of drops, time-outs and pauses are causes.
-MAIN = tuple(next(metric for metric in METRICS if metric.name == name) for name in _MAIN)
+#: Metrics of an answer, the most important first.
+MAIN = tuple(_BY_NAME[name] for name in _MAIN)
+#: Those that are judged for each class of traffic, too, where there are several classes.
+_MAIN_OF_CLASSES = (_BY_NAME["fct_mean_ns"], _BY_NAME["fct_p99_ns"], _BY_NAME["goodput_bps"])
 
 #: Metrics that fit into a line of a table.
 SHORT = tuple(

@@ -29,6 +29,12 @@ def _designs(context: typer.Context, incomplete: str) -> list[str]:
     return designs([*map(str, context.params.get("dirs") or ()), *context.args], incomplete)
 
 
+def _measures(incomplete: str) -> list[str]:
+    from ..metrics import METRICS
+
+    return [metric.name for metric in METRICS if metric.name.startswith(incomplete)]
+
+
 def _forbid(wanted: bool) -> None:
     from ..terminal import pager
 
@@ -99,6 +105,17 @@ Ranges = Annotated[
         show_default=False,
         autocompletion=_assignments,
         rich_help_panel=SCENARIO,
+    ),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        help="Answer in this measure only, as in fct_p99, class.web.fct_p99, class.storage.goodput or query.p99; may be repeated.",
+        show_default="the main measures",
+        autocompletion=_measures,
+        rich_help_panel=SELECTION,
     ),
 ]
 By = Annotated[

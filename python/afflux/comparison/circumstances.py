@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from operator import and_
 from typing import TYPE_CHECKING
 
-from ..metrics import COST, MAIN, UNFINISHED, Metric
+from ..metrics import COST, UNFINISHED, Metric
 from ..results.explain import ALL
 from ..results.result import Result
 from ..results.statistics import mean
@@ -31,7 +31,7 @@ _ENDED = (", ", "、")
 
 def causes(found: Comparison, lead: Difference) -> Words:
     """Waits and counters that changed in the direction of the answer."""
-    clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
+    clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and not d.metric.main and d.verdict == lead.verdict}
     causes = [clear[name] for name in CAUSES if name in clear]
     if len(causes) > 1:
         causes = [d for d in causes if d.metric.name != "retransmits"]
@@ -41,7 +41,10 @@ def causes(found: Comparison, lead: Difference) -> Words:
         words = {"what": say(f"wait.{most.metric.name}"), **changes.values(most)}
         items.insert(0, say(f"compare.cause.{'less' if most.fell else 'longer'}", **words))
     items = items[:_CAUSES]
-    return say("compare.cause" if len(items) == 1 else "compare.causes", items=join(items, (" and ", "、"))) if items else Words("", "")
+    if not items:
+        return Words("", "")
+    key = f"compare.cause{'s' if len(items) > 1 else ''}{'.of' if len(found.designs) > 1 else ''}"
+    return say(key, design=lead.design, items=join(items, (" and ", "、")))
 
 
 def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
@@ -87,7 +90,7 @@ def cost(found: Comparison, name: str) -> Words:
     if d.verdict == SAME:
         # The design costs what the baseline costs; a reader must know if another one is cheaper.
         return prices(found)
-    words = {"new": _priced(found, d.design_mean), "old": _priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
+    words = {"new": priced(found, d.design_mean), "old": priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
     # There is no ratio to a price of 0.
@@ -98,7 +101,7 @@ def cost(found: Comparison, name: str) -> Words:
 def _cheapest(found: Comparison, own: Difference) -> list[Words]:
     others = [d for d in found.differences if d.metric is COST and d.design_mean < min(own.design_mean, own.baseline_mean)]
     least = min(others, key=lambda d: d.design_mean, default=None)
-    return [say("compare.cheapest", design=least.design, price=_priced(found, least.design_mean))] if least else []
+    return [say("compare.cheapest", design=least.design, price=priced(found, least.design_mean))] if least else []
 
 
 def prices(found: Comparison) -> Words:
@@ -106,12 +109,13 @@ def prices(found: Comparison) -> Words:
     costs = [d for d in found.differences if d.metric is COST]
     if all(d.verdict == SAME for d in costs):
         return Words("", "")
-    items = [say("compare.prices.item", design=found.baseline, price=_priced(found, costs[0].baseline_mean))]
-    items += [say("compare.prices.item", design=d.design, price=_priced(found, d.design_mean)) for d in costs]
+    items = [say("compare.prices.item", design=found.baseline, price=priced(found, costs[0].baseline_mean))]
+    items += [say("compare.prices.item", design=d.design, price=priced(found, d.design_mean)) for d in costs]
     return say("compare.prices", items=listed(items, _DESIGNS, _ENDED))
 
 
-def _priced(found: Comparison, value: float) -> str:
+def priced(found: Comparison, value: float) -> str:
+    """An amount with the currency of the comparison, where its results name one."""
     return f"{found.currency} {COST.show(value)}" if found.currency else COST.show(value)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..metrics import COST, MAIN, Metric
+from ..metrics import COST, Metric, named
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
@@ -34,6 +34,14 @@ class Comparison:
     currency: str | None
     #: The designs with their results.
     of_name: Designs
+    #: The measures that were asked for; without any, the main measures are what answers are made of.
+    asked: tuple[Metric, ...] = ()
+    #: Number of differences that were judged together (Holm): in the main measures, and in those that were asked for.
+    family: int = 0
+
+    def judges(self, metric: Metric) -> bool:
+        """Whether the answer is made of this measure."""
+        return metric in self.asked if self.asked else metric.main
 
     def of(self, design: str) -> list[Difference]:
         """The differences of one design."""
@@ -46,6 +54,7 @@ class Comparison:
             "designs": list(self.designs),
             "answer": str(self.sentence()),
             "currency": self.currency,
+            "judged_together": self.family,
             "differences": [difference.to_dict() for difference in self.differences],
             "notes": list(self.notes),
         }
@@ -55,12 +64,14 @@ class Comparison:
         return headline.of(self)
 
 
-def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
+def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None, *, metrics: Sequence[str | Metric] = ()) -> Comparison:
     """Each design against the baseline, a design's name (by default the first).
 
-    Results of one scenario name are one design with several seeds. Raises `ValueError` if there is nothing to compare, or if the results are of
-    several versions of afflux.
+    Results of one scenario name are one design with several seeds. `metrics` limits the answer to some measures, by their names as in
+    `class.web.fct_p99`. All main measures are judged together with them, so that a difference is as certain as in a comparison of everything. Raises
+    `ValueError` if there is nothing to compare, or if the results are of several versions of afflux, and `LookupError` if there is no such measure.
     """
+    asked = tuple(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
     designs = gather(results)
     base = designs[baseline] if baseline is not None else next(iter(designs.values()))
     others = [design for design in designs.values() if design.name != base.name]
@@ -73,14 +84,15 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if not pairs.samples:
             raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
         notes += _remarks(pairs, base, design)
-        metrics = designs.metrics()
+        known = designs.metrics()
+        known += [metric for metric in asked if metric not in known]
         alone = [mean(list(one.by_seed(_ALONE).values())) for one in (base, design) if one.by_seed(_ALONE)]
         if len(alone) == 2 and abs(alone[1] / alone[0] - 1) > _SAME_ALONE:
             # The slower fabric would have the lower slowdown for the same completion time.
-            metrics = [metric for metric in metrics if metric.path[0] != "slowdown"]
+            known = [metric for metric in known if metric.path[0] != "slowdown"]
             times = [text.time(time) for time in alone]
             notes.append(say("compare.note.alone.differs", design=design.name, baseline=base.name, new=times[1], old=times[0]))
-        found += [d for metric in metrics if (d := difference(metric, base, design, pairs.seeds))]
+        found += [d for metric in known if (d := difference(metric, base, design, pairs.seeds))]
     censored = [design.name for design in designs.values() if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())]
     if censored:
         notes.append(say("compare.note.censored", designs=", ".join(censored)))
@@ -89,10 +101,12 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         notes.append(say("compare.note.currencies", currencies=", ".join(sorted(currencies))))
         found = [d for d in found if d.metric is not COST]
     currency = currencies.pop() if len(currencies) == 1 else None
-    found = _together(found)
+    if missing := [metric.name for metric in asked if not any(d.metric == metric for d in found)]:
+        raise LookupError(f"no design and {base.name!r} both have {missing[0]}: the results have {', '.join(metric.name for metric in designs.metrics())}")
+    found, family = _together(found, asked)
     if (judged := sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in found)) > 1:
         notes.append(say("compare.note.many", judged=judged, false=f"{(1 - CONFIDENCE) * judged:.1f}"))
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), (*designs.notes, *notes), currency, designs)
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), (*designs.notes, *notes), currency, designs, asked, family)
 
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
@@ -112,9 +126,10 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
     return remarks
 
 
-def _together(found: Sequence[Difference]) -> list[Difference]:
-    """Marks the differences of the main measures that hold when all of them are judged together (Holm)."""
-    main = [d for d in found if d.metric in MAIN]
+def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[list[Difference], int]:
+    """Marks the differences that hold when all in the main measures, and in those that were asked for, are judged together (Holm); with their number."""
+    main = [d for d in found if d.metric.main or d.metric in asked]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
     held = {id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds}
-    return [replace(d, established=d.clear and (d.deterministic or id(d) in held)) if d.metric in MAIN else d for d in found]
+    judged = {id(d) for d in main}
+    return [replace(d, established=d.clear and (d.deterministic or id(d) in held)) if id(d) in judged else d for d in found], len(family)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..metrics import JOB_TIME, JOBS_UNFINISHED, MAIN, UNFINISHED
+from ..metrics import COST as PRICE
+from ..metrics import JOB_TIME, JOBS_UNFINISHED, UNFINISHED
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, student
-from ..words import Marked, Words, say
+from ..words import Marked, Words, join, say
 from . import changes, circumstances
 from .paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
 from .phrases import (
@@ -65,25 +66,29 @@ def _counts_unfinished(d: Difference) -> bool:
     return d.metric in (UNFINISHED, JOBS_UNFINISHED)
 
 
-def _foremost(pool: Sequence[Difference]) -> Difference:
-    """The strongest difference. If that design differs alike in a measure that concerns a reader more: the strongest in that measure."""
+def _foremost(pool: Sequence[Difference], prices: Mapping[str, float] | None = None) -> Difference:
+    """The strongest difference. If that design differs alike in a measure that concerns a reader more: the strongest in that measure.
+
+    Of designs with equal differences the cheapest one.
+    """
     strongest = max(pool, key=_weight)
     alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]
     of_jobs = [d for d in alike if d.metric is JOB_TIME]
     of_flows = [d for d in alike if not d.metric.name.startswith("goodput")]
     metric = max(of_jobs or of_flows or alike, key=_weight).metric
-    return max((d for d in pool if d.metric is metric and d.verdict == strongest.verdict), key=_weight)
+    return max((d for d in pool if d.metric == metric and d.verdict == strongest.verdict), key=lambda d: (_weight(d), -(prices or {}).get(d.design, 0.0)))
 
 
 class _Headline:
     def __init__(self, found: Comparison) -> None:
         self.found, self.baseline = found, found.baseline
-        self.main = sorted((d for d in found.differences if d.metric in MAIN), key=lambda d: MAIN.index(d.metric))
+        self.main = sorted((d for d in found.differences if found.judges(d.metric)), key=lambda d: d.metric.rank)
         self.established = [d for d in self.main if d.established]
         self.alone = sorted((d for d in self.main if d.clear and not d.established), key=lambda d: d.p or 0.0)
         self.open = [d for d in self.main if d.verdict == UNCLEAR]
-        #: Number of differences of the main measures that were judged together.
-        self.family = sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in self.main)
+        self.prices = {d.design: d.design_mean for d in found.differences if d.metric is PRICE}
+        #: Number of differences that were judged together.
+        self.family = found.family
 
     def parts(self) -> list[Part]:
         parts: list[Part]
@@ -105,23 +110,24 @@ class _Headline:
         """The strongest established difference; with several designs, that of the best design.
 
         Differences in unfinished flows take precedence. Where several measures tell the same, the time of jobs speaks for them, which is what their
-        owner waits for, and a completion time rather than goodput.
+        owner waits for, and a completion time rather than goodput. A class of traffic speaks only if nothing is established for all flows.
         """
-        if not self.established:
+        established = [d for d in self.established if d.metric.group is None] or self.established
+        if not established:
             return None
-        unfinished = [d for d in self.established if _counts_unfinished(d)]
+        unfinished = [d for d in established if _counts_unfinished(d)]
         if len(self.found.designs) == 1:
-            return max(unfinished, key=_weight) if unfinished else _foremost(self.established)
+            return max(unfinished, key=_weight) if unfinished else _foremost(established)
         losing = {d.design for d in unfinished if d.verdict == WORSE}
-        better = [d for d in self.established if d.verdict == BETTER]
+        better = [d for d in established if d.verdict == BETTER]
         # A gain that the same design pays for with more in another measure is no reason to choose it.
         worst = {d.design: _weight(d) for d in sorted(self.established, key=_weight) if d.verdict == WORSE}
         sound = [d for d in better if d.design not in losing and _weight(d) > worst.get(d.design, 0.0)]
-        pools = ([d for d in better if _counts_unfinished(d)], sound, [d for d in better if d.design not in losing], unfinished, self.established)
+        pools = ([d for d in better if _counts_unfinished(d)], sound, [d for d in better if d.design not in losing], unfinished, established)
         pool = next(pool for pool in pools if pool)
         # Where jobs end sooner, their owner's measure decides, however much more another one changes.
         jobs = [d for d in pool if d.metric is JOB_TIME and d.verdict == BETTER and matters(d)]
-        return min(jobs, key=lambda d: d.design_mean) if jobs else _foremost(pool)
+        return min(jobs, key=lambda d: (d.design_mean, self.prices.get(d.design, 0.0))) if jobs else _foremost(pool, self.prices)
 
     def _decided(self) -> list[Part]:
         lead = self.lead()
@@ -144,7 +150,7 @@ class _Headline:
             parts += [*((words, ALSO) for words in self._other_designs(lead)), (self._second(lead, rivals), SURE)]
         # Where the answer chooses none of several designs, all their prices count.
         price = circumstances.prices(self.found) if several and lead.verdict == WORSE else circumstances.cost(self.found, lead.design)
-        parts += [(circumstances.causes(self.found, lead), WHY), (price, COST)]
+        parts += [(circumstances.causes(self.found, lead), WHY), (price, COST), (self._beaten_by_price(lead, rivals), COST)]
         parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), SURE)]
         parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), SURE)]
         if not self._concerns_finished(lead):
@@ -179,21 +185,30 @@ class _Headline:
         found = []
         first = [d for d in contrary if matters(d) or d.metric is JOB_TIME or not matters(lead)][:1]
         if first:
-            found.append(self._size(first[0], f"compare.but.{first[0].verdict}"))
+            found.append(self._size(first[0], self._of(f"compare.but.{first[0].verdict}")))
         for some in ([d for d in contrary if d not in first], alike):
             if some:
-                found.append(say(f"compare.also.{some[0].verdict}", items=listed([short(d) for d in some], len(some))))
+                found.append(say(self._of(f"compare.also.{some[0].verdict}"), design=lead.design, items=listed([short(d) for d in some], len(some))))
         return found
 
+    def _of(self, key: str) -> str:
+        """The sentence that names its design, where there are several."""
+        return f"{key}.of" if len(self.found.designs) > 1 else key
+
     def _other_designs(self, lead: Difference) -> list[Words]:
-        """The other designs in the measure of the answer."""
+        """The other designs: in the measure of the answer, or, where nothing is established in it, by the strongest difference of their own."""
         others = [d for d in self.main if d.metric == lead.metric and d.design != lead.design]
+        own = {name: _foremost(some) for name in self.found.designs if (some := [d for d in self.established if d.design == name])}
+        elsewhere = [own[d.design] for d in others if not d.established and d.design in own]
+        left = [d for d in others if not d.established and d.design not in own]
         groups = {
             "same-side": [d for d in others if d.established and d.fell == lead.fell],
             "other-side": [d for d in others if d.established and d.fell != lead.fell],
-            "open": [d for d in others if not d.established and d.verdict not in (SAME, TOO_FEW)],
-            "equal": [d for d in others if d.verdict == SAME],
-            "few": [d for d in others if d.verdict == TOO_FEW],
+            "else.better": [d for d in elsewhere if d.verdict == BETTER],
+            "else.worse": [d for d in elsewhere if d.verdict == WORSE],
+            "open": [d for d in left if d.verdict not in (SAME, TOO_FEW)],
+            "equal": [d for d in left if d.verdict == SAME],
+            "few": [d for d in left if d.verdict == TOO_FEW],
         }
         direction = {"same-side": lead.fell, "other-side": not lead.fell}
         found = []
@@ -217,9 +232,15 @@ class _Headline:
         return {name for (name, d), holds in zip(rivals.items(), held, strict=True) if holds and d.verdict == BETTER}
 
     def _second(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
-        """The nearest of the designs that the best one is not clearly better than."""
+        """The nearest of the designs that the best one is not clearly better than; first one that is better still, but pays for it elsewhere."""
         beaten = self._beaten(rivals)
         left = [name for name, d in rivals.items() if name not in beaten and d.verdict != TOO_FEW]
+        for name in left:
+            paid = [d for d in self.established if d.design == name and d.verdict == WORSE]
+            own = next((d for d in self.main if d.design == name and d.metric == lead.metric and d.established), None)
+            if rivals[name].verdict == WORSE and own and paid:
+                words = {"second": name, "what": self._what(lead), "change": change_of(own), "paid": short(max(paid, key=_weight))}
+                return say("compare.second.lower" if lead.fell else "compare.second.higher", **words)
         if not left:
             return Words("", "")
         name = min(left, key=lambda name: rivals[name].baseline_mean * (1 if lead.fell else -1))
@@ -230,6 +251,17 @@ class _Headline:
             return say("compare.second", design=lead.design, second=name, between=say("compare.only-alone", change=change_of(d)), more="")
         return say("compare.second", design=lead.design, second=name, between=between(d), more=seeds_needed(d))
 
+    def _beaten_by_price(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
+        """The cheapest design that costs less than that of the answer, and that it is not clearly better than."""
+        beaten, prices = self._beaten(rivals), self.prices
+        own = prices.get(lead.design, -math.inf)
+        cheaper = [name for name, d in rivals.items() if name not in beaten and not d.clear and d.verdict != TOO_FEW and prices.get(name, math.inf) < own]
+        if not cheaper:
+            return Words("", "")
+        other = min(cheaper, key=lambda name: prices[name])
+        price, less = (circumstances.priced(self.found, prices[name]) for name in (lead.design, other))
+        return say("compare.beaten", design=lead.design, price=price, other=other, less=less, what=self._what(lead))
+
     # Nothing is established.
 
     def _undecided(self) -> list[Part]:
@@ -238,15 +270,17 @@ class _Headline:
         several = len(names) > 1
         opened = self._open_several() if several else self._open_one()
         blocks = [self._clear_alone(several), opened]
-        if self.open and self.alone and MAIN.index(self.open[0].metric) < MAIN.index(self.alone[0].metric):
+        if self.open and self.alone and self.open[0].metric.rank < self.alone[0].metric.rank:
             blocks.reverse()
         if self.alone and not several and blocks[1] is opened:
             blocks[1] = [self._cannot_tell(self.open)]
         key = "compare.undecided.several" if several else "compare.undecided"
+        asked = join([what_of(metric) for metric in self.found.asked], (", ", "、"))
+        key += ".asked" if asked else ""
         said = [circumstances.unfinished(self.found, names), *blocks[0], *blocks[1], self._without_seeds()]
         counters = Words("", "") if self.alone else self._only_counters("compare.counters")
         prices = circumstances.prices(self.found) if several else circumstances.cost(self.found, names[0])
-        answer = say(key, design=names[0], baseline=self.baseline)
+        answer = say(key, design=names[0], baseline=self.baseline, what=asked)
         return [(answer, ANSWER), *((words, SURE) for words in said), (counters, WHY), (prices, COST)]
 
     def _clear_alone(self, several: bool) -> list[Words]:
@@ -254,7 +288,7 @@ class _Headline:
             return []
         first, *rest = self.alone
         words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
-        found = [say("compare.alone.first", count=self.family, size=size(first), more=decide(self._needed_together(first)), **words)]
+        found = [say("compare.alone.first", count=self.family, size=size(first), **words), decide(self._needed_together(first))]
         if rest:
             found.append(say("compare.alone.rest", items=listed([short(d, with_design=several) for d in rest], _ITEMS)))
         return found
@@ -264,8 +298,8 @@ class _Headline:
             return []
         first, *rest = self.open
         words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
-        opened = say("compare.open.first", between=between(first), seeds=paired_seeds(first), more=seeds_needed_sentence(first), **words)
-        return [opened, self._cannot_tell(rest, "compare.open.either")]
+        opened = say("compare.open.first", between=between(first), seeds=paired_seeds(first), **words)
+        return [opened, seeds_needed_sentence(first), self._cannot_tell(rest, "compare.open.either")]
 
     def _open_several(self) -> list[Words]:
         """The first measure that is open, of each design, and the one in which the designs are farthest apart."""
@@ -324,21 +358,22 @@ class _Headline:
     def _taken_alone(self, some: Sequence[Difference]) -> Words:
         if not some:
             return Words("", "")
-        return say("compare.alone", count=self.family, items=listed([short(d) for d in some], _ITEMS))
+        return say(self._of("compare.alone"), count=self.family, design=some[0].design, items=listed([short(d) for d in some], _ITEMS))
 
     def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
         """The measures whose means differ most, with intervals; the others by name. Unfinished flows have a sentence of their own."""
-        some = [d for d in some if d.metric != UNFINISHED]
+        some = [d for d in some if d.metric != UNFINISHED and (d.metric.group is None or apart(d) > math.log(_NOTABLE))]
         if not some:
             return Words("", "")
+        key = self._of(key) if key == "compare.open" else key
         far = [d for d in sorted(some, key=apart, reverse=True)[:_FAR] if apart(d) > math.log(_NOTABLE)]
         items: list[Words | str]
         items = [say("compare.open.item", what=what_of(d.metric), between=between(d), more=seeds_needed(d), **changes.values(d)) for d in far]
         items += [what_of(d.metric) for d in some if d not in far]
-        return say(key, items=listed(items, len(items)))
+        return say(key, design=some[0].design, items=listed(items, len(items)))
 
     def _only_counters(self, key: str) -> Words:
-        clear = [d for d in self.found.differences if d.metric.counter and d.metric not in MAIN and d.clear]
+        clear = [d for d in self.found.differences if d.metric.counter and not d.metric.main and d.clear]
         several = len(self.found.designs) > 1
         items = [short(d, with_design=several) for d in clear]
         return say(key, items=listed(items, _ITEMS)) if items else Words("", "")

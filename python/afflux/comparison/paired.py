@@ -17,6 +17,20 @@ CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 
 
 @dataclass(frozen=True)
+class Straggler:
+    """The one seed whose ratio is far from those of all others, so that it alone keeps a difference from being clear, or makes its interval wide."""
+
+    #: Its seed.
+    seed: int
+    #: Its ratio of design to baseline.
+    ratio: float
+    #: 95 % interval of the typical ratio with the other seeds.
+    low: float
+    #: Upper end.
+    high: float
+
+
+@dataclass(frozen=True)
 class Difference:
     """A design's metric beside the baseline's, over the seeds that both have."""
 
@@ -59,6 +73,12 @@ class Difference:
     deterministic: bool
     #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell` or `too few seeds`.
     verdict: str
+    #: Least and largest ratio of design to baseline among the samples; None where there is no `ratio`.
+    ratio_least: float | None = None
+    #: Largest one.
+    ratio_most: float | None = None
+    #: For differences that are not clear: the seed that is far from all others, if there is one.
+    straggler: Straggler | None = None
     #: For main measures: whether the difference holds when all main measures of all designs are judged together (Holm). None for other measures.
     established: bool | None = None
 
@@ -80,7 +100,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """As `afflux compare --json` prints it."""
-        return asdict(self) | {"metric": self.metric.name}
+        return asdict(self) | {"metric": self.metric.name, "group": self.metric.group}
 
 
 @dataclass(frozen=True)
@@ -112,12 +132,24 @@ class Pairs:
 def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
     """None if no seed has the metric on both sides."""
     pairs = Pairs.of(base, design, seeds)
-    known = [(old, new) for before, after in pairs.samples if (old := metric.of(before.summary)) is not None and (new := metric.of(after.summary)) is not None]
-    return of_pairs(metric, design.name, known, seeds=len(pairs.seeds), deterministic=pairs.deterministic) if known else None
+    values = [(metric.of(before.summary), metric.of(after.summary), int(after.summary["seed"])) for before, after in pairs.samples]
+    known = [(old, new, seed) for old, new, seed in values if old is not None and new is not None]
+    if not known:
+        return None
+    numbers = [seed for *_, seed in known]
+    return of_pairs(metric, design.name, [(old, new) for old, new, _ in known], seeds=len(pairs.seeds), deterministic=pairs.deterministic, numbers=numbers)
 
 
-def of_pairs(metric: Metric, design: str, pairs: Sequence[tuple[float, float]], *, seeds: int | None = None, deterministic: bool = False) -> Difference:
-    """From pairs of values, baseline and design, one pair per sample."""
+def of_pairs(
+    metric: Metric,
+    design: str,
+    pairs: Sequence[tuple[float, float]],
+    *,
+    seeds: int | None = None,
+    deterministic: bool = False,
+    numbers: Sequence[int] = (),
+) -> Difference:
+    """From pairs of values, baseline and design, one pair per sample. `numbers`: the seeds of the samples, in case one of them stands out."""
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     differences = [new - old for old, new in pairs]
     positive = not metric.counter and all(old > 0 and new > 0 for old, new in pairs)
@@ -152,7 +184,26 @@ def of_pairs(metric: Metric, design: str, pairs: Sequence[tuple[float, float]], 
         seeds_to_decide=_missing(judged) if judged and verdict in (UNCLEAR, TOO_FEW) else None,
         deterministic=deterministic,
         verdict=verdict,
+        ratio_least=_power(min(logs)) if logs else None,
+        ratio_most=_power(max(logs)) if logs else None,
+        straggler=_straggler(logs, numbers) if verdict == UNCLEAR and len(numbers) == len(logs) else None,
     )
+
+
+#: A straggler's ratio differs from the typical one of the others by this factor at least, and by this many of their deviations.
+_FAR, _DEVIATIONS = 3.0, 5.0
+
+
+def _straggler(logs: Sequence[float], numbers: Sequence[int]) -> Straggler | None:
+    if len(logs) <= ENOUGH_SEEDS:
+        return None
+    middle = sorted(logs)[len(logs) // 2]
+    place = max(range(len(logs)), key=lambda place: abs(logs[place] - middle))
+    others = Estimate.of([log for other, log in enumerate(logs) if other != place])
+    if abs(logs[place] - others.mean) < max(math.log(_FAR), _DEVIATIONS * others.deviation):
+        return None
+    ratio, low, high = map(_power, (logs[place], *others.bounds))
+    return None if ratio is None or low is None or high is None else Straggler(numbers[place], ratio, low, high)
 
 
 def _power(exponent: float) -> float | None:

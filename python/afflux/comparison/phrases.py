@@ -10,7 +10,9 @@ from .paired import SAME, TOO_FEW, Difference
 
 #: Largest number of further seeds that is named.
 _MANY_SEEDS = 100
-#: The phrase says `seed by seed` if the typical ratio and the ratio of the means differ by more than this share.
+#: An interval whose ends differ by more than this factor says nothing.
+_WIDE = 1_000.0
+#: The phrase names the geometric mean if the typical ratio and the ratio of the means differ by more than this share.
 _APART = 0.05
 _LISTED = ("; ", "；")
 
@@ -31,11 +33,13 @@ def apart(d: Difference) -> float:
 
 def what_of(metric: Metric) -> Words | str:
     """The name of a measure within a sentence."""
+    if metric.group is not None and metric.whole is not None:
+        return say("what.of", what=what_of(metric.whole), name=metric.group)
     return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
 
 
 def typical(d: Difference) -> Words:
-    """The typical change: `34 % less`, or `seed by seed 34 % less` where the means say something else."""
+    """The typical change: `34 % less`, or `34 % less in the geometric mean of pairs` where the means say something else."""
     assert d.ratio is not None
     apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
     return say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
@@ -82,6 +86,12 @@ def samples(count: int, certain: bool) -> Words:
 
 
 def between(d: Difference) -> Words:
+    """The interval of a difference that is not clear. Where a single seed makes it wide, that seed is named; where many do, the range of the seeds."""
+    if d.straggler:
+        one = d.straggler
+        return say("compare.straggler", seed=one.seed, there=changes.change(one.ratio), others=changes.between(one.low, one.high))
+    if d.bounds is not None and d.ratio is not None and d.ratio_least and d.ratio_most and d.bounds[1] / d.bounds[0] > _WIDE:
+        return say("compare.scattered", low=changes.change(d.ratio_least), high=changes.change(d.ratio_most))
     if d.ratio is None or d.bounds is None:
         ends = changes.count_ends(d, clear=False)
         return say("compare.between.difference", ends=ends) if ends else Words("", "")
@@ -91,7 +101,7 @@ def between(d: Difference) -> Words:
 def short(d: Difference, with_design: bool = False) -> Words:
     """A measure with its change, as an item of a list."""
     words = {"what": what_of(d.metric), **changes.values(d)}
-    item = say("compare.item", change=changes.change(d.ratio), **words) if d.ratio is not None else say("compare.item.count", **words)
+    item = say("compare.item", change=typical(d), **words) if d.ratio is not None else say("compare.item.count", **words)
     return say("compare.item.of", design=d.design, item=item) if with_design else item
 
 
@@ -99,6 +109,8 @@ def design_item(d: Difference, group: str, full: bool = False) -> Words:
     """A design with its change, as an item of a list."""
     if group in ("equal", "few"):
         return Words(d.design, d.design)
+    if group.startswith("else."):
+        return say("compare.others.measure", design=d.design, what=what_of(d.metric), change=change_of(d))
     if full or group == "open":
         key = "compare.open.design" if full else "compare.others.between"
         if d.clear:
@@ -108,11 +120,13 @@ def design_item(d: Difference, group: str, full: bool = False) -> Words:
 
 
 def change_of(d: Difference) -> Words:
-    return changes.change(d.ratio) if d.ratio is not None else say("compare.instead", **changes.values(d))
+    return typical(d) if d.ratio is not None else say("compare.instead", **changes.values(d))
 
 
 def seeds_needed(d: Difference) -> Words:
-    """`; about 7 more seeds would decide`, after an interval."""
+    """`; about 7 more seeds would decide`, after an interval; nothing where a single seed decides, or where more than `_MANY_SEEDS` would be needed."""
+    if d.straggler:
+        return Words("", "")
     if (d.design_mean < d.baseline_mean) != d.fell:
         return say("compare.opposed")
     return _more(d.seeds_to_decide)
@@ -120,6 +134,8 @@ def seeds_needed(d: Difference) -> Words:
 
 def seeds_needed_sentence(d: Difference) -> Words:
     """`seeds_needed` as a sentence."""
+    if d.straggler:
+        return Words("", "")
     if (d.design_mean < d.baseline_mean) != d.fell and d.bounds:
         return say("compare.opposed.sentence")
     return decide(d.seeds_to_decide)
@@ -127,13 +143,13 @@ def seeds_needed_sentence(d: Difference) -> Words:
 
 def decide(count: int | None) -> Words:
     if count is None or count > _MANY_SEEDS:
-        return say("compare.hundred.sentence", count=_MANY_SEEDS)
+        return Words("", "")
     return say("compare.more.sentence.one" if count == 1 else "compare.more.sentence", count=count)
 
 
 def _more(count: int | None) -> Words:
     if count is None or count > _MANY_SEEDS:
-        return say("compare.hundred", count=_MANY_SEEDS)
+        return Words("", "")
     return say("compare.more.one" if count == 1 else "compare.more", count=count)
 
 

@@ -14,7 +14,7 @@ from .. import __version__
 from ..comparison.compare import Comparison, compare
 from ..comparison.paired import TOO_FEW
 from ..files import durable
-from ..metrics import Metric, of_classes
+from ..metrics import Metric
 from ..results import own
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
@@ -160,14 +160,7 @@ def _measures(designs: Designs, found: Comparison | None, terms: Terms, metrics:
         lead.append(say("measures.lead.few" if few else "measures.lead.verdicts", baseline=found.baseline))
     currency = next((result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")), "")
     shown = " ".join(both(part) for part in lead)
-    return measures.section(designs, found, terms, metrics=metrics or _with_classes(designs), currency=currency, lead=shown)
-
-
-def _with_classes(designs: Designs) -> list[Metric]:
-    """The metrics of the designs, with the goodput of each class of traffic below that of all flows."""
-    every = designs.metrics()
-    place = next((place for place, metric in enumerate(every) if metric.name == "goodput_flow_mean_bps"), len(every) - 1) + 1
-    return [*every[:place], *of_classes(result.summary for design in designs.values() for result in design.results.values()), *every[place:]]
+    return measures.section(designs, found, terms, metrics=metrics or designs.metrics(), currency=currency, lead=shown)
 
 
 def _table(table: Table) -> str:

@@ -169,7 +169,7 @@ def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
         return None
     if wait := chief_wait(found, lead):
         return Metric(f"wait.{wait.metric.name}", wait.metric.name, (), text.time)
-    clear = {d.metric.name: d.metric for d in found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
+    clear = {d.metric.name: d.metric for d in found.of(lead.design) if d.metric.counter and not d.metric.main and d.verdict == lead.verdict}
     return next((clear[name] for name in CAUSES if name in clear), None)
 
 
@@ -308,7 +308,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         few = all(d.p is None for d in found.differences)
         return [*([] if few else [say("first.change.seeds")]), say("first.change.untested")]
     said = []
-    contrary = [d for d in found.of(lead.design) if d.established and d.verdict != lead.verdict and d.metric in MAIN and headline.matters(d)]
+    contrary = [d for d in found.of(lead.design) if d.established and d.verdict != lead.verdict and d.metric.main and headline.matters(d)]
     if contrary:
         d = max(contrary, key=lambda one: abs(one.share or 0))
         said.append(say("first.change.contrary", what=what_of(d.metric), size=_change_of(d), design=lead.design, baseline=found.baseline))

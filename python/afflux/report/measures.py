@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ..comparison import changes
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, HIGHER, LOWER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
-from ..metrics import COST, MAIN, Metric
+from ..metrics import COST, Metric
 from ..results.designs import Design, Designs, Value
 from ..words import Words, japanese, known, said, say
 from . import differs
@@ -70,7 +70,7 @@ def section(designs: Designs, found: Comparison | None, terms: Terms, *, metrics
 def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Mapping[str, Mapping[str, Difference]], terms: Terms, currency: str) -> str:
     cells = []
     # A drop or a mark is a means, not an end.
-    judged = found is not None and (not metric.counter or metric in MAIN) and metric is not COST
+    judged = found is not None and (not metric.counter or metric.main) and metric is not COST
     for design in designs.values():
         shown = value(metric, design.value(metric), currency)
         chips = ""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from .. import __version__, spelling
 from ..files import toml
-from ..metrics import METRICS, Metric
+from ..metrics import METRICS, Metric, of_blocks, of_classes
 from ..words import Words, say
 from . import doubts
 from .result import Result
@@ -120,9 +120,17 @@ class Designs(Mapping[str, Design]):
         return made
 
     def metrics(self) -> list[Metric]:
-        """Metrics that at least one design has, without counters that are zero everywhere."""
-        known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in METRICS]
+        """Metrics that at least one design has, without counters that are zero everywhere. Those of classes and blocks follow those of all flows."""
+        summaries = [result.summary for design in self.values() for result in design.results.values()]
+        place = [metric.name for metric in METRICS].index("goodput_flow_mean_bps") + 1
+        every = [*METRICS[:place], *of_blocks(summaries), *of_classes(summaries, self._tenants()), *METRICS[place:]]
+        known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in every]
         return [metric for metric, values in known if values and (any(values) or not metric.counter)]
+
+    def _tenants(self) -> set[str] | None:
+        """The classes that blocks of traffic name in the scenarios; None if no scenario is known."""
+        texts = [text for design in self.values() if (text := design.first.scenario)]
+        return {block["class"] for text in texts for block in toml.with_defaults(text).get("traffic", []) if "class" in block} if texts else None
 
 
 def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:

@@ -19,7 +19,8 @@ def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None],
     """Output of `afflux compare`: the answer, all metrics, and the parts of the difference in mean completion time."""
     yield answer(found.sentence())
     for design in found.designs:
-        yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
+        shown = [d for d in found.of(design) if not found.asked or d.metric in found.asked]
+        yield differences(f"{design} against {found.baseline}", found.baseline, design, shown)
         if made := causes.get(design):
             yield Text()
             yield from change(made, width)
