@@ -47,7 +47,10 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
         "jobs": None if n["job"] is None else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
         "fct": {
             "all": {"censored": left, "mean_ns": ms(n["fct"]), "p50_ns": ms(n["p50"]), "p99_ns": ms(n["p99"])},
-            "by_class": {name: {"mean_ns": ms(one["fct"]), "p99_ns": ms(one["p99"]), "unfinished": 0} for name, one in n["classes"].items()},
+            "by_class": {
+                name: {"mean_ns": ms(one["fct"]), "p99_ns": ms(one["p99"]), "count": 100, "unfinished": 0, "censored": False}
+                for name, one in n["classes"].items()
+            },
         },
         "goodput": {"by_class": {name: {"bps": one["goodput"] * 1e9, "jain": None, "flows": 100} for name, one in n["classes"].items()}},
         "slowdown": {"all": {"mean": n["slow"], "p50": n["slow50"], "p99": n["slow99"], "ideal_mean_ns": ms(n["alone"])}},

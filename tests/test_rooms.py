@@ -21,6 +21,7 @@ LEVELS = (
     {"results"},
     {"comparison", "executors", "scenario"},
     {"batch", "estimates", "exchange", "report"},
+    {"decision"},
     {"studies", "tuning"},
     {"terminal"},
     {"demo", "watching"},
@@ -32,7 +33,7 @@ LEVEL = {room: place for place, rooms in enumerate(LEVELS) for room in rooms}
 #: Imports within a function that go the other way: the file and the room.
 EXCEPTIONS = {("results/result.py", "report")}  # `Result.report` is of the documented interface
 #: Rooms that a command imports when it runs, so that `afflux --help` does not wait for them.
-LATE = {"batch", "comparison", "demo", "executors", "report", "studies", "tuning", "watching"}
+LATE = {"batch", "comparison", "decision", "demo", "executors", "report", "studies", "tuning", "watching"}
 
 ROOMS = sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()} - {"__init__"})
 

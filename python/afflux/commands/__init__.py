@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import check, compare, demo, diff, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
+from . import check, compare, decide, demo, diff, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
 
 #: In the order of the help, in groups.
 GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
@@ -17,6 +17,7 @@ GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
     "Simulation": (
         (run.run, run.EXAMPLES),
         (sweep.sweep, sweep.EXAMPLES),
+        (decide.decide, decide.EXAMPLES),
         (tune.tune, tune.EXAMPLES),
         (study.study, study.EXAMPLES),
         (live.live, live.EXAMPLES),

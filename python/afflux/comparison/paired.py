@@ -100,7 +100,8 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """As `afflux compare --json` prints it."""
-        return asdict(self) | {"metric": self.metric.name, "group": self.metric.group}
+        made = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return made | {"metric": self.metric.name, "group": self.metric.group, "straggler": self.straggler and asdict(self.straggler)}
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ def write(
     against: Comparison | None = None,
     metrics: Sequence[Metric] | None = None,
     table: Table | None = None,
+    goals: Table | None = None,
     rows: Sequence[Published] = (),
     checks: Sequence[Held] = (),
     title: str | None = None,
@@ -59,7 +60,7 @@ def write(
     Results of one scenario name are one design with several seeds; designs stand side by side. Without an `answer` the report tells how the designs
     differ, or what the only one did; without a `question` it tells what was simulated. `against` is the comparison whose verdicts are shown (by
     default with the first design), `metrics` the rows of the measures. `rows` and `checks` are published numbers and statements with the simulated
-    ones beside; then they are the figure. `table` stands in the place of the measures, `figures` below the answer. The same results give the same file.
+    ones beside; then they are the figure. `table` stands in the place of the measures, `figures` below the answer, `goals` (see `first.goals`) on the first screen. The same results give the same file.
     """
     designs = gather(results)
     if against is None and not rows:
@@ -67,7 +68,7 @@ def write(
     found = against or (compare(designs) if len(designs) > 1 and not rows else None)
     terms = Terms()
     sections = [
-        _answer(designs, found, terms, answer, question or asked.question(designs), title, rows, checks, figures, metrics),
+        _answer(designs, found, terms, answer, question or asked.question(designs), title, rows, checks, figures, metrics, goals),
         published.checks(checks),
         published.section(rows, terms) if rows else "",
         differs.section(designs, terms),
@@ -127,6 +128,7 @@ def _answer(
     checks: Sequence[Held],
     figures: Sequence[Lines],
     metrics: Sequence[Metric] | None,
+    goals: Table | None,
 ) -> str:
     """The first screen."""
     metric = metrics[0] if metrics else first.main_measure(designs, found)
@@ -148,7 +150,12 @@ def _answer(
         drawn = first.figure(designs, metric, found, terms, found.currency or "", told.facts.chosen) if metric else ""
         cause = first.bars(designs, told.facts.cause, told.facts.chosen) if told.facts.cause else ""
         sure = first.closest(found, metric, told.facts.chosen) if metric else ""
-    extra = f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else ""
+    if goals:
+        # Which goal is missed with which design is the answer; the figure of one measure follows.
+        below, drawn = drawn, first.goals(goals.head, goals.rows)
+    else:
+        below = ""
+    extra = below + f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else below
     return first.section(question, told, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)
 
 

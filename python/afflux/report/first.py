@@ -511,6 +511,25 @@ def section(question: str, told: Told, drawn: str, terms: Terms, *, title: str, 
     return f'<section id="answer" aria-label="{plain(say("answer.title"))}">{asked}{heading}{lead}{drawn}{facts}{folded}{extra}</section>'
 
 
+#: The state of a goal, and the kind of its chip, by the mark before its value.
+_STATES = {"\N{CHECK MARK}": ("met", " good"), "\N{MULTIPLICATION X}": ("missed", " bad"), "\N{WHITE CIRCLE}": ("open", "")}
+
+
+def goals(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Designs by goals: a value with the mark of its state in each cell."""
+    titles = "".join(f'<th scope="col">{both(text)}</th>' for text in head)
+
+    def cell(text: str) -> str:
+        if str(text)[:1] not in _STATES or str(text)[1:2] != " ":
+            return f"<td>{both(text)}</td>"
+        state, kind = _STATES[text[0]]
+        return f'<td><span class="v">{plain(text[2:])}</span><span class="chip{kind}">{both(say(f"first.goal.{state}"))}</span></td>'
+
+    body = "".join(f'<tr><th scope="row">{both(name)}</th>{"".join(map(cell, rest))}</tr>' for name, *rest in rows)
+    table = f'<table class="grid goals"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+    return differs.scroll(table, say("decision.table"), len(head))
+
+
 def _column(key: str, body: str) -> str:
     return f"<div><h3>{both(say(key))}</h3>{body}</div>"
 

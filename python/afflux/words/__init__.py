@@ -21,6 +21,10 @@ class Words(str):
         text.ja = ja
         return text
 
+    def __getnewargs__(self) -> tuple[str, str]:
+        """For copies."""
+        return str(self), self.ja
+
 
 class Marked(Words):
     """Words of several parts, some of which stand out; as text they are as other words."""

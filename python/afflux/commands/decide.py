@@ -1,0 +1,100 @@
+"""`afflux decide`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from .. import settings
+from ..terminal.console import FAILED, complain, failures, note, print_json, show, warn, warn_of_doubts
+from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
+
+if TYPE_CHECKING:
+    from ..decision.file import Question
+
+EXAMPLES = (
+    "afflux decide designs.toml",
+    "afflux decide designs.toml --seeds 1-10",
+    "afflux decide designs.toml --until-decided --budget 80",
+    "afflux decide designs.toml --executor dask --address tcp://head:8786",
+)
+
+
+def decide(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.toml", help="Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).", show_default=False),
+    ],
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", metavar="A-B", help="Seeds of every design, as in 1-10 or 1,2,7.", show_default="the file's, else 1-5", rich_help_panel=SCENARIO
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Three seeds: a first look.", rich_help_panel=SELECTION)] = False,
+    until_decided: Annotated[
+        bool,
+        typer.Option("--until-decided", help="Add seeds (5, 10, 20, …) until more cannot change the choice.", rich_help_panel=SELECTION),
+    ] = False,
+    budget: Annotated[int, typer.Option("--budget", metavar="SEEDS", min=3, help="Most seeds with --until-decided.", rich_help_panel=SELECTION)] = 40,
+    executor: With = "local",
+    address: Address = None,
+    storage: Storage = None,
+    jobs: Jobs = None,
+    watched: Watched = False,
+    fresh: Fresh = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/decide-<file>", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate the designs of a decision file and say which one meets the goals of its tenants at the least price. A decision that was stopped continues."""
+    from .. import watching
+    from ..decision import decide as decided
+    from ..decision.file import read
+    from ..terminal import decision as shown
+    from ..terminal import progress
+
+    with failures():
+        question = read(file)
+        dir = out or Path("out") / f"decide-{file.stem}"
+        numbers = None if seeds is None else settings.seeds(seeds)
+        if quick and (seeds is not None or until_decided):
+            raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
+        _announce(question, numbers, quick, until_decided, budget)
+        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"decide {file.name}", bar, watched) as watch:
+            found = decided(
+                question,
+                seeds=numbers,
+                quick=quick,
+                until_decided=until_decided,
+                budget=budget,
+                out=dir,
+                executor=executor,
+                address=address,
+                storage=storage,
+                jobs=jobs,
+                fresh=fresh,
+                watch=watch,
+            )
+        warn(found.outcome.warnings)
+        print_json(found.to_dict()) if as_json else show(shown.decision(found, dir))
+        if warn_of_doubts(found.outcome.results.values()):
+            complain("some results fail checks of their own: see the notes")
+            raise typer.Exit(FAILED)
+
+
+def _announce(question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int) -> None:
+    """What will be simulated, and about how long it takes on one core."""
+    from ..decision.decide import QUICK, SEEDS
+    from ..decision.points import points
+    from ..estimates import checking
+    from ..words import text
+
+    once = [checking.check(point.load()) for point in points(question, [1])]
+    count = budget if until_decided else len(seeds or question.seeds or (QUICK if quick else SEEDS))
+    seconds = sum(max(one.seconds, 0.1) for one in once)
+    runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seeds"
+    note(f"{runs}: about {text.duration(count * seconds)} on one core, {text.duration(seconds)} for each seed")

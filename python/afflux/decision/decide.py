@@ -1,0 +1,263 @@
+"""Simulates the designs of a decision, and judges them."""
+
+import copy
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import batch, report
+from ..batch import Outcome, Watch
+from ..comparison.compare import Comparison, compare
+from ..executors import Executor, opened
+from ..files import durable
+from ..metrics import Metric
+from ..report import Facts, Table
+from ..report import Told as Page
+from ..results.designs import Design, Designs
+from ..results.result import Result
+from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS
+from ..words import Marked, Words, join, say
+from . import sentences
+from .file import Question, read
+from .judge import MET, MISSED, OPEN, Judged
+from .looks import BUDGET, Look, looks
+from .points import alone_values, points, prices, values
+
+#: Seeds without an option or a key, and with `--quick`.
+SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
+#: What stands before a value in the table of goals.
+MARKS = {MET: "\N{CHECK MARK}", MISSED: "\N{MULTIPLICATION X}", OPEN: "\N{WHITE CIRCLE}"}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The designs judged by the goals, or, without goals, compared with the first one."""
+
+    question: Question
+    outcome: Outcome
+    #: The designs' results; runs of tenants alone are in `outcome`.
+    designs: Designs
+    #: None without goals.
+    judged: Judged | None
+    #: Every design beside the first one.
+    comparison: Comparison
+    prices: Mapping[str, float]
+    power: Mapping[str, float]
+    #: Seeds of each design.
+    seeds: tuple[int, ...]
+    #: The looks at the results that were made; one where all seeds were named beforehand.
+    looks: tuple[Look, ...]
+
+    @property
+    def told(self) -> sentences.Told:
+        assert self.judged, "there are goals"
+        order, error = self.question.order, sum(look.level for look in self.looks)
+        return sentences.Told(
+            self.judged,
+            order,
+            self.prices,
+            self.power,
+            self.question.currency,
+            len(self.seeds),
+            len(self.looks),
+            error if len(self.looks) > 1 else 1 - CONFIDENCE,
+        )
+
+    def sentence(self) -> Marked:
+        """The answer in words."""
+        return sentences.answer(self.told) if self.judged else self.comparison.sentence()
+
+    def table(self) -> Table | None:
+        """A row per design: the value of each goal with its state, price and power; None without goals."""
+        if self.judged is None:
+            return None
+        goals, brief = self.question.goals, self.question.currency
+        head: list[str] = [say("decision.head.design"), *(_title(self.judged.standings[self.question.order[0]][place]) for place in range(len(goals)))]
+        if self.prices:
+            head.append(say("decision.head.price", currency=brief) if brief else say("decision.head.price.bare"))
+        if self.power:
+            head.append(say("decision.head.power"))
+        rows = [self._row(design) for design in self.question.order]
+        return Table(say("decision.table"), [*head, say("decision.head.goals")], rows)
+
+    def _row(self, design: str) -> list[str]:
+        assert self.judged
+        cells: list[str] = [design]
+        for one in self.judged.standings[design]:
+            cells.append(f"{MARKS[one.state]} {one.goal.metric.brief(one.value)}")
+        if self.prices:
+            cells.append(f"{self.prices[design]:,.0f}")
+        if self.power:
+            cells.append(f"{self.power[design]:,.0f} W" if design in self.power else "–")
+        return [*cells, self._verdict(design)]
+
+    def _verdict(self, design: str) -> Words:
+        """Which goals a design misses or leaves open."""
+        assert self.judged
+        found = []
+        told: set[str] = set()
+        for state in (MISSED, OPEN):
+            names = [one.goal.tenant.name if one.goal.tenant else one.goal.measure for one in self.judged.states(design, state)]
+            if names := [name for name in dict.fromkeys(names) if name not in told]:
+                found.append(say(f"decision.state.{state}", names=", ".join(names)))
+            told.update(names)
+        return join(found, ("; ", "；")) if found else say("decision.state.met")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `decision.json` has it: the answer, and all that it follows from."""
+        made: dict[str, Any] = {"answer": str(self.sentence()), "seeds": list(self.seeds), "currency": self.question.currency}
+        if self.judged:
+            choice = self.judged.choice
+            made |= {"choice": choice.design, "certain": choice.certain, "nearest": choice.nearest, "judged_together": self.judged.family}
+            made |= {"error": self.told.error, "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks]}
+        made["designs"] = [self._design(name) for name in self.question.order]
+        return made | {"comparison": self.comparison.to_dict()}
+
+    def _design(self, name: str) -> dict[str, Any]:
+        made: dict[str, Any] = {"name": name, "price": self.prices.get(name), "power": self.power.get(name)}
+        if self.judged:
+            made["goals"] = [
+                {
+                    "tenant": one.goal.tenant.name if one.goal.tenant else None,
+                    "measure": one.goal.measure,
+                    "state": one.state,
+                    "value": one.value,
+                    "limit": one.limit,
+                    "ratio": one.against.ratio,
+                    "ratio_low": one.against.ratio_low,
+                    "ratio_high": one.against.ratio_high,
+                    "p": one.against.p,
+                    "samples": one.against.samples,
+                    "given": one.given,
+                    "cut": one.cut,
+                }
+                for one in self.judged.standings[name]
+            ]
+        return made
+
+
+def _title(standing: Any) -> Words:
+    """`web: FCT p99, at most 1.80 ms`, or with the rule where the limit differs from design to design."""
+    goal = standing.goal
+    limit = sentences.bound(standing) if goal.limit is not None else sentences.rule(goal)
+    return join([goal.metric.title, limit], (", ", "、"))
+
+
+def decide(
+    question: Question | str | os.PathLike[str],
+    *,
+    seeds: Sequence[int] | None = None,
+    quick: bool = False,
+    until_decided: bool = False,
+    budget: int = BUDGET,
+    out: str | os.PathLike[str] | None = None,
+    executor: str | Executor = "local",
+    address: str | None = None,
+    storage: str | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    watch: Watch | None = None,
+) -> Decision:
+    """Which design of a decision file meets the goals of its tenants at the least price?
+
+    All results are in `out` (default `out/decide-<name>`) beside `decision.json` and `report.html`; points that are there already are not simulated again. With
+    `until_decided` seeds are added (5, 10, 20, … up to `budget`) until more of them cannot change the choice. Raises `ValueError` for a wrong file, and
+    `RuntimeError` if points failed.
+    """
+    asked = question if isinstance(question, Question) else read(Path(question))
+    dir = Path(out) if out is not None else Path("out") / f"decide-{asked.path.stem}"
+    place = batch.home(dir)
+    if until_decided:
+        if seeds is not None:
+            raise ValueError("until_decided adds seeds by itself: name a budget instead of seeds")
+        if not asked.goals:
+            raise ValueError(f"{asked.path}: without a [[goal]] nothing can be decided by adding seeds")
+        planned = looks(budget)
+    else:
+        chosen = list(seeds or asked.seeds or (QUICK if quick else SEEDS))
+        planned = [Look(len(chosen), 1 - CONFIDENCE)]
+    found = None
+    with opened(executor, jobs=jobs, address=address, storage=storage) as running:
+        for number, look in enumerate(planned, 1):
+            some = range(1, look.seeds + 1) if until_decided else chosen
+            outcome = batch.run(list(points(asked, some)), place, fresh=fresh and number == 1, watch=watch, executor=running)
+            found = judged(asked, outcome, some, planned[:number])
+            if found.judged is None or found.judged.decided(found.prices):
+                break
+    assert found
+    _write(found, dir)
+    return found
+
+
+def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Sequence[Look]) -> Decision:
+    """Judges results. Raises `RuntimeError` if a point failed: a design without some of its seeds is not comparable."""
+    if outcome.failures:
+        first = outcome.failures[0]
+        more = f", and {len(outcome.failures) - 1} more" if len(outcome.failures) > 1 else ""
+        raise RuntimeError(f"{first.point} failed{more}: {first.error}")
+    every = outcome.designs
+    shown = Designs([every[name] for name in question.order], every.notes)
+    cost = prices(question, every)
+    power = {design.name: design.power for design in question.designs if design.power is not None}
+    of_goals = None
+    if question.goals:
+        own, alone = values(question, every), alone_values(question, every)
+        of_goals = Judged.of(own, alone, question.order, question.goals, cost, made[-1].level)
+        shown = _with_values(question, shown, own)
+    return Decision(question, outcome, shown, of_goals, compare(shown, question.order[0]), cost, power, tuple(seeds), tuple(made))
+
+
+def _with_values(question: Question, designs: Designs, found: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Designs:
+    """The designs with the values of their goals in the summaries, where the metrics of goals find them."""
+
+    def result(design: str, seed: int, one: Result) -> Result:
+        made = copy.copy(one)
+        tenants: dict[str, dict[str, float]] = {}
+        for goal in question.goals:
+            tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
+        made.summary = one.summary | {"tenants": tenants}
+        return made
+
+    some = [Design(name, {seed: result(name, seed, one) for seed, one in design.results.items()}) for name, design in designs.items()]
+    return Designs(some, designs.notes)
+
+
+def measures(decision: Decision) -> Sequence[Metric]:
+    """The measures of the goals, each once, that in which the nearest design is farthest beyond its goal first."""
+    found = dict.fromkeys(goal.metric for goal in decision.question.goals)
+    return list(found)
+
+
+def _write(decision: Decision, dir: Path) -> None:
+    durable.write_text(dir / "decision.json", json.dumps(decision.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    if decision.judged is None:
+        report.write(decision.designs, dir / "report.html", against=decision.comparison)
+        return
+    report.write(
+        decision.designs,
+        dir / "report.html",
+        answer=page(decision),
+        goals=decision.table(),
+        metrics=[*measures(decision), *decision.designs.metrics()],
+        against=decision.comparison,
+    )
+
+
+def page(decision: Decision) -> Page:
+    """The answer in the parts of the report's first screen."""
+    parts = sentences.parts(decision.told)
+    head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
+    of = {role: [parts[role]] if role in parts else [] for role in (sentences.SIZE, sentences.OTHERS, sentences.COSTS)}
+    chosen = decision.told.choice.design
+    return Page(
+        join(head),
+        lead=of[sentences.COSTS],
+        facts=Facts(why=[*of[sentences.SIZE], *of[sentences.OTHERS]], sure=[_capital(parts[sentences.SURE])], chosen=chosen),
+    )
+
+
+def _capital(words: Words) -> Words:
+    return Words(f"{words[:1].upper()}{words[1:]}", words.ja)

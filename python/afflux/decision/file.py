@@ -1,0 +1,264 @@
+"""A decision file: designs, tenants and goals of a scenario, in the scenario itself or in a file that names it."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .. import settings, spelling
+from ..metrics import Metric
+from ..scenario import Scenario
+from ..words import text
+from .measures import MEASURES, Tenant, of_tenant
+
+#: Tables and keys of a decision that a scenario file may hold besides its own.
+KEYS = ("scenario", "seeds", "currency", "design", "tenant", "goal", "condition")
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A design: keys of the scenario that differ."""
+
+    name: str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    #: Price of the whole fabric; None: that of the scenario's `[cost]`.
+    price: float | None = None
+    #: Power of the whole fabric in W; None if it is not known.
+    power: float | None = None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A measure of a tenant, and its bound."""
+
+    #: None: all traffic.
+    tenant: Tenant | None
+    #: A name in `MEASURES`.
+    measure: str
+    #: The bound of a number, in ns or bit/s or as a ratio; None for a goal that is relative to other values.
+    limit: float | None = None
+    #: The share by which a value may be worse than the one it is held against.
+    within: float | None = None
+    #: The design whose values a relative goal starts from; None: the design that is judged.
+    against: str | None = None
+    #: Those values are the tenant's alone, without the other tenants' traffic.
+    alone: bool = False
+
+    @property
+    def metric(self) -> Metric:
+        return of_tenant(self.tenant, self.measure)
+
+    @property
+    def factor(self) -> float:
+        """The bound of a relative goal as a ratio."""
+        assert self.within is not None, "absolute goals have a limit"
+        return 1 + self.within if self.metric.lower_is_better else 1 - self.within
+
+    @property
+    def name(self) -> str:
+        """Its name in the values: equal measures of a tenant may have several bounds."""
+        return f"{self.tenant.name if self.tenant else 'all'}.{self.measure}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Further keys for some of the designs: a change that may break the choice."""
+
+    name: str
+    designs: tuple[str, ...]
+    set: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that a decision file says."""
+
+    path: Path
+    scenario: Scenario
+    designs: tuple[Candidate, ...]
+    tenants: tuple[Tenant, ...]
+    goals: tuple[Goal, ...]
+    conditions: tuple[Condition, ...] = ()
+    #: None: the command's default.
+    seeds: tuple[int, ...] | None = None
+    currency: str | None = None
+
+    @property
+    def order(self) -> list[str]:
+        return [design.name for design in self.designs]
+
+    def design(self, name: str) -> Candidate:
+        return next(design for design in self.designs if design.name == name)
+
+
+def read(path: Path, scenario: Path | None = None) -> Question:
+    """`scenario`: stands in for the one that the file names. Raises `ValueError` with the file, the key, what was found and what is allowed."""
+    written = path.read_text(encoding="utf-8")
+    try:
+        data = tomllib.loads(written)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: {error}") from None
+    own = {key: data.pop(key) for key in KEYS if key in data}
+    named = _take(path, "", own, "scenario", str, None)
+    if scenario is None and named is None and not data:
+        raise ValueError(f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs')
+    if (scenario or named) and data:
+        wrong = next(iter(data))
+        raise ValueError(f"{path}: key {wrong}: {spelling.unknown('key', wrong, list(KEYS))}")
+    made = Scenario(data, path) if data else Scenario.load(scenario or path.parent / str(named))
+    designs = tuple(_design(path, place, table) for place, table in enumerate(_tables(path, own, "design")))
+    names = [design.name for design in designs]
+    tenants = _tenants(path, made, own)
+    goals = tuple(_goal(path, place, table, names, tenants) for place, table in enumerate(_tables(path, own, "goal")))
+    conditions = tuple(_condition(path, place, table, names) for place, table in enumerate(_tables(path, own, "condition")))
+    for kind, some in (("tenant", [tenant.name for tenant in tenants]), ("design", names), ("condition", [one.name for one in conditions])):
+        for name in some:
+            if some.count(name) > 1:
+                raise ValueError(f"{path}: {kind}: the name {name!r} stands {some.count(name)} times: names must differ")
+    if len(designs) < 2:
+        raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
+    seeds = _take(path, "", own, "seeds", str, None)
+    currency = _take(path, "", own, "currency", str, None) or made.get("cost.currency")
+    return Question(path, made, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
+
+
+def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
+    found = data.get(kind, [])
+    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+        raise ValueError(f"{path}: key {kind}: write blocks [[{kind}]]")
+    return found
+
+
+def _only(path: Path, where: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    for key in table:
+        if key not in allowed:
+            raise ValueError(f"{path}: key {where}{key}: {spelling.unknown('key', key, list(allowed))}")
+
+
+def _take(path: Path, where: str, table: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any = _MISSING) -> Any:
+    value = table.get(key, default)
+    if value is _MISSING:
+        raise ValueError(f"{path}: key {where}{key} is missing")
+    if value is not default and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
+        wanted = {str: "text in quotes", dict: "a table", list: "a list", bool: "true or false"}.get(kind if isinstance(kind, type) else object, "a number")
+        raise ValueError(f"{path}: key {where}{key}: found {value!r}: write {wanted}")
+    return value
+
+
+def _name(path: Path, where: str, table: Mapping[str, Any]) -> str:
+    name: str = _take(path, where, table, "name", str)
+    if not re.fullmatch(r"[\w-][\w .-]*", name):
+        raise ValueError(f"{path}: key {where}name: found {name!r}: write letters, digits, blanks, dots and hyphens")
+    return name
+
+
+def _design(path: Path, place: int, table: Mapping[str, Any]) -> Candidate:
+    where = f"design[{place}]."
+    _only(path, where, table, ("name", "set", "price", "power"))
+    numbers = {}
+    for key in ("price", "power"):
+        numbers[key] = _take(path, where, table, key, (int, float), None)
+        if numbers[key] is not None and numbers[key] < 0:
+            raise ValueError(f"{path}: key {where}{key}: found {numbers[key]}: write 0 or more")
+    return Candidate(_name(path, where, table), _take(path, where, table, "set", dict, {}), **numbers)
+
+
+def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
+    """Those that the file names; without any, one for each class of traffic."""
+    blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
+    classes = list(dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks))
+
+    def of(name: str, some: Sequence[str], load: str | None = None) -> Tenant:
+        kept = Tenant(name, tuple(some), load=load)
+        mine = [str(block.get("name") or block.get("kind")) for block in blocks if belongs(block, kept)]
+        return replace(kept, blocks=tuple(mine))
+
+    tables = _tables(path, own, "tenant")
+    if not tables:
+        return tuple(of(name, [name]) for name in classes)
+    found = []
+    for place, table in enumerate(tables):
+        where = f"tenant[{place}]."
+        _only(path, where, table, ("name", "classes", "load"))
+        name = _name(path, where, table)
+        some = _take(path, where, table, "classes", list, [name])
+        for wanted in some:
+            if not any(belongs(block, Tenant(name, (str(wanted),))) for block in blocks):
+                raise ValueError(
+                    f"{path}: key {where}{'classes' if 'classes' in table else 'name'}: {spelling.unknown('class of traffic', str(wanted), classes)}"
+                )
+        load = _take(path, where, table, "load", str, None)
+        if load is not None and scenario.get(load) is None:
+            raise ValueError(f"{path}: key {where}load: the scenario has no {load}")
+        found.append(of(name, [str(wanted) for wanted in some], load))
+    return tuple(found)
+
+
+def belongs(block: Mapping[str, Any], tenant: Tenant) -> bool:
+    """Whether a block of traffic is the tenant's: by its class, or by its name where it has no class."""
+    return tenant.has(str(block.get("class") or block.get("name") or "default"))
+
+
+def _goal(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str], tenants: Sequence[Tenant]) -> Goal:
+    where = f"goal[{place}]."
+    _only(path, where, table, ("tenant", "measure", "at_most", "at_least", "within", "design", "alone"))
+    measure = _take(path, where, table, "measure", str)
+    if measure not in MEASURES:
+        raise ValueError(f"{path}: key {where}measure: {spelling.unknown('measure', measure, list(MEASURES))}")
+    name = _take(path, where, table, "tenant", str, None)
+    tenant = next((one for one in tenants if one.name == name), None)
+    if name is not None and tenant is None:
+        raise ValueError(f"{path}: key {where}tenant: {spelling.unknown('tenant', name, [one.name for one in tenants])}")
+    metric = MEASURES[measure]
+    bounds = [key for key in ("at_most", "at_least", "within") if key in table]
+    if len(bounds) != 1:
+        raise ValueError(f"{path}: {where[:-1]}: found {' and '.join(bounds) or 'no bound'}: write one of at_most, at_least and within")
+    if bounds[0] != "within":
+        for key in ("design", "alone"):
+            if key in table:
+                raise ValueError(f"{path}: key {where}{key}: it belongs to within; {bounds[0]} is a bound of its own")
+        right = "at_most" if metric.lower_is_better else "at_least"
+        if bounds[0] != right:
+            raise ValueError(f"{path}: key {where}{bounds[0]}: {measure} is better the {'lower' if metric.lower_is_better else 'higher'} it is: write {right}")
+        return Goal(tenant, measure, limit=_quantity(path, f"{where}{right}", table[right], metric))
+    within = _take(path, where, table, "within", (int, float))
+    if not 0 <= within < (100 if metric.lower_is_better else 1):
+        most = "below 100" if metric.lower_is_better else "below 1, as more is better"
+        raise ValueError(f"{path}: key {where}within: found {within}: write a share of 0 or more and {most} (0.1 is 10 %)")
+    alone = table.get("alone", False)
+    against = _take(path, where, table, "design", str, None)
+    if not isinstance(alone, bool):
+        raise ValueError(f"{path}: key {where}alone: found {alone!r}: write true or false")
+    if against is None and not alone:
+        raise ValueError(f'{path}: {where[:-1]}: within needs design = "NAME", alone = true, or both')
+    if against is not None and against not in designs:
+        raise ValueError(f"{path}: key {where}design: {spelling.unknown('design', against, list(designs))}")
+    if alone and tenant is None:
+        raise ValueError(f"{path}: key {where}alone: all traffic is alone already: name a tenant")
+    return Goal(tenant, measure, within=float(within), against=against, alone=alone)
+
+
+def _quantity(path: Path, where: str, value: Any, metric: Metric) -> float:
+    """A bound with its unit, in the unit of the metric."""
+    units = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9} if metric.show is text.time else {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+    if metric.show is text.ratio:
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value)
+        raise ValueError(f"{path}: key {where}: found {value!r}: write a number above 0")
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
+    if match is None or match[2] not in units or float(match[1]) <= 0:
+        raise ValueError(f'{path}: key {where}: found {value!r}: write a number above 0 with one of {", ".join(units)} in quotes, as in "2{list(units)[2]}"')
+    return float(match[1]) * units[match[2]]
+
+
+def _condition(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str]) -> Condition:
+    where = f"condition[{place}]."
+    _only(path, where, table, ("name", "designs", "set"))
+    some = _take(path, where, table, "designs", list)
+    for name in some:
+        if name not in designs:
+            raise ValueError(f"{path}: key {where}designs: {spelling.unknown('design', str(name), list(designs))}")
+    return Condition(_name(path, where, table), tuple(some), _take(path, where, table, "set", dict))

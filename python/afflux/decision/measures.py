@@ -1,0 +1,195 @@
+"""The numbers by which tenants judge a fabric, from a result."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..metrics import METRICS, Metric
+from ..results.result import Result
+from ..results.statistics import mean, quantile
+from ..words import say, text
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """Those who share the fabric: some classes of traffic, and the blocks that make it."""
+
+    name: str
+    #: Classes of its flows. A job's flows have classes below its own, such as `hadoop.fetch`.
+    classes: tuple[str, ...]
+    #: Names of its blocks of traffic, after which jobs and queries are named.
+    blocks: tuple[str, ...] = ()
+    #: The key that is multiplied when a study varies the tenant's load.
+    load: str | None = None
+
+    def has(self, flow_class: str) -> bool:
+        return any(flow_class == name or flow_class.startswith(f"{name}.") for name in self.classes)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured number. It is not exact where flows were cut off by the end of the run: then a time is at least this long."""
+
+    number: float
+    exact: bool = True
+
+
+#: Statistics of distributions: their names, and their quantiles; None is the mean.
+_STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+_QUERY = Metric("query_ns", "query time", (), text.time)
+_JOB = Metric("job_ns", "job time", (), text.time)
+_FLOW_GOODPUT = Metric("flow_goodput_bps", "goodput per flow", (), text.rate, lower_is_better=False)
+_JAIN = Metric("jain", "Jain's index", (), text.ratio, lower_is_better=False)
+
+
+def _named() -> dict[str, Metric]:
+    by_name = {metric.name: metric for metric in METRICS}
+    found = {}
+    for name in _STATISTICS:
+        for kind, suffix, show in (("fct", "_ns", text.time), ("slowdown", "", text.ratio)):
+            full = f"{kind}_{name}{suffix}"
+            found[f"{kind}_{name}"] = by_name.get(full) or Metric(full, f"{kind} {name}", (), show)
+        for kind, metric in (("query", _QUERY), ("job_time", _JOB)):
+            found[f"{kind}_{name}"] = replace(metric, name=f"{kind}_{name}_ns", title=f"{metric.title} {name}")
+    return found | {"goodput": by_name["goodput_bps"], "flow_goodput": _FLOW_GOODPUT, "jain": _JAIN}
+
+
+#: Measures of goals, by name.
+MEASURES: Mapping[str, Metric] = _named()
+
+
+def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
+    """The measure as a metric of its tenant; `with_values` puts its values where it finds them."""
+    whole = MEASURES[measure]
+    name = tenant.name if tenant else "all"
+    title = say("metric.of", name=name, metric=whole.title) if tenant else whole.title
+    return replace(whole, name=f"tenant.{name}.{whole.name}", title=title, path=("tenants", name, measure), group=tenant and tenant.name, whole=whole)
+
+
+def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
+    """A tenant's number, or that of all traffic. Raises `ValueError` if the run has no such number."""
+    kind, _, statistic = measure.rpartition("_")
+    found: Value | None
+    if kind in ("fct", "slowdown"):
+        found = _of_flows(result, tenant, kind, statistic)
+    elif kind in ("query", "job_time"):
+        found = _of_jobs(result, tenant, kind, statistic)
+    else:
+        number = {"goodput": _goodput, "flow_goodput": _flow_goodput, "jain": _jain}[measure](result, tenant)
+        found = None if number is None else Value(number)
+    if found is None:
+        who = f"tenant {tenant.name}" if tenant else "the traffic"
+        what = {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
+        raise ValueError(f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up")
+    return found
+
+
+def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
+    group = _group(result, tenant, kind)
+    if group and group["count"] and not group["unfinished"] and group["censored"] is False:
+        key = f"{statistic}_ns" if kind == "fct" else statistic
+        return Value(float(group[key]))
+    done, cut = [], []
+    for flow in _flows(result, tenant, "fct_ns", "slowdown", "ideal_ns"):
+        elapsed = result.summary["simulated_ns"] - flow["start_ns"]
+        if flow["fct_ns"] is not None:
+            done.append(float(flow["fct_ns"] if kind == "fct" else flow["slowdown"]))
+        elif flow["status"] != "terminated":
+            cut.append(float(elapsed if kind == "fct" else elapsed / max(flow["ideal_ns"], 1)))
+    return _statistic(done, cut, statistic)
+
+
+def _statistic(done: Sequence[float], cut: Sequence[float], statistic: str) -> Value | None:
+    """Of finished times, and of times of which only a lower bound is known. A quantile below those is exact all the same."""
+    if not done and not cut:
+        return None
+    q = _STATISTICS[statistic]
+    if q is None:
+        return Value(mean([*done, *cut]), not cut)
+    ordered = sorted(done)
+    if math.ceil(q * (len(done) + len(cut) - 1)) < len(done):
+        return Value(quantile([*ordered, *([ordered[-1]] * len(cut))], q))
+    return Value(quantile(sorted([*done, *cut]), q), exact=False)
+
+
+def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any] | None:
+    """The statistics of the summary, if they are those of the tenant's whole traffic."""
+    groups = result.summary[kind]
+    if tenant is None:
+        return groups["all"]
+    classes = [name for name in groups.get("by_class", {}) if tenant.has(name)]
+    return groups["by_class"][classes[0]] if len(classes) == 1 else None
+
+
+def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dict[str, Any]]:
+    """Flows that started after the warm-up."""
+    names = ("class", "start_ns", "status", *columns)
+    warm = result.summary.get("warmup_ns") or 0
+    for row in zip(*(result.flows.column(name) for name in names), strict=True):
+        flow = dict(zip(names, row, strict=True))
+        if flow["start_ns"] is not None and flow["start_ns"] >= warm and (tenant is None or tenant.has(flow["class"])):
+            yield flow
+
+
+def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
+    """Completion times of jobs that applications run, or of queries: from the first request to the last byte of the last answer."""
+    phases = ("coflow", "query") if kind == "query" else ("job",)
+    warm, end = result.summary.get("warmup_ns") or 0, result.summary["simulated_ns"]
+    done, cut = [], []
+    table = result.jobs
+    for job, phase, start, finish in zip(*(table.column(name) for name in ("job", "phase", "start_ns", "finish_ns")), strict=True):
+        if phase in phases and start is not None and start >= warm and (tenant is None or any(_belongs(job, block) for block in tenant.blocks)):
+            if finish is None:
+                cut.append(float(end - start))
+            else:
+                done.append(float(finish - start))
+    return _statistic(done, cut, statistic)
+
+
+def _belongs(job: str, block: str) -> bool:
+    """Jobs are named after their block, with a number if there are several."""
+    return re.fullmatch(re.escape(block) + r"\.?\d*", job) is not None
+
+
+def _goodput(result: Result, tenant: Tenant | None) -> float | None:
+    """Payload delivered in the time in which at least one flow was active, in bit/s."""
+    if tenant is None:
+        return float(result.summary["goodput_bps"])
+    groups = (result.summary.get("goodput") or {}).get("by_class", {})
+    own = [name for name in groups if tenant.has(name)]
+    if len(own) == 1:
+        bps = groups[own[0]]["bps"]
+        return None if bps is None else float(bps)
+    spans, delivered = [], 0
+    for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
+        spans.append((flow["start_ns"], result.summary["simulated_ns"] if flow["finish_ns"] is None else flow["finish_ns"]))
+        delivered += flow["delivered_bytes"]
+    busy, last = 0, -math.inf
+    for start, finish in sorted(spans):
+        busy += max(0, finish - max(start, last))
+        last = max(last, finish)
+    return 8e9 * delivered / busy if busy else None
+
+
+def _flow_goodput(result: Result, tenant: Tenant | None) -> float | None:
+    """Payload by the time that flows took, in bit/s: the goodput of a flow, weighted by time."""
+    end, delivered, time = result.summary["simulated_ns"], 0, 0
+    for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
+        delivered += flow["delivered_bytes"]
+        time += (end if flow["finish_ns"] is None else flow["finish_ns"]) - flow["start_ns"]
+    return 8e9 * delivered / time if time else None
+
+
+def _jain(result: Result, tenant: Tenant | None) -> float | None:
+    """Jain's index of the goodput of the flows of one class."""
+    groups = (result.summary.get("goodput") or {}).get("by_class", {})
+    own = [name for name in groups if tenant is None or tenant.has(name)]
+    if len(own) > 1:
+        raise ValueError(f"jain: flows of several classes ({', '.join(own)}) need not be equal: write a tenant of one class")
+    return None if not own or groups[own[0]]["jain"] is None else float(groups[own[0]]["jain"])
+
+
+#: Functions of whole numbers of a result; the statistics of flows and jobs are found by their names.
+_Number = Callable[[Result, Tenant | None], float | None]

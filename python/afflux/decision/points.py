@@ -1,0 +1,96 @@
+"""The simulations of a decision: each design, and tenants alone where goals are held against that."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..batch import Point
+from ..results.designs import Design, Designs
+from ..results.result import Result
+from ..scenario import Scenario
+from .file import Candidate, Goal, Question, belongs
+from .judge import Values
+from .measures import Tenant, Value, value
+
+
+def alone_name(design: str, tenant: Tenant) -> str:
+    return f"{design}, {tenant.name} alone"
+
+
+def changed(scenario: Scenario, design: Candidate, *further: Mapping[str, Any]) -> Scenario:
+    """The scenario of a design."""
+    made = scenario.copy()
+    for table in (design.set, *further):
+        for key, setting in table.items():
+            made.set(key, copy.deepcopy(setting))
+    return made
+
+
+def keep(scenario: Scenario, tenant: Tenant) -> None:
+    """Leaves one tenant's traffic, and the settings that this traffic uses: others would draw warnings."""
+    blocks = scenario["traffic"] = [block for block in scenario["traffic"] if belongs(block, tenant)]
+    named = {block.get("transport") for block in blocks}
+    host = scenario.get("host", {})
+    transports = host.get("transports", {})
+    for name in [name for name in transports if name not in named]:
+        del transports[name]
+    if None not in named:
+        host.pop("transport", None)
+    paused = scenario.get("switch.pfc.priorities", [])
+    if paused and not any(block.get("priority") in paused for block in blocks):
+        scenario["switch.pfc"] = "off"
+
+
+def alones(question: Question) -> list[tuple[Candidate, Tenant]]:
+    """The tenants that are simulated alone, with their designs."""
+    found: dict[tuple[str, str], tuple[Candidate, Tenant]] = {}
+    for goal in question.goals:
+        if goal.alone and goal.tenant:
+            for design in question.designs if goal.against is None else [question.design(goal.against)]:
+                found.setdefault((design.name, goal.tenant.name), (design, goal.tenant))
+    return list(found.values())
+
+
+def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
+    """Designs first, seed by seed, so that a run that is stopped has something of each."""
+    designs = [(design.name, changed(question.scenario, design)) for design in question.designs]
+    for design, tenant in alones(question):
+        made = changed(question.scenario, design)
+        keep(made, tenant)
+        designs.append((alone_name(design.name, tenant), made))
+    for name, scenario in designs:
+        for seed in seeds:
+            yield Point(name, scenario, {}, seed)
+
+
+def values(question: Question, designs: Designs) -> Values:
+    """The values of each design's goals by seed."""
+    goals = {goal.name: goal for goal in question.goals}
+    return {name: {goal.name: by_seed(designs[name], goal) for goal in goals.values()} for name in question.order if name in designs}
+
+
+def alone_values(question: Question, designs: Designs) -> Values:
+    """The values of tenants alone."""
+    found: dict[str, dict[str, Mapping[int, Value]]] = {}
+    for design, tenant in alones(question):
+        name = alone_name(design.name, tenant)
+        if name in designs:
+            own = {goal.name: goal for goal in question.goals if goal.tenant == tenant and goal.alone}
+            found.setdefault(design.name, {}).update({name_: by_seed(designs[name], goal) for name_, goal in own.items()})
+    return found
+
+
+def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
+    """Tables are read afresh, so that those of hundreds of runs are not kept."""
+    return {seed: value(Result.open(result.dir) if result.dir else result, goal.tenant, goal.measure) for seed, result in design.results.items()}
+
+
+def prices(question: Question, designs: Designs) -> dict[str, float]:
+    """The price of each design, from the decision file or from the scenario's `[cost]`; empty unless all are known."""
+    found: dict[str, float] = {}
+    for design in question.designs:
+        cost = designs[design.name].first.summary.get("cost") if design.name in designs else None
+        price = design.price if design.price is not None else cost and cost["total"]
+        if price is not None:
+            found[design.name] = float(price)
+    return found if len(found) == len(question.designs) else {}

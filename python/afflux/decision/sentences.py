@@ -1,0 +1,185 @@
+"""The answer in the order of its parts: choice, size, the other designs, cost, certainty."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..comparison import changes
+from ..comparison.paired import SAME, TOO_FEW
+from ..comparison.phrases import between, seeds_needed, size, what_of
+from ..metrics import COST
+from ..words import Marked, Words, has, join, say
+from .file import Goal
+from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
+
+_LISTED = ("; ", "；")
+#: Goals of a design that are told with their numbers.
+_TOLD = 4
+
+#: Roles of the parts of an answer; some have a word of their own in front.
+CHOICE, NEAREST, SIZE, OTHERS, COSTS, SURE = "choice", "nearest", "size", "others", "cost", "sure"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a decision is told of."""
+
+    judged: Judged
+    order: Sequence[str]
+    prices: Mapping[str, float] = field(default_factory=dict)
+    power: Mapping[str, float] = field(default_factory=dict)
+    currency: str | None = None
+    #: Seeds that each design was simulated with, and whether they were added until the decision.
+    seeds: int = 0
+    looks: int = 0
+    #: The share of decisions in which some goal may be called met or missed and is not.
+    error: float = 0.05
+
+    @property
+    def choice(self) -> Choice:
+        return self.judged.choice
+
+
+def parts(of: Told) -> dict[str, Words]:
+    """The sentences by their role."""
+    made = {CHOICE: _choice(of), NEAREST: _nearest(of), SIZE: _size(of), OTHERS: _others(of), COSTS: _cost(of), SURE: _sure(of)}
+    return {role: words for role, words in made.items() if words}
+
+
+def answer(of: Told) -> Marked:
+    """All parts, with their roles in front."""
+    said = [(say(key, words=words) if has(key := f"decision.role.{role}") else words, role == CHOICE) for role, words in parts(of).items()]
+    return Marked.of(said)
+
+
+def label(goal: Goal) -> Words | str:
+    """`web (p99 completion time)`."""
+    what = what_of(goal.metric.whole) if goal.metric.whole else goal.metric.title
+    return say("decision.what", tenant=goal.tenant.name, what=what) if goal.tenant else what
+
+
+def bound(standing: Standing) -> Words:
+    """`at most 1.80 ms`, with what it follows from: `at most 1.80 ms (10 % more than with today)`."""
+    goal = standing.goal
+    said = say(_bound_key(goal), limit=goal.metric.brief(standing.limit))
+    return say("decision.relative", bound=said, rule=_rule(goal)) if goal.within is not None else said
+
+
+def _bound_key(goal: Goal) -> str:
+    return "decision.at_most" if goal.metric.lower_is_better else "decision.at_least"
+
+
+def rule(goal: Goal) -> Words:
+    """The bound of a relative goal without a number: `at most 10 % more than with today`."""
+    return say(_bound_key(goal), limit=_rule(goal))
+
+
+def _rule(goal: Goal) -> Words:
+    base = (
+        say("decision.alone", design=goal.against)
+        if goal.alone and goal.against
+        else say("decision.alone.here")
+        if goal.alone
+        else say("decision.with", design=goal.against)
+    )
+    return say("decision.rule", change=changes.change(goal.factor), base=base) if goal.within else say("decision.rule.equal", base=base)
+
+
+def _choice(of: Told) -> Words:
+    choice, judged = of.choice, of.judged
+    if choice.design is None:
+        return say("decision.none")
+    if not choice.certain:
+        return say("decision.keep.open" if choice.design == of.order[0] else "decision.open", design=choice.design)
+    met = [design for design in of.order if all(one.state == MET for one in judged.standings[design])]
+    today = choice.design == of.order[0]
+    if len(met) == 1:
+        return say("decision.keep.only" if today else "decision.only", design=choice.design)
+    dearer = [design for design in met if of.prices.get(design, 0.0) > of.prices.get(choice.design, 0.0)]
+    if len(dearer) == len(met) - 1:
+        return say("decision.keep.cheapest" if today else "decision.cheapest", design=choice.design, count=len(met))
+    return say("decision.keep.first" if today else "decision.first", design=choice.design, count=len(met))
+
+
+def _nearest(of: Told) -> Words:
+    """Without a choice: by how much the nearest design exceeds which goals."""
+    if of.choice.design:
+        return Words("", "")
+    worst = [_missed(one) for one in of.judged.outside(of.choice.nearest)]
+    return say("decision.nearest", design=of.choice.nearest, items=join(worst, _LISTED)) if worst else Words("", "")
+
+
+def _missed(standing: Standing) -> Words:
+    """`web (p99 completion time) 3.40 ms, goal at most 1.80 ms`."""
+    return say("decision.value", label=label(standing.goal), value=standing.goal.metric.brief(standing.value), bound=bound(standing))
+
+
+def _size(of: Told) -> Words:
+    """The values of the chosen design, the nearest to its limit first."""
+    shown = sorted(of.judged.standings[of.choice.shown], key=lambda one: -one.beyond)
+    if of.choice.design is None:
+        return Words("", "")
+    return say("decision.size", design=of.choice.shown, items=join([_item(one) for one in shown[:_TOLD]], _LISTED))
+
+
+def _item(standing: Standing) -> Words:
+    d = standing.against
+    words = {"label": label(standing.goal), "value": standing.goal.metric.brief(standing.value), "bound": bound(standing)}
+    if standing.given:
+        return say("decision.item.given", **words)
+    if d.verdict == TOO_FEW:
+        return say("decision.item.few", **words)
+    if d.verdict == SAME:
+        return say("decision.item.same", **words)
+    if standing.state == OPEN and standing.cut:
+        return say("decision.item.cut", **words)
+    if standing.state == OPEN and d.clear:
+        return say("decision.item.alone", size=size(d), **words)
+    if standing.state == OPEN:
+        return say("decision.item.open", between=between(d), more=seeds_needed(d), **words)
+    return say("decision.item", size=size(d), **words)
+
+
+def _others(of: Told) -> Words:
+    """Why the others are not chosen."""
+    others = [name for name in of.order if name != of.choice.shown]
+    return join([_rejected(of, name) for name in others])
+
+
+def _rejected(of: Told, design: str) -> Words:
+    """The goals that a design misses, or leaves open; if there are none, it is dearer, or a later one in the file."""
+    judged = of.judged
+    if missed := judged.states(design, MISSED):
+        return say("decision.misses", design=design, items=join([_missed(one) for one in missed], _LISTED))
+    if open_ := judged.states(design, OPEN):
+        return say("decision.leaves", design=design, items=join([label(one.goal) for one in open_], (", ", "、")))
+    own, chosen = of.prices.get(design, 0.0), of.prices.get(of.choice.shown, 0.0)
+    return say("decision.dearer" if own > chosen else "decision.fits", design=design)
+
+
+def _cost(of: Told) -> Words:
+    """Price and power beside today's."""
+    design, today = of.choice.shown, of.order[0]
+    said = []
+    if of.prices:
+        said.append(_beside("decision.cost", of.prices, design, today, lambda value: f"{of.currency} {COST.show(value)}" if of.currency else COST.show(value)))
+    if design in of.power and today in of.power:
+        said.append(_beside("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W"))
+    return join(said)
+
+
+def _beside(key: str, of: Mapping[str, float], design: str, today: str, show) -> Words:
+    words = {"design": design, "today": today, "new": show(of[design]), "old": show(of[today])}
+    if design == today:
+        return say(f"{key}.own", **words)
+    if of[design] == of[today]:
+        return say(f"{key}.same", **words)
+    return say(key, change=changes.change(of[design] / of[today]), **words) if of[today] else say(f"{key}.free", **words)
+
+
+def _sure(of: Told) -> Words:
+    words = {"goals": of.judged.family, "seeds": of.seeds, "percent": f"{100 * (1 - of.error):g}"}
+    said = say("decision.sure", **words)
+    if of.looks > 1:
+        said = join([said, say("decision.looks", looks=of.looks, error=f"{100 * of.error:g}")])
+    cut = [design for design in of.order if any(one.cut for one in of.judged.standings[design])]
+    return join([said, say("decision.cut", designs=", ".join(cut))]) if cut else said

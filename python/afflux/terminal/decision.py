@@ -1,0 +1,25 @@
+"""Decisions: the answer, the goals by design, and where everything is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ..decision import Decision
+from .comparison import verdicts
+from .drawing import answer, table
+
+
+def decision(found: Decision, dir: Path) -> Iterator[RenderableType]:
+    """Output of `afflux decide`."""
+    yield answer(found.sentence())
+    if goals := found.table():
+        made = table(goals.caption, *goals.head, labels=[-1])
+        for row in goals.rows:
+            made.add_row(*row)
+        yield made
+    yield from verdicts(found.comparison)
+    for note in found.outcome.notes:
+        yield Text(f"note: {note}", style="dim")
+    yield Text(f"written to {dir / 'decision.json'}, {dir / 'report.html'}, {found.outcome.dir}", style="dim")
