@@ -156,7 +156,7 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
                 break
         # A value that is exactly at its limit meets the goal, so only `missed` is wrong there.
         states = {name: found.standings[name][0].state for name in truth}
-        wrong += any(states[name] == "missed" and value <= 10 or states[name] == "met" and value > 10 for name, value in truth.items())
+        wrong += any((states[name] == "missed" and value <= 10) or (states[name] == "met" and value > 10) for name, value in truth.items())
         right = next((name for name in "abcd" if truth[name] <= 10), None)
         chosen_well += found.choice.certain and found.choice.design == right
     assert wrong <= 50

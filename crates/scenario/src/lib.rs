@@ -144,10 +144,26 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// Tables and keys of `afflux decide` that may stand in a scenario file.
+const OF_DECISIONS: [&str; 6] = ["design", "tenant", "goal", "condition", "seeds", "currency"];
+
+/// Takes the tables of a decision out of a scenario, with a note that this simulation is of none of its designs.
+fn leave_to_decide(tree: &mut Tree) -> Option<String> {
+    let Value::Table(entries) = &mut tree.value else { return None };
+    let names: Vec<String> = entries.iter().filter(|entry| OF_DECISIONS.contains(&entry.name.as_str())).map(|entry| entry.name.clone()).collect();
+    // A lone key is more likely a key in the wrong place than a decision.
+    if !names.iter().any(|name| name == "design") {
+        return None;
+    }
+    entries.retain(|entry| !OF_DECISIONS.contains(&entry.name.as_str()));
+    Some(format!("{} of this file are for afflux decide; this is the scenario without a design's changes", names.join(", ")))
+}
+
 /// Validates scenario text as if it stood in `path` (relative inputs are relative to it).
 pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
     let mut tree = Tree::read(text).map_err(|error| ScenarioError::not_toml(path, error))?;
     change(&mut tree, overrides, path)?;
+    let left = leave_to_decide(&mut tree);
     let wrong = |wrong: Wrong| ScenarioError::wrong(path, &tree, wrong);
     check_format(&tree).map_err(wrong)?;
     let mut document = Document::deserialize(&tree).map_err(wrong)?;
@@ -167,7 +183,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         size_bounds: checked.size_bounds,
         resolved: resolve::text(&document, &tree, checked.default_transport).map_err(unprintable)?,
         hash: resolve::hash(&document).map_err(unprintable)?,
-        notes: checked.notes,
+        notes: left.into_iter().chain(checked.notes).collect(),
         warnings: checked.warnings.into_iter().map(|warning| Warning::new(path, &tree, warning)).collect(),
         cost: checked.cost,
         packets: checked.packets,

@@ -65,7 +65,7 @@ def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
     whole = MEASURES[measure]
     name = tenant.name if tenant else "all"
     title = say("metric.of", name=name, metric=whole.title) if tenant else whole.title
-    return replace(whole, name=f"tenant.{name}.{whole.name}", title=title, path=("tenants", name, measure), group=tenant and tenant.name, whole=whole)
+    return replace(whole, name=f"tenant.{name}.{whole.name}", title=title, path=("tenants", name, measure), group=tenant.name if tenant else None, whole=whole)
 
 
 def value(result: Result, tenant: Tenant | None, measure: str) -> Value:

@@ -60,7 +60,8 @@ def write(
     Results of one scenario name are one design with several seeds; designs stand side by side. Without an `answer` the report tells how the designs
     differ, or what the only one did; without a `question` it tells what was simulated. `against` is the comparison whose verdicts are shown (by
     default with the first design), `metrics` the rows of the measures. `rows` and `checks` are published numbers and statements with the simulated
-    ones beside; then they are the figure. `table` stands in the place of the measures, `figures` below the answer, `goals` (see `first.goals`) on the first screen. The same results give the same file.
+    ones beside; then they are the figure. `table` stands in the place of the measures, `figures` below the answer, and
+    `goals` (see `first.goals`) on the first screen. The same results give the same file.
     """
     designs = gather(results)
     if against is None and not rows:

@@ -21,9 +21,9 @@ class Words(str):
         text.ja = ja
         return text
 
-    def __getnewargs__(self) -> tuple[str, str]:
-        """For copies."""
-        return str(self), self.ja
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Text does not change."""
+        return self
 
 
 class Marked(Words):
