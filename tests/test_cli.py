@@ -8,7 +8,7 @@ from conftest import REPO
 from afflux.commands import exchange
 
 #: In the order of the help, by group.
-COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "tune", "study", "live", "demo"]
+COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "decide", "tune", "study", "live", "demo"]
 COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export"]
 
 

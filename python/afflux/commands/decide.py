@@ -1,5 +1,6 @@
 """`afflux decide`."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,7 +80,8 @@ def decide(
                 fresh=fresh,
                 watch=watch,
             )
-        warn(found.outcome.warnings)
+        # Of tenants alone the lines are those of a text that nobody wrote.
+        warn(list({re.sub(r"\.toml:\d+:", ".toml:", warning).partition(" (in ")[0]: warning for warning in reversed(found.outcome.warnings)}.values())[::-1])
         print_json(found.to_dict()) if as_json else show(shown.decision(found, dir))
         if warn_of_doubts(found.outcome.results.values()):
             complain("some results fail checks of their own: see the notes")

@@ -8,13 +8,21 @@ import typer
 from ..terminal.console import deliver, failures, print_json, print_text, show, write_files
 from .options import OUTPUT, ForceFile
 
-EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml", "afflux new standard -o mixture.toml")
+EXAMPLES = (
+    "afflux new",
+    "afflux new incast",
+    "afflux new leaf-spine -o fabric.toml",
+    "afflux new decide fabric.toml -o designs.toml",
+    "afflux new standard -o mixture.toml",
+)
+#: The template that is made from a scenario.
+_DECIDE = "decide"
 
 
 def _names(incomplete: str) -> list[str]:
     from .. import templates
 
-    return [template.name for template in templates.every() if template.name.startswith(incomplete)]
+    return [name for name in (*(template.name for template in templates.every()), _DECIDE) if name.startswith(incomplete)]
 
 
 def new(
@@ -22,13 +30,18 @@ def new(
         str | None,
         typer.Argument(metavar="TEMPLATE", help="Name of a template; without it, the templates are listed.", show_default=False, autocompletion=_names),
     ] = None,
+    scenario: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO.toml", help="With the template decide: the scenario whose designs are to be decided.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Scenario file to write.", show_default="<template>.toml", rich_help_panel=OUTPUT)
     ] = None,
     force: ForceFile = False,
     as_json: Annotated[bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Write a commented scenario to start from, or list the templates. With the template standard, a file of goals and designs is written, too."""
+    """Write a commented scenario to start from, or list the templates.
+
+    With the template standard, a file of goals and designs is written, too. The template decide is the decision file of a scenario that exists."""
     from .. import templates
     from ..files.delivery import text_writer
     from ..terminal.drawing import table
@@ -42,8 +55,20 @@ def new(
             made = table("", "template", "", words=[-1])
             for one in listed:
                 made.add_row(one.name, one.title)
+            made.add_row(_DECIDE, "Designs and goals of a scenario, for afflux decide (afflux new decide SCENARIO.toml)")
             show([made])
             return
+        if template == _DECIDE:
+            from ..decision.template import text
+
+            if scenario is None:
+                raise ValueError("the template decide is made from a scenario: write afflux new decide SCENARIO.toml")
+            place = out or scenario.with_name(f"{scenario.stem}-designs.toml")
+            deliver(text(scenario, place), place, force, [])
+            print_text(f"written to {place}; next: change designs and goals, then afflux decide {place}\n")
+            return
+        if scenario is not None:
+            raise ValueError(f"only the template decide is made from a scenario: leave out {scenario}")
         chosen = templates.find(template)
         place = out or Path(f"{template}.toml")
         if chosen.goals:

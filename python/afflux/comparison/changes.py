@@ -41,8 +41,13 @@ def factor(ratio: float, more: int = 0) -> str:
     return text.digits(ratio, 2 + more) if ratio < 100 else text.digits(ratio, 3 + more)
 
 
+def is_factor(ratio: float) -> bool:
+    """Whether an increase is said as `3.5 times as much`."""
+    return ratio >= _TIMES
+
+
 def change(ratio: float) -> Words:
-    if ratio >= _TIMES:
+    if is_factor(ratio):
         return say("change.times", factor=factor(ratio))
     if ratio < _PARTS:
         return say("change.parts", factor=factor(1 / ratio))

@@ -1,6 +1,7 @@
 """Simulates the designs of a decision, and judges them."""
 
 import copy
+import html
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -54,17 +55,7 @@ class Decision:
     @property
     def told(self) -> sentences.Told:
         assert self.judged, "there are goals"
-        order, error = self.question.order, sum(look.level for look in self.looks)
-        return sentences.Told(
-            self.judged,
-            order,
-            self.prices,
-            self.power,
-            self.question.currency,
-            len(self.seeds),
-            len(self.looks),
-            error if len(self.looks) > 1 else 1 - CONFIDENCE,
-        )
+        return sentences.Told(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
 
     def sentence(self) -> Marked:
         """The answer in words."""
@@ -105,6 +96,22 @@ class Decision:
                 found.append(say(f"decision.state.{state}", names=", ".join(names)))
             told.update(names)
         return join(found, ("; ", "；")) if found else say("decision.state.met")
+
+    def __repr__(self) -> str:
+        lines = [str(self.sentence())]
+        if goals := self.table():
+            rows = [list(map(str, row)) for row in (goals.head, *goals.rows)]
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the answer and the table of goals."""
+        goals = self.table()
+        rows = [goals.head, *goals.rows] if goals else []
+        cells = ["".join(f"<{'td' if place else 'th'}>{html.escape(str(cell))}</{'td' if place else 'th'}>" for cell in row) for place, row in enumerate(rows)]
+        table = f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>" if rows else ""
+        return f"<p>{html.escape(str(self.sentence()))}</p>{table}"
 
     def to_dict(self) -> dict[str, Any]:
         """As `decision.json` has it: the answer, and all that it follows from."""

@@ -78,6 +78,8 @@ class Question:
 
     path: Path
     scenario: Scenario
+    #: The file that holds the scenario: the decision file itself, or the one that it names.
+    source: Path
     designs: tuple[Candidate, ...]
     tenants: tuple[Tenant, ...]
     goals: tuple[Goal, ...]
@@ -108,7 +110,8 @@ def read(path: Path, scenario: Path | None = None) -> Question:
     if (scenario or named) and data:
         wrong = next(iter(data))
         raise ValueError(f"{path}: key {wrong}: {spelling.unknown('key', wrong, list(KEYS))}")
-    made = Scenario(data, path) if data else Scenario.load(scenario or path.parent / str(named))
+    source = path if data else scenario or path.parent / str(named)
+    made = Scenario(data, path) if data else Scenario.load(source)
     designs = tuple(_design(path, place, table) for place, table in enumerate(_tables(path, own, "design")))
     names = [design.name for design in designs]
     tenants = _tenants(path, made, own)
@@ -122,7 +125,7 @@ def read(path: Path, scenario: Path | None = None) -> Question:
         raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
     seeds = _take(path, "", own, "seeds", str, None)
     currency = _take(path, "", own, "currency", str, None) or made.get("cost.currency")
-    return Question(path, made, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
+    return Question(path, made, source, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
 
 
 def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:

@@ -53,14 +53,14 @@ def alones(question: Question) -> list[tuple[Candidate, Tenant]]:
 
 def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
     """Designs first, seed by seed, so that a run that is stopped has something of each."""
-    designs = [(design.name, changed(question.scenario, design)) for design in question.designs]
+    for design in question.designs:
+        for seed in seeds:
+            yield Point(design.name, question.source, design.set, seed)
     for design, tenant in alones(question):
         made = changed(question.scenario, design)
         keep(made, tenant)
-        designs.append((alone_name(design.name, tenant), made))
-    for name, scenario in designs:
         for seed in seeds:
-            yield Point(name, scenario, {}, seed)
+            yield Point(alone_name(design.name, tenant), made, {}, seed)
 
 
 def values(question: Question, designs: Designs) -> Values:

@@ -7,6 +7,7 @@ from ..comparison import changes
 from ..comparison.paired import SAME, TOO_FEW
 from ..comparison.phrases import between, seeds_needed, size, what_of
 from ..metrics import COST
+from ..results.statistics import CONFIDENCE
 from ..words import Marked, Words, has, join, say
 from .file import Goal
 from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
@@ -31,8 +32,8 @@ class Told:
     #: Seeds that each design was simulated with, and whether they were added until the decision.
     seeds: int = 0
     looks: int = 0
-    #: The share of decisions in which some goal may be called met or missed and is not.
-    error: float = 0.05
+    #: The share of decisions in which some goal may be called met or missed and is not. Looks that are left unused leave it as it is.
+    error: float = 1 - CONFIDENCE
 
     @property
     def choice(self) -> Choice:
@@ -81,7 +82,11 @@ def _rule(goal: Goal) -> Words:
         if goal.alone
         else say("decision.with", design=goal.against)
     )
-    return say("decision.rule", change=changes.change(goal.factor), base=base) if goal.within else say("decision.rule.equal", base=base)
+    if not goal.within:
+        return say("decision.rule.equal", base=base)
+    if changes.is_factor(goal.factor):
+        return say("decision.rule.times", factor=changes.factor(goal.factor), base=base)
+    return say("decision.rule", change=changes.change(goal.factor), base=base)
 
 
 def _choice(of: Told) -> Words:
@@ -177,9 +182,9 @@ def _beside(key: str, of: Mapping[str, float], design: str, today: str, show) ->
 
 
 def _sure(of: Told) -> Words:
-    words = {"goals": of.judged.family, "seeds": of.seeds, "percent": f"{100 * (1 - of.error):g}"}
+    words = {"goals": of.judged.family, "seeds": of.seeds, "percent": f"{100 * (1 - of.error):.3g}"}
     said = say("decision.sure", **words)
     if of.looks > 1:
-        said = join([said, say("decision.looks", looks=of.looks, error=f"{100 * of.error:g}")])
+        said = join([said, say("decision.looks", looks=of.looks, error=f"{100 * of.error:.3g}")])
     cut = [design for design in of.order if any(one.cut for one in of.judged.standings[design])]
     return join([said, say("decision.cut", designs=", ".join(cut))]) if cut else said

@@ -1,0 +1,224 @@
+"""`afflux decide`: the file, the answer on small simulations, kills, and errors."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_decision_judging import contradictions
+
+import afflux
+from afflux.decision.file import read
+
+FABRIC = """\
+format = 1
+name = "fabric"
+
+[topology]
+kind = "star"
+hosts = 6
+rate = "10Gbps"
+delay = "1us"
+
+[switch]
+sharing = "static"
+buffer = "200kB"
+
+[host.transport]
+stack = "basic"
+min_rto = "2ms"
+
+[[traffic]]
+kind = "incast"
+name = "web"
+class = "web"
+to = 0
+senders = 4
+bytes = "5kB"
+rounds = 60
+period = "200us"
+jitter = "5us"
+
+[[traffic]]
+kind = "incast"
+name = "storage"
+class = "storage"
+to = 0
+senders = 3
+bytes = "1MB"
+rounds = 4
+period = "3ms"
+jitter = "50us"
+"""
+DESIGNS = """\
+currency = "USD"
+
+[[design]]
+name = "today"
+price = 1000
+
+[[design]]
+name = "marking"
+price = 1100
+power = 300
+[design.set]
+"switch.ecn" = { k = "40kB", incapable = "pass" }
+"host.transport.ecn" = "dctcp"
+"host.transport.congestion" = "dctcp"
+
+[[design]]
+name = "tiny"
+price = 900
+[design.set]
+"switch.buffer" = "20kB"
+
+[[goal]]
+tenant = "web"
+measure = "fct_p50"
+at_most = "90us"
+
+[[goal]]
+tenant = "storage"
+measure = "fct_mean"
+within = 2.0
+alone = true
+
+[[goal]]
+measure = "goodput"
+within = 0.3
+design = "today"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "fabric.toml").write_text(FABRIC)
+    (tmp_path / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS}')
+    return tmp_path
+
+
+def test_one_command_gives_answer_table_and_report(folder, command):
+    done = command("decide", "designs.toml", "--seeds", "1-4")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((folder / "out/decide-designs/decision.json").read_text())
+    assert not contradictions(found)
+    assert found["choice"] == "marking", done.stdout
+    assert found["certain"]
+    assert " ".join(done.stdout.split()).startswith("Choose marking: no other design meets every goal.")
+    assert [design["price"] for design in found["designs"]] == [1000, 1100, 900]
+    assert re.search(r"^today +✕", done.stdout, re.M)
+    assert "6 scenarios with 4 seeds" in done.stderr
+    page = (folder / "out/decide-designs/report.html").read_text()
+    assert page.index('class="grid goals"') < page.index('id="measures"')
+    assert json.loads(command("decide", "designs.toml", "--seeds", "1-4", "--json").stdout) == found, "nothing is simulated again"
+
+
+def test_a_scenario_file_may_hold_its_own_decision(folder, command):
+    (folder / "both.toml").write_text(FABRIC + DESIGNS.replace('currency = "USD"\n', ""))
+    done = command("decide", "both.toml", "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["seeds"] == [1, 2, 3]
+    # Other commands leave its tables out, and say so.
+    checked = command("check", "both.toml")
+    assert checked.returncode == 0, checked.stderr
+    assert "design, goal of this file are for afflux decide" in " ".join(checked.stdout.split())
+
+
+def test_without_goals_designs_are_compared_with_the_first(folder, command):
+    (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS.partition("[[goal]]")[0]}')
+    done = command("decide", "designs.toml", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "Goals by design" not in done.stdout
+    assert "marking has" in done.stdout
+
+
+def test_seeds_are_added_until_it_is_decided(folder, command):
+    done = command("decide", "designs.toml", "--until-decided", "--budget", "10", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["certain"]
+    assert len(found["seeds"]) == found["looks"][-1]["seeds"] == 5
+    assert found["looks"] == [{"seeds": 5, "level": pytest.approx(0.025)}], "the first of two looks with equally many new seeds"
+    assert found["error"] == pytest.approx(0.05)
+
+
+def test_python(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    found = afflux.decide("designs.toml", seeds=[1, 2, 3], jobs=1)
+    assert isinstance(found, afflux.Decision)
+    assert found.judged.choice.design == "marking"
+    assert str(found.sentence()) in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+@pytest.mark.slow  # starts the command seven times
+def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
+    def start(out: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "afflux", "decide", "designs.toml", "--seeds", "1-4", "-o", out]
+        return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    began = time.monotonic()
+    assert start("whole").wait(120) == 0
+    took = time.monotonic() - began
+    rng = random.Random(7)
+    for _ in range(5):
+        process = start("killed")
+        time.sleep(rng.uniform(0.3, 1.0) * took)
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    assert start("killed").wait(120) == 0
+    for name in ("decision.json", "report.html"):
+        assert (folder / "whole" / name).read_bytes() == (folder / "killed" / name).read_bytes(), name
+
+
+def test_new_writes_a_file_that_can_be_decided(folder, command):
+    done = command("new", "decide", "fabric.toml")
+    assert done.returncode == 0, done.stderr
+    found = read(folder / "fabric-designs.toml")
+    assert found.order == ["today", "marking", "deep"]
+    assert [goal.tenant.name for goal in found.goals] == ["web", "storage"]
+    assert "write afflux new decide SCENARIO.toml" in command("new", "decide").stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ('measure = "fct_p50"', 'measure = "p50"', "designs.toml: key goal[0].measure: there is no measure called 'p50'"),
+        ('at_most = "90us"', 'at_least = "90us"', "key goal[0].at_least: fct_p50 is better the lower it is: write at_most"),
+        ('at_most = "90us"', "at_most = 90", "key goal[0].at_most: found 90: write a number above 0 with one of ns, us, ms, s in quotes"),
+        ('at_most = "90us"', 'at_most = "90us"\nwithin = 0.1', "goal[0]: found at_most and within: write one of at_most, at_least and within"),
+        ('at_most = "90us"', 'at_most = "90us"\nalone = true', "key goal[0].alone: it belongs to within"),
+        ("within = 2.0\nalone = true", "within = 2.0", 'goal[1]: within needs design = "NAME", alone = true, or both'),
+        ("within = 0.3", "within = 1.5", "key goal[2].within: found 1.5: write a share of 0 or more and below 1, as more is better"),
+        ('design = "today"', 'design = "todai"', "key goal[2].design: there is no design called 'todai' (did you mean 'today'?)"),
+        ('design = "today"', "alone = true", "key goal[2].alone: all traffic is alone already: name a tenant"),
+        ('tenant = "web"', 'tenant = "wob"', "key goal[0].tenant: there is no tenant called 'wob' (did you mean 'web'?)"),
+        ('name = "tiny"', 'name = "today"', "design: the name 'today' stands 2 times: names must differ"),
+        ("price = 900", "prize = 900", "key design[2].prize: there is no key called 'prize' (did you mean 'price'?)"),
+        ("price = 900", 'price = "900"', "key design[2].price: found '900': write a number"),
+        ("price = 900", "price = -1", "key design[2].price: found -1: write 0 or more"),
+        ('"switch.buffer" = "20kB"', '"switch.bufer" = "20kB"', "switch.bufer: unknown key"),
+        ('scenario = "fabric.toml"', 'scenario = "nothing.toml"', "nothing.toml"),
+        ('scenario = "fabric.toml"', "", "there is no scenario: write scenario"),
+        ('scenario = "fabric.toml"', 'scenario = "fabric.toml"\nbudget = 3', "key budget: there is no key called 'budget'"),
+        ("[[goal]]", "[[tenant]]\nname = 'x'\n[[goal]]", "key tenant[0].name: there is no class of traffic called 'x': there are web, storage"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wanted):
+    text = (folder / "designs.toml").read_text()
+    assert old in text
+    (folder / "designs.toml").write_text(text.replace(old, new, 1))
+    done = command("decide", "designs.toml", "--quick")
+    assert done.returncode == 2, done.stderr
+    assert wanted in " ".join(done.stderr.split()), done.stderr
+    assert not (folder / "out").exists()
+
+
+def test_options_that_contradict_each_other(folder, command):
+    assert "leave out --seeds and --until-decided" in command("decide", "designs.toml", "--quick", "--seeds", "1-3").stderr
+    assert "adds seeds by itself" in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
