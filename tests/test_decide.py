@@ -222,3 +222,11 @@ def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wa
 def test_options_that_contradict_each_other(folder, command):
     assert "leave out --seeds and --until-decided" in command("decide", "designs.toml", "--quick", "--seeds", "1-3").stderr
     assert "adds seeds by itself" in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
+
+
+def test_run_takes_several_seeds(folder, command):
+    done = command("run", "fabric.toml", "--seeds", "1-3", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["seed"] for row in json.loads(done.stdout)] == [1, 2, 3]
+    assert "3 seeds" in command("run", "fabric.toml", "--seeds", "1-3").stdout
+    assert "leave out --seed," in command("run", "fabric.toml", "--seeds", "1-3", "--seed", "4").stderr

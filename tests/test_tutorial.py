@@ -16,7 +16,7 @@ TUTORIAL = (REPO / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
-# Thirty simulations, each a process of its own as on the page.
+# Thirty simulations.
 @pytest.mark.slow
 def test_the_tutorial(tmp_path):
     blocks = BLOCK.findall(TUTORIAL)
@@ -31,7 +31,7 @@ def test_the_tutorial(tmp_path):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{text}\n{done.stderr}"
     # What the page says about the outcome.
-    results = [tmp_path / "out" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 11)]
+    results = [tmp_path / "out/decide-designs/points" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 11)]
     found = afflux.compare(results, "shallow")
     verdicts = {(row.design, row.metric.name): row.verdict for row in found.differences}
     for design in ("deep", "marking"):

@@ -9,12 +9,13 @@ from rich.console import Console
 from .. import _core, settings
 from ..results import own
 from ..results.result import Result
-from ..terminal.console import FAILED, failures, print_json, print_text, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, complain, failures, print_json, print_text, show, warn, warn_of_doubts
 from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
 
 EXAMPLES = (
     "afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",
     "afflux run fabric.toml --watch",
+    "afflux run fabric.toml --seeds 1-5",
 )
 
 
@@ -22,6 +23,16 @@ def run(
     scenario: ScenarioFile,
     set: Set = None,
     seed: Seed = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds",
+            metavar="A-B",
+            help="Run several seeds on all cores, as in 1-5 or 1,2,7, and print means with intervals; what was stopped continues.",
+            show_default=False,
+            rich_help_panel=SCENARIO,
+        ),
+    ] = None,
     strict: Strict = False,
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print the scenario with all defaults as comments, and run nothing.", rich_help_panel=SCENARIO)
@@ -46,11 +57,16 @@ def run(
     force: ForceDir = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Run one simulation, write its result directory and print a summary."""
+    """Run one simulation, write its result directory and print a summary; with --seeds one for each seed, and means with intervals."""
     from .. import watching
     from ..terminal import progress, summary
 
     with failures():
+        if seeds is not None:
+            if seed is not None or show_config or force:
+                raise ValueError("--seeds runs a batch of its own: leave out --seed, --show-config and --force")
+            _several(scenario, set, settings.seeds(seeds), strict, threads, watched, out, as_json)
+            return
         loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
         warn(loaded.warnings, strict)
         if show_config:
@@ -71,3 +87,24 @@ def run(
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:
             raise typer.Exit(FAILED)
+
+
+def _several(
+    scenario: Path, set: list[str] | None, seeds: list[int], strict: bool, threads: int | None, watched: bool, out: Path | None, as_json: bool
+) -> None:
+    """A sweep that varies nothing but the seed."""
+    from .. import watching
+    from ..batch import grid
+    from ..terminal import points, progress
+
+    if threads is not None:
+        raise ValueError("--seeds runs one simulation per core, each on one thread: leave out --threads")
+    keys = {key: settings.value(value) for key, value in map(settings.assignment, set or [])}
+    with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"run {scenario.name}", bar, watched) as watch:
+        found = grid.sweep(scenario, {}, seeds=seeds, set=keys, out=out, watch=watch, strict=strict)
+    warn(found.outcome.warnings)
+    print_json(list(found.rows)) if as_json else show(points.sweep(found))
+    for failure in found.outcome.failures:
+        complain(f"{failure.point}: {failure.error}")
+    if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:
+        raise typer.Exit(FAILED)
