@@ -250,7 +250,33 @@ def test_ranges():
     assert parameter("c", "cubic,dctcp") == Choices("c", ("cubic", "dctcp"))
 
 
+def test_an_end_of_the_range_proposes_the_next_one():
+    logarithmic, linear, plain = parameter("k", "20kB..2MB"), parameter("k", "100us..500us:linear"), parameter("n", "2..12")
+    assert [logarithmic.beyond(value) for value in ("20kB", "21kB", "200kB", "1.9MB", "2MB")] == [
+        "2kB..200kB",
+        "2kB..200kB",
+        None,
+        "200kB..20MB",
+        "200kB..20MB",
+    ]
+    assert [linear.beyond(value) for value in ("100us", "300us", "500us")] == ["50us..300us", None, "300us..700us"]
+    assert [plain.beyond(value) for value in (2, 7, 12)] == ["1..7", None, "7..17"]
+
+
+def test_rows_that_differ_look_different():
+    from afflux.commands.tune import _digits, _value
+
+    fct = objective("fct_p99")
+    assert _digits(fct, [408_700.0, 408_000.0]) is None
+    means = [408_001.0, 408_049.0]
+    assert [_value(fct, mean, _digits(fct, means)) for mean in means] == ["408.00 µs", "408.05 µs"]
+
+
 def test_objectives():
+    assert objective("class.web.fct_p99").path == ("fct", "by_class", "web", "p99_ns")
+    assert objective("class.storage.goodput").lower_is_better is False
+    with pytest.raises(ValueError, match="write class.NAME.MEASURE"):
+        objective("class.web.p99")
     assert objective("throughput").lower_is_better is False
     assert objective("job_time").name == "job_time_mean_ns"
     assert objective("ecn_marks:max").lower_is_better is False

@@ -1,6 +1,6 @@
 """`afflux tune`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from ..terminal.console import FAILED, complain, failures, print_json, show, war
 from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Storage, Strict, Watched, With
 
 if TYPE_CHECKING:
+    from ..metrics import Metric
     from ..tuning import Candidate, Drift, Tuning
 
 EXAMPLES = (
@@ -134,12 +135,25 @@ def _front(found: "Tuning") -> RenderableType:
     title += f", {failed} failed" if failed else ""
     made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "alike", "", left=len(found.keys), labels=[-1])
     rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
+    digits = {metric.name: _digits(metric, [mean for row in rows if (mean := row.mean(metric)) is not None]) for metric in found.objectives}
     for candidate in rows:
-        values = [metric.show(mean) if (mean := candidate.mean(metric)) is not None else "–" for metric in found.objectives]
+        values = [_value(metric, candidate.mean(metric), digits[metric.name]) for metric in found.objectives]
         alike = "–" if candidate.alike is None else str(candidate.alike)
-        words = "chosen" if candidate is found.chosen else ""
+        beside = candidate is found.own and not found.finalists and found.own not in found.front
+        words = "chosen" if candidate is found.chosen else "beaten, for comparison" if beside else ""
         made.add_row(*_settings(candidate, found.keys), *values, alike, words, style="bold" if words else "")
     return made
+
+
+def _digits(metric: "Metric", means: Sequence[float]) -> int | None:
+    """So many digits that different means look different: a row that looks beaten would contradict the title. None: the usual ones."""
+    if len({*map(metric.show, means)}) == len({*means}):
+        return None
+    return next((count for count in range(4, 9) if len({metric.brief(mean, count) for mean in means}) == len({*means})), 9)
+
+
+def _value(metric: "Metric", mean: float | None, digits: int | None) -> str:
+    return "–" if mean is None else metric.show(mean) if digits is None else metric.brief(mean, digits)
 
 
 def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..metrics import METRICS, Metric
+from ..metrics import METRICS, Metric, named
 from ..spelling import unknown
 from ..words import text
 
@@ -23,12 +23,18 @@ def names() -> list[str]:
 
 
 def objective(words: str) -> Metric:
-    """A metric by name, or a path into summary.json as `fct.by_class.query.p99_ns`; `:min` or `:max` may follow. Raises `ValueError`."""
+    """A metric by name, one of a class (`class.web.fct_p99`), or a path into summary.json as
+    `fct.by_size.le_100KB.p99_ns`; `:min` or `:max` may follow. Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
         raise ValueError(f"--objective {words}: write the metric alone, or with :min or :max after it")
     known = {metric.name: metric for metric in METRICS}
     found = known.get(ALIASES.get(name, name))
+    if found is None and name.partition(".")[0] in ("class", "job", "query", "coflow"):
+        try:
+            found = named(name)
+        except LookupError as error:
+            raise ValueError(f"--objective: {error}") from None
     if found is None and "." in name:
         path = tuple(name.split("."))
         show = text.time if name.endswith("_ns") else text.rate if name.endswith(("_bps", ".bps")) else text.ratio

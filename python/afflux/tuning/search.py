@@ -97,6 +97,12 @@ def tune(
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
         few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
         notes.append(f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}")
+    for one in space:
+        if isinstance(one, Range) and one.key in chosen.changes and (further := one.beyond(chosen.changes[one.key])):
+            notes.append(
+                f"{one.key} = {settings.shown(chosen.changes[one.key])} is at an end of the range that was searched: "
+                f"what is better may lie outside, so search on with --vary {one.key}={further}"
+            )
     judged = sum(found is not None and found.p is not None for drift in drifts for _, found in drift.tried)
     if judged > 1:
         notes.append(

@@ -20,6 +20,8 @@ FAMILIES: tuple[dict[str, int], ...] = (
 DIGITS = 3
 #: From this ratio of its ends a range is searched by ratios instead of differences.
 LOG_FROM = 10
+#: A setting in this share of the range at either end is at the end.
+_EDGE = 0.05
 #: How far a threshold is moved from the chosen setting, to see what changes: by ratios, or by parts of a linear range.
 DRIFT_RATIOS = (0.25, 0.5, 0.71, 1.41, 2.0, 4.0)
 DRIFT_PARTS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
@@ -81,6 +83,23 @@ class Range:
     def place(self, share: float) -> float:
         """The value at a share of the range's length, as it is searched."""
         return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
+
+    def beyond(self, setting: Any) -> str | None:
+        """The range to search next if a setting is at an end of this one: as long, from the middle of this range on; None if it is further inside."""
+        number = self.number(setting)
+        if number is None:
+            return None
+        share = math.log(number / self.low) / math.log(self.high / self.low) if self.log else (number - self.low) / (self.high - self.low)
+        if _EDGE < share < 1 - _EDGE:
+            return None
+        shift = -0.5 if share <= _EDGE else 0.5
+        low, high = self.place(shift), self.place(1 + shift)
+        if low <= 0 <= self.low:
+            # There is nothing below 0.
+            low = self.low / 2
+            if not low:
+                return None
+        return f"{settings.shown(self.written(self._rounded(low)))}..{settings.shown(self.written(self._rounded(high)))}"
 
     @property
     def _decimal(self) -> list[tuple[str, int]]:
