@@ -275,7 +275,7 @@ def test_rows_that_differ_look_different():
 def test_objectives():
     assert objective("class.web.fct_p99").path == ("fct", "by_class", "web", "p99_ns")
     assert objective("class.storage.goodput").lower_is_better is False
-    with pytest.raises(ValueError, match="write class.NAME.MEASURE"):
+    with pytest.raises(ValueError, match=r"write class\.NAME\.MEASURE"):
         objective("class.web.p99")
     assert objective("throughput").lower_is_better is False
     assert objective("job_time").name == "job_time_mean_ns"
