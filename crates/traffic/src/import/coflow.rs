@@ -101,7 +101,11 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
     if read < coflows.min(most) {
         return Err(TrafficError::input(Place::whole(file), format!("{read} coflows"), format!("{coflows}, as line 1 says")));
     }
-    given.notes.push(format!("{}: {} flows of {read} coflows", file.display(), given.flows.len()));
+    if coflows == 0 {
+        return Err(TrafficError::input(Place::whole(file), "a file without coflows", "at least one coflow"));
+    }
+    let of = if read < coflows { format!("the first {read} of {coflows} coflows") } else { format!("{read} coflows") };
+    given.notes.push(format!("{}: {} flows of {of} among {ports} locations", file.display(), given.flows.len()));
     if dropped > 0 {
         given.notes.push(format!("{}: {dropped} flows whose mapper and reducer share a host were left out", file.display()));
     }
