@@ -84,8 +84,8 @@ def silent_columns(folder: Path, write: Write, read: Callable[[Path, Write, Rows
             changed = attempted(lambda base=base, name=name: read(folder, write, base | {name: [OTHER[name], base[name][1]]}))
             absent = attempted(lambda base=base, name=name: read(folder, write, without(base, name)))
             noted = re.search(rf"column.*\b{name}\b.*: left out", plain[1])
-            # A DSCP that means the priority of its row says nothing more.
-            redundant = name == "dscp" and "priority" in base
+            # Of a DSCP and the priority that it means, one is enough.
+            redundant = name in ("dscp", "priority") and {"dscp", "priority"} <= set(base)
             if (changed == plain and not noted) or (absent == plain and not redundant):
                 found.append(name)
     return found

@@ -116,7 +116,7 @@ def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLi
         return kept
     found, cure = _found(lab, between, routers), _cure(lab, between, routers)
     if not kept and between:
-        raise Wrong(lab.path, between[0].line, f"{found} but no link to a switch, and hosts do not forward frames", cure)
+        raise Wrong(lab.path, between[0].line, f"{found}, but no link to a switch (hosts do not forward frames)", cure)
     account.notes.append(f"{found}{', left out: hosts do not forward frames' if between else ', taken as hosts'} ({cure})")
     return kept
 
