@@ -41,7 +41,7 @@ pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<G
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// As [`read`], from text that stands in `file`.
+/// Reads the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let announced = lines.next_filled()?.and_then(whole);

@@ -42,7 +42,7 @@ pub fn read(file: &Path, options: &MatrixOptions, template: &Template) -> Result
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// As [`read`], from text that stands in `file`.
+/// Reads the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let mut header = Header::default();
@@ -99,7 +99,7 @@ struct Seen {
     priorities: u64,
 }
 
-/// What was found, and what was expected.
+/// Text of an error: found, expected.
 type Wrong = (String, String);
 
 impl Header {
