@@ -176,8 +176,8 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
         where = at + error.lineno - 1 if at is not None else error.lineno
         raise Wrong(path, where, f"{shown(text[:60])} ({error.msg})", expected) from None
     except UnicodeDecodeError as error:
-        where = at + error.object.count(b"\n", 0, error.start) if at is not None else None
-        raise Wrong(path, where, f"the bytes {error.object[error.start : error.start + 4].hex(' ')}", f"{expected}, in UTF-8") from None
+        wrong = at + error.object.count(b"\n", 0, error.start) if at is not None else None
+        raise Wrong(path, wrong, f"the bytes {error.object[error.start : error.start + 4].hex(' ')}", f"{expected}, in UTF-8") from None
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
     except ValueError as error:
