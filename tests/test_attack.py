@@ -54,6 +54,58 @@ def test_force_keeps_files_that_are_no_part_of_the_result(name, small, command, 
     assert precious.read_text() == "precious"
 
 
+@pytest.mark.parametrize("name", ["flows.parquet", "scenario.toml", "summary.json"])
+def test_force_keeps_a_file_of_the_result_that_somebody_changed(name, small, command, tmp_path):
+    """The name is afflux's, the content is not."""
+    assert command("run", small, "-o", "r").returncode == 0
+    mine = tmp_path / "r" / name
+    content = mine.read_bytes() + b"\n"
+    mine.write_bytes(content)
+    refused(command("run", small, "-o", "r", "--force"), f"r/{name} is not the file that afflux wrote", "--force does not delete it")
+    with pytest.raises(ValueError, match="is not the file that afflux wrote"):
+        afflux.load(small).run(out=tmp_path / "r", force=True)
+    assert mine.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "flows.parquet"])
+@pytest.mark.parametrize("there", [True, False])
+def test_force_keeps_a_file_that_appears_during_the_run(there, name, small, tmp_path):
+    """Checked when files are deleted, not only before the run. The new result is not lost."""
+    small.write_text(SMALL.replace('"20kB"', '"20MB"'))
+    out = tmp_path / "r"
+    if there:
+        afflux.load(small).run(out=out)
+    written = []
+
+    def write(_: object) -> None:
+        if not written:
+            out.mkdir(exist_ok=True)
+            (out / name).write_text("mine")
+            written.append(name)
+
+    with pytest.raises(afflux.RunError, match=rf"r was not replaced, because files in it appeared or changed during the run \({name}\)") as error:
+        afflux.load(small).run(out=out, force=True, on_progress=write, interval=0.0)
+    assert written
+    assert (out / name).read_text() == "mine"
+    assert (out / "summary.json").exists() == there
+    (new,) = tmp_path.glob("r.new-*")
+    assert str(new) in str(error.value)
+    assert verify(new).good
+    assert not list(tmp_path.glob(".r.*"))
+
+
+def test_tables_that_grow_without_bounds_are_refused(small, tmp_path):
+    """20,000 times one text of 200 kB: 4 GB from a small file."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 20_000, pyarrow.int32()), ["x" * 200_000])
+    path = tmp_path / "flows.parquet"
+    parquet.write_table(pyarrow.table({"class": texts}), path)
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(afflux.Error, match=r"flows\.parquet: more than 2000 MB come out of it, the limit for this file: .* AFFLUX_MAX_UNPACKED=8GB"):
+        afflux._core.read_parquet(path)
+
+
 def test_points_of_a_sweep_keep_them_too(small, tmp_path):
     afflux.sweep(small, {"traffic.0.senders": [2]}, out=tmp_path / "s")
     point = tmp_path / "s" / "points" / "traffic.0.senders=2-1"

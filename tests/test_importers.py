@@ -288,7 +288,7 @@ JOB = as_json(history())
         ("containerlab", LAB.replace('["leaf1:e1-1", "spine1:e1-1"]', '["leaf1:e1-1"]'), ":17: found endpoints", "two of them"),
         ("containerlab", "a: [1\n", ":2: found", "YAML"),
         ("pcap", "start_ns,src\n", "found the bytes", "a capture: pcap or pcapng"),
-        ("jhist", "Avro-Xml\n", ":1: found b'Avro-Xml", "Avro-Json or Avro-Binary"),
+        ("jhist", "Avro-Xml\n", ":1: found 'Avro-Xml'", "Avro-Json or Avro-Binary"),
         ("jhist", JOB.replace('"submitTime": 1000000', '"submitTime": "now"'), ":3: found submitTime of JOB_SUBMITTED 'now'", "a whole number"),
         ("jhist", JOB.replace('{"type": "JOB_FINISHED"', '{"type": "JOB_FINISHED" oops') + "{}\n", ":27: found", "an object in JSON"),
         ("spark", '{"Event": 5}\n', ":1: found", "an event of Spark"),

@@ -123,7 +123,8 @@ HEADER = b"start_ns,src,dst,bytes\n"
         ("f.csv", HEADER + b'0,1,2,"9\n', ["f.csv:2: ", "quotes"]),
         ("f.csv.gz", b"no gzip", ["f.csv.gz:1: ", '"start_ns"']),
         ("f.csv.gz", gzip.compress(HEADER + b"0,1,2,9\n", mtime=0)[:-9], ["f.csv.gz: ", "cannot be read"]),
-        ("f.parquet", b"PAR1", ["f.parquet: ", "arquet"]),
+        ("f.parquet", b"PAR1", ["f.parquet: ", "it is no Parquet file, or breaks off"]),
+        ("f.parquet", b"PAR1" + bytes(20) + b"PAR1", ["f.parquet: ", "it is no Parquet file, or breaks off"]),
     ],
 )
 def test_flow_list(name, content, phrases, command, tmp_path):
@@ -159,6 +160,8 @@ def test_sizes(content, phrases, command, tmp_path):
         ("", ["topology.txt:", "empty"]),
         ("3 1 2\n2\n0 2 100Gbps 1us 0\n", ["topology.txt", "1 link"]),
         ("3 1 2\n2\n0 2 fast 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "fast", "100Gbps"]),
+        ("3 x 2\n2\n", ["topology.txt:1: ", "x"]),
+        ("3 1 2\n2\n0 x 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "x", "write a whole number"]),
         ("3 1 2\n7\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:2: ", "7", "0 to 2"]),
         ("3 1 2\n2\n0 0 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "itself"]),
     ],
@@ -174,6 +177,10 @@ def test_hpcc_topology(content, phrases, imported, command, tmp_path):
     [
         ("hpcc-flows", b"2\n0 1 3 100 1000 2\n", ["in.x", "1 flow", "2"]),
         ("hpcc-flows", b"1\n0 1 3 100 x 2\n", ["in.x:2: ", "x"]),
+        ("hpcc-flows", b"", ["in.x", "the number of flows"]),
+        ("hpcc-flows", b"0\n", ["in.x: ", "a file without flows", "at least one flow"]),
+        ("hpcc-fct", b"", ["in.x: ", "a file without flows", "src dst sport dport"]),
+        ("hpcc-fct", b"\n \n", ["in.x: ", "a file without flows"]),
         ("hpcc-fct", b"0 1 2\n", ["in.x:1: ", "0 1 2", "src dst sport dport"]),
         ("hpcc-fct", b"zz 1 1 1 1 1 1 1\n", ["in.x:1: ", "zz"]),
         ("htsim", b"", ["in.x: ", "no connections", "src->dst"]),
@@ -188,7 +195,11 @@ def test_hpcc_topology(content, phrases, imported, command, tmp_path):
         ("containerlab", b"a: [\n", ["in.x:2: ", "YAML"]),
         ("containerlab", b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n  links:\n    - endpoints: ['a:e1', 'b:e1']\n", ["in.x:6: ", "'b'", "a"]),
         ("containerlab", b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n    s: {kind: srl}\n  links:\n    - endpoints: ['a:e1']\n", ["in.x:7: "]),
-        ("jhist", b"no\n", ["in.x:1: ", "Avro-Json"]),
+        ("jhist", b"no\n", ["in.x:1: ", "found 'no', expected Avro-Json"]),
+        ("jhist", b"", ["in.x: ", "found an empty file, expected Avro-Json"]),
+        ("sonic", b'{\n"a": "\xff"}', ["in.x:2: ", "ff", "UTF-8"]),
+        ("containerlab", b"name: x\n\n# \xe9\n", ["in.x:3: ", "e9 0a", "UTF-8"]),
+        ("hpcc-topology", b"3 1 2\n2\n\xff\n", ["in.x:3: ", "ff", "UTF-8"]),
         ("spark", b"{bad\n", ["in.x:1: ", "{bad"]),
         ("spark", b"[]\n", ["in.x:1: ", "a list"]),
         ("pcap", b"", ["in.x: ", "pcap or pcapng"]),
@@ -200,6 +211,31 @@ def test_import(kind, content, phrases, command, tmp_path):
     (tmp_path / "in.x").write_bytes(content)
     cause(command("import", kind, "in.x", "-o", "out.x"), *phrases)
     assert not (tmp_path / "out.x").exists()
+
+
+def test_texts_that_are_not_utf8_have_a_line(command, tmp_path):
+    (tmp_path / "fabric.toml").write_bytes((HEAD + PAIRS).encode() + b"# \xe9\n")
+    line = (HEAD + PAIRS).count("\n") + 1
+    cause(command("check", "fabric.toml"), f"fabric.toml:{line}: ", "the byte e9", "UTF-8")
+    (tmp_path / "lab.yml").write_text("name: x\ntopology: {nodes: {a: {kind: linux}}, links: []}\n")
+    cause(command("import", "containerlab", "lab.yml", "--into", "fabric.toml"), f"fabric.toml:{line}: ", "UTF-8")
+    (tmp_path / "fabric.toml").write_text(TOPOLOGY)
+    (tmp_path / "topology.txt").write_bytes(b"3 1 2\n2\n0 2 100Gbps 1us \xff\n1 2 100Gbps 1us 0\n")
+    cause(command("check", "fabric.toml"), "topology.txt:3: ", "the byte ff", "UTF-8")
+
+
+def test_a_wrong_scenario_to_write_into_is_named_itself(command, tmp_path):
+    """Not the imported file, and no file that does not exist."""
+    (tmp_path / "fabric.toml").write_text((HEAD + PAIRS).replace("[topology]", "[switch]\naplha = 1.0\n[topology]"))
+    (tmp_path / "topology.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
+    cause(command("import", "hpcc-topology", "topology.txt", "--into", "fabric.toml"), "error: fabric.toml:", "key switch.aplha")
+
+
+@pytest.mark.parametrize("pairs", ["[[1, 0, 2]]", "[[1, 0], [2]]"])
+def test_pairs_of_other_lengths(pairs, command, tmp_path):
+    (tmp_path / "fabric.toml").write_text(HEAD + PAIRS.replace("[[1, 0]]", pairs))
+    at = pairs.count("],")
+    cause(command("check", "fabric.toml"), "fabric.toml:", f"key traffic[0].pairs[{at}]: found", "elements: write an array of 2 elements")
 
 
 KINDS = ("hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "sonic", "containerlab", "jhist", "spark", "pcap")

@@ -215,6 +215,7 @@ class Scenario:
         out: str | os.PathLike[str] | None = None,
         *,
         force: bool = False,
+        repair: bool = False,
         on_progress: Callable[[Progress], object] | None = None,
         interval: float = 0.1,
         whole_process: bool = False,

@@ -38,7 +38,7 @@ pub fn from_results(py: Python<'_>, error: ResultsError) -> PyErr {
     let message = error.to_string();
     match &error {
         ResultsError::Exists(path) | ResultsError::NotAResult(path) => exists(py, message, path),
-        ResultsError::Name(_) | ResultsError::InFile(_) => PyValueError::new_err(message),
+        ResultsError::Name(_) | ResultsError::InFile(_) | ResultsError::Unlisted { .. } | ResultsError::Changed(_) => PyValueError::new_err(message),
         _ => RunError::new_err(message),
     }
 }

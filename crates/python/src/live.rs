@@ -65,7 +65,7 @@ mod linux {
     use crate::errors::{Failure, RunError};
     use crate::scenario::{POLL, guarded};
     use afflux_live::{Control, LiveError, Options};
-    use afflux_results::ProcessStart;
+    use afflux_results::{ProcessStart, Replace};
     use afflux_units::Span;
     use pyo3::exceptions::PyValueError;
     use std::sync::Arc;
@@ -129,7 +129,7 @@ mod linux {
         force: bool,
     ) -> std::result::Result<String, Failed> {
         let started = ProcessStart::now();
-        let claim = out.map(|dir| afflux_results::claim(&dir, force)).transpose().map_err(Failed::Results)?;
+        let claim = out.map(|dir| afflux_results::claim(&dir, Replace::forced(force))).transpose().map_err(Failed::Results)?;
         let control = Control { stop, say: &|line: &str| eprintln!("{line}") };
         let finished = afflux_live::run(&scenario, options, &control).map_err(Failed::Live)?;
         let report = finished.report.to_json();

@@ -9,7 +9,7 @@ use crate::table::Table;
 use afflux_net::Doubt;
 use afflux_net::memory::Memory;
 use afflux_net::spec::{Link, NodeKind, Plan};
-use afflux_results::{ParquetFlowLists, ProcessStart};
+use afflux_results::{ParquetFlowLists, ProcessStart, Replace};
 use afflux_scenario::{Links, Overrides, Tier};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -322,15 +322,16 @@ impl Scenario {
 
     /// Simulates on a thread of its own, with the GIL released, and writes the result directory `out` if one is given.
     /// `on_progress` is called about every `interval` seconds; an exception in it, or Ctrl-C, stops the run and leaves
-    /// nothing behind. `whole_process` counts the time since the process began. `congestion` makes the congestion control of each TCP connection,
+    /// nothing behind. `force` replaces a result whose files are as afflux wrote them, `repair` a damaged one too. `whole_process` counts the time since the process began. `congestion` makes the congestion control of each TCP connection,
     /// `paced` says that it has a rate; then no directory is written. `[host.python]` of the scenario is the same, with a directory.
-    #[pyo3(signature = (out=None, *, force=false, on_progress=None, interval=0.1, whole_process=false, congestion=None, paced=false))]
+    #[pyo3(signature = (out=None, *, force=false, repair=false, on_progress=None, interval=0.1, whole_process=false, congestion=None, paced=false))]
     #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
         py: Python<'_>,
         out: Option<PathBuf>,
         force: bool,
+        repair: bool,
         on_progress: Option<Py<PyAny>>,
         interval: f64,
         whole_process: bool,
@@ -361,10 +362,11 @@ impl Scenario {
             (plan, raised) = (Some(changed), Some(errors));
         }
         let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
+        let replace = if repair { Replace::Damaged } else { Replace::forced(force) };
         let scenario = self.inner.clone();
         let calls = raised.is_some();
         let mut receive = spawned(move || {
-            let run = move || simulate(scenario, plan, out.as_deref(), force, started, &progress);
+            let run = move || simulate(scenario, plan, out.as_deref(), replace, started, &progress);
             // A thread that Python knows keeps its state from call to call of a class; else each call would make one and throw it away.
             if calls { Python::attach(|py| py.detach(run)) } else { run() }
         })?;
@@ -398,11 +400,11 @@ fn simulate(
     scenario: Arc<afflux_scenario::Scenario>,
     plan: Option<Plan>,
     out: Option<&Path>,
-    force: bool,
+    replace: Replace,
     started: ProcessStart,
     progress: &afflux_net::Progress,
 ) -> std::result::Result<result::Result, Failure> {
-    let claim = out.map(|dir| afflux_results::claim(dir, force)).transpose().map_err(Failure::Results)?;
+    let claim = out.map(|dir| afflux_results::claim(dir, replace)).transpose().map_err(Failure::Results)?;
     let dir = claim.as_ref().map(afflux_results::Claim::dir);
     let output = afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
     let summary = match claim {

@@ -2,7 +2,8 @@
 
 use crate::errors::RunError;
 use crate::scenario::apart;
-use afflux_results::{ParquetReader, RecordBatch, SchemaRef};
+use afflux_results::{ParquetReader, RecordBatch, SchemaRef, Unreadable};
+use afflux_traffic::{MAX_UNPACKED, most_of};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -22,6 +23,9 @@ const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
 
 /// Rows of the batches in which a file is read.
 const BATCH_ROWS: usize = 1 << 16;
+
+/// Bytes that may come out of a table without asking. Real tables of runs compress well: time series repeat values.
+const TABLE_BYTES: u64 = 2_000_000_000;
 
 /// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
 #[pyclass(frozen, module = "afflux._core")]
@@ -94,7 +98,7 @@ fn append(list: &Bound<'_, PyList>, array: &dyn Array) -> PyResult<()> {
     }
 }
 
-/// Reads a Parquet file whole.
+/// Reads a Parquet file whole, up to a limit of its expanded size.
 #[pyfunction]
 pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     if !path.is_file() {
@@ -106,8 +110,13 @@ pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
 
 fn read(path: &Path) -> Result<Table, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let reader = ParquetReader::new(file).map_err(|error| error.to_string())?;
-    let (schema, batches) = reader.batches(&reader.names(), BATCH_ROWS).map_err(|error| error.to_string())?;
-    let batches = batches.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let packed = file.metadata().map_err(|error| error.to_string())?.len();
+    let words = |error: Unreadable| match error {
+        Unreadable::TooMuch(_) => format!("{error}: if it is right, set {MAX_UNPACKED} as in {MAX_UNPACKED}=8GB"),
+        other => other.to_string(),
+    };
+    let reader = ParquetReader::new(file).map_err(words)?;
+    let (schema, batches) = reader.batches(&reader.names(), BATCH_ROWS, most_of(packed, TABLE_BYTES)).map_err(words)?;
+    let batches = batches.collect::<Result<_, _>>().map_err(words)?;
     Ok(Table::new(schema, batches))
 }

@@ -4,5 +4,5 @@
 mod read;
 mod write;
 
-pub use read::{Reader, Unreadable};
+pub use read::{DAMAGED, Reader, Unreadable};
 pub use write::Writer;

@@ -1,9 +1,10 @@
 //! Result directories appear under their name only when they are complete.
 //!
-//! Whoever writes the directory `x` holds the lock `.x.lock` beside it, and writes into `.x.partial-<unique>`, which is renamed when it is complete.
+//! The writer of the directory `x` holds the lock `.x.lock` beside it, and writes into `.x.partial-<unique>`, which is renamed when it is complete.
 //! So there is one writer at a time, and what of that kind lies there when the lock is free was left by a process that was killed.
 
 use crate::ResultsError;
+use crate::contents::{Contents, Foreign, foreign};
 use crate::durable::{self, Lock, NewFile};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,6 +18,23 @@ pub(crate) const SUMMARY: &str = "summary.json";
 /// How long a claim waits for the lock: a writer that was killed may take this long to be gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Results that a new one may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replace {
+    Nothing,
+    /// Results whose files are as afflux wrote them.
+    Intact,
+    /// Results of a batch, which repairs damaged ones.
+    Damaged,
+}
+
+impl Replace {
+    /// The option `--force`.
+    pub fn forced(force: bool) -> Self {
+        if force { Self::Intact } else { Self::Nothing }
+    }
+}
+
 /// The right to write a result directory. Dropped before it is completed, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Claim {
@@ -24,8 +42,9 @@ pub struct Claim {
     asked: PathBuf,
     place: Place,
     partial: PathBuf,
-    /// Replace a result that is there.
-    force: bool,
+    replace: Replace,
+    /// Content of the directory when it was claimed. Other files that are there in the end are not deleted.
+    there: Contents,
     /// SHA-256 of the files written so far, by name.
     digests: BTreeMap<String, String>,
     /// Dropped last.
@@ -39,20 +58,21 @@ struct Place {
     name: OsString,
 }
 
-/// Is this a finished result directory?
+/// True if this is a finished result directory.
 pub fn is_complete(dir: &Path) -> bool {
     dir.join(SUMMARY).is_file()
 }
 
-/// Checks, before the simulation, that results can be written to `dir`, and reserves it. `force` replaces results that
-/// are there, once the new ones are complete, but nothing that is not a result directory (or empty).
+/// Checks, before the simulation, that results can be written to `dir`, and reserves it. Results that are there are replaced, if `replace` says so, once the
+/// new ones are complete. A directory that is neither a result nor empty is not replaced, and neither is a result with files that afflux did not write.
 ///
 /// # Errors
-/// [`ResultsError::Exists`], [`NotAResult`](ResultsError::NotAResult), [`Busy`](ResultsError::Busy) when another run is
+/// [`ResultsError::Exists`], [`NotAResult`](ResultsError::NotAResult), [`Unlisted`](ResultsError::Unlisted) and [`Changed`](ResultsError::Changed) for
+/// files of others, [`Busy`](ResultsError::Busy) when another run is
 /// writing it, [`Name`](ResultsError::Name) for `/` or `..`, [`InFile`](ResultsError::InFile) below a file, and what the file system says.
-pub fn claim(dir: &Path, force: bool) -> Result<Claim, ResultsError> {
+pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     let mut place = Place::of(dir)?;
-    refuse_what_is_there(dir, &place, force)?;
+    refuse_what_is_there(dir, &place, replace)?;
     durable::make_dirs(&place.parent).map_err(|error| match error.kind() {
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => ResultsError::InFile(dir.to_path_buf()),
         _ => ResultsError::io(dir)(error),
@@ -60,17 +80,18 @@ pub fn claim(dir: &Path, force: bool) -> Result<Claim, ResultsError> {
     place.parent = place.parent.canonicalize().map_err(ResultsError::io(dir))?;
     let lock = Lock::take(&place.lock(), PATIENCE).map_err(ResultsError::io(dir))?.ok_or_else(|| ResultsError::Busy(dir.to_path_buf()))?;
     // Another writer may have finished while this one waited.
-    refuse_what_is_there(dir, &place, force)?;
+    refuse_what_is_there(dir, &place, replace)?;
+    let there = claimed(dir, &place, replace)?;
     place.clear().map_err(ResultsError::io(dir))?;
     let partial = place.beside(&format!("{PARTIAL}{}", durable::unique()));
     durable::make_dir(&partial).map_err(ResultsError::io(dir))?;
-    Ok(Claim { asked: dir.to_path_buf(), place, partial, force, digests: BTreeMap::new(), _lock: lock })
+    Ok(Claim { asked: dir.to_path_buf(), place, partial, replace, there, digests: BTreeMap::new(), _lock: lock })
 }
 
 /// Removes what killed writers of the result directory `dir` left beside it. Does nothing while one is at work.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn clear(dir: &Path) -> Result<(), ResultsError> {
     let place = Place::of(dir)?;
     match Lock::take(&place.lock(), Duration::ZERO).map_err(ResultsError::io(dir))? {
@@ -84,23 +105,37 @@ pub fn clear(dir: &Path) -> Result<(), ResultsError> {
 /// # Errors
 /// As [`claim`] and [`write`](crate::write).
 pub fn adopt(files: &[(String, Vec<u8>)], dir: &Path) -> Result<(), ResultsError> {
-    let mut claim = claim(dir, true)?;
+    let mut claim = claim(dir, Replace::Damaged)?;
     for (name, content) in files {
         claim.write(name, |file| std::io::Write::write_all(file, content))?;
     }
     claim.complete()
 }
 
-fn refuse_what_is_there(dir: &Path, place: &Place, force: bool) -> Result<(), ResultsError> {
+fn refuse_what_is_there(dir: &Path, place: &Place, replace: Replace) -> Result<(), ResultsError> {
     let there = place.dir();
     if fs::symlink_metadata(&there).is_err() {
         return Ok(());
     }
-    match force {
-        false => Err(ResultsError::Exists(dir.to_path_buf())),
-        true if is_complete(&there) || is_empty(&there) => Ok(()),
-        true => Err(ResultsError::NotAResult(dir.to_path_buf())),
+    match replace {
+        Replace::Nothing => Err(ResultsError::Exists(dir.to_path_buf())),
+        _ if is_complete(&there) || is_empty(&there) => Ok(()),
+        _ => Err(ResultsError::NotAResult(dir.to_path_buf())),
     }
+}
+
+/// The content of the directory, which may be deleted. It is taken before the digests are compared: a file that changes in between counts as changed.
+fn claimed(dir: &Path, place: &Place, replace: Replace) -> Result<Contents, ResultsError> {
+    let path = place.dir();
+    let there = Contents::of(&path).map_err(ResultsError::io(dir))?;
+    if replace == Replace::Intact {
+        match foreign(&path).map_err(ResultsError::io(dir))? {
+            None => {}
+            Some(Foreign::Unlisted(names)) => return Err(ResultsError::Unlisted { dir: dir.to_path_buf(), names }),
+            Some(Foreign::Changed(name)) => return Err(ResultsError::Changed(dir.join(name))),
+        }
+    }
+    Ok(there)
 }
 
 fn is_empty(dir: &Path) -> bool {
@@ -113,7 +148,7 @@ const OLD: &str = "old-";
 impl Place {
     fn of(dir: &Path) -> Result<Self, ResultsError> {
         let absolute = std::path::absolute(dir).map_err(ResultsError::io(dir))?;
-        // What a symbolic link points to is replaced, not the link.
+        // The directory behind a symbolic link is replaced, not the link.
         let absolute = absolute.canonicalize().unwrap_or(absolute);
         let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Err(ResultsError::Name(dir.to_path_buf())) };
         // Two paths to one directory must meet at one lock.
@@ -154,23 +189,43 @@ impl Place {
         Ok(())
     }
 
-    /// Gives `new` the name, where something else is. At once where the file system can, so that there is no instant without results.
-    fn replace(&self, new: &Path) -> std::io::Result<()> {
+    /// Gives `new` the name of the old directory, at once where the file system can, so that there is no instant without results. The content of the old
+    /// directory is compared with `known` when it has lost its name, and is deleted only then. If it has other files, it gets its name back.
+    fn replace(&self, new: &Path, known: &Contents) -> std::io::Result<Replaced> {
         if durable::swap(new, &self.dir()).is_ok() {
-            return Ok(());
+            // The old directory has the partial name now, and goes with the claim.
+            let appeared = known.appeared(new).unwrap_or_else(|error| vec![error.to_string()]);
+            if appeared.is_empty() {
+                return Ok(Replaced::Done);
+            }
+            return Ok(match durable::swap(new, &self.dir()) {
+                Ok(()) => Replaced::Refused(appeared),
+                Err(error) => Replaced::Stuck(error),
+            });
         }
         let old = self.beside(&format!("{OLD}{}", durable::unique()));
         durable::rename(&self.dir(), &old)?;
-        if let Err(error) = durable::rename(new, &self.dir()) {
-            fs::rename(&old, self.dir())?;
-            return Err(error);
+        let outcome = known.appeared(&old).and_then(|appeared| match appeared.is_empty() {
+            true => durable::rename(new, &self.dir()).map(|()| Replaced::Done),
+            false => Ok(Replaced::Refused(appeared)),
+        });
+        match outcome {
+            Ok(Replaced::Done) => durable::remove_all(&old)?,
+            _ => fs::rename(&old, self.dir())?,
         }
-        durable::remove_all(&old)
+        outcome
+    }
+
+    /// A name beside the directory for a result that does not get its name.
+    fn other(&self) -> PathBuf {
+        let mut name = self.name.clone();
+        name.push(format!(".new-{}", durable::unique()));
+        self.parent.join(name)
     }
 }
 
 impl Claim {
-    /// Where the results will be.
+    /// Path at which the results will be.
     pub fn dir(&self) -> PathBuf {
         self.place.dir()
     }
@@ -201,24 +256,56 @@ impl Claim {
     pub(crate) fn complete(self) -> Result<(), ResultsError> {
         let dir = self.dir();
         let exists = fs::symlink_metadata(&dir).is_ok();
-        if exists && !self.force {
-            // Somebody who knows nothing of locks made it.
+        if exists && self.replace == Replace::Nothing {
+            // Another program made it, which takes no lock.
             return Err(ResultsError::Exists(self.asked.clone()));
         }
-        let complete = || {
-            durable::synchronise(&self.partial)?;
-            // What was there gets the partial name, and goes with the claim.
-            if exists { self.place.replace(&self.partial) } else { durable::rename(&self.partial, &dir) }?;
-            durable::synchronise(&self.place.parent)
-        };
-        complete().map_err(ResultsError::io(&self.asked))
+        let asked = self.asked.clone();
+        match self.rename(exists).map_err(ResultsError::io(&asked))? {
+            None => Ok(()),
+            Some((names, result)) => Err(ResultsError::Appeared { dir: asked, names, result }),
+        }
     }
+
+    /// Gives the new directory its name, or, if other files appeared in the old one, another name: files that appeared, and that name.
+    fn rename(mut self, exists: bool) -> std::io::Result<Option<(Vec<String>, PathBuf)>> {
+        durable::synchronise(&self.partial)?;
+        let replaced =
+            if exists { self.place.replace(&self.partial, &self.there)? } else { durable::rename(&self.partial, &self.dir()).map(|()| Replaced::Done)? };
+        let refused = match replaced {
+            Replaced::Done => None,
+            // The run may have taken hours: its result is not lost with the refusal.
+            Replaced::Refused(names) => {
+                let other = self.place.other();
+                durable::rename(&self.partial, &other)?;
+                Some((names, other))
+            }
+            Replaced::Stuck(error) => {
+                let other = self.place.other();
+                fs::rename(std::mem::take(&mut self.partial), &other)?;
+                return Err(std::io::Error::new(error.kind(), format!("{error}; its former files are in {}", other.display())));
+            }
+        };
+        durable::synchronise(&self.place.parent)?;
+        Ok(refused)
+    }
+}
+
+/// The outcome of replacing a directory.
+enum Replaced {
+    Done,
+    /// Files appeared in it: it is as it was.
+    Refused(Vec<String>),
+    /// Files appeared in it, but it could not get its name back: it has the partial name.
+    Stuck(std::io::Error),
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         // Nothing to tell anybody: what cannot be removed is found by the next run.
-        let _ = durable::remove_all(&self.partial);
+        if !self.partial.as_os_str().is_empty() {
+            let _ = durable::remove_all(&self.partial);
+        }
     }
 }
 

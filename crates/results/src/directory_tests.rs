@@ -7,7 +7,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 fn result(dir: &Path, force: bool, text: &str) {
-    let mut claim = claim(dir, force).unwrap();
+    let mut claim = claim(dir, Replace::forced(force)).unwrap();
     claim.text(SUMMARY, text).unwrap();
     claim.complete().unwrap();
 }
@@ -16,7 +16,7 @@ fn result(dir: &Path, force: bool, text: &str) {
 fn appears_only_when_complete() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("out/run-1");
-    let mut claim = claim(&dir, false).unwrap();
+    let mut claim = claim(&dir, Replace::Nothing).unwrap();
     claim.text("a.txt", "a").unwrap();
     claim.text(SUMMARY, "{}").unwrap();
     assert!(!dir.exists());
@@ -29,7 +29,7 @@ fn appears_only_when_complete() {
 #[test]
 fn a_dropped_claim_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let mut claim = claim(&root.path().join("x"), false).unwrap();
+    let mut claim = claim(&root.path().join("x"), Replace::Nothing).unwrap();
     claim.text("a.txt", "a").unwrap();
     drop(claim);
     assert!(names(root.path()).is_empty());
@@ -40,9 +40,9 @@ fn refuses_what_exists_and_force_replaces_it_at_the_end() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("x");
     result(&dir, false, "old");
-    let error = claim(&dir, false).unwrap_err();
+    let error = claim(&dir, Replace::Nothing).unwrap_err();
     assert!(matches!(error, ResultsError::Exists(_)) && error.is_usage(), "{error}");
-    let mut new = claim(&dir, true).unwrap();
+    let mut new = claim(&dir, Replace::Intact).unwrap();
     new.text(SUMMARY, "new").unwrap();
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "old");
     new.complete().unwrap();
@@ -56,11 +56,11 @@ fn force_keeps_its_hands_off_what_is_no_result() {
     let home = root.path().join("home");
     fs::create_dir(&home).unwrap();
     fs::write(home.join("thesis.tex"), "years of work").unwrap();
-    assert!(matches!(claim(&home, true), Err(ResultsError::NotAResult(_))));
-    assert!(matches!(claim(&home.join("thesis.tex"), true), Err(ResultsError::NotAResult(_))));
+    assert!(matches!(claim(&home, Replace::Intact), Err(ResultsError::NotAResult(_))));
+    assert!(matches!(claim(&home.join("thesis.tex"), Replace::Intact), Err(ResultsError::NotAResult(_))));
     fs::create_dir(root.path().join("empty")).unwrap();
     result(&root.path().join("empty"), true, "{}");
-    assert!(matches!(claim(Path::new("/"), true), Err(ResultsError::Name(_) | ResultsError::NotAResult(_))));
+    assert!(matches!(claim(Path::new("/"), Replace::Intact), Err(ResultsError::Name(_) | ResultsError::NotAResult(_))));
 }
 
 /// What a killed writer of `x` leaves.
@@ -78,16 +78,16 @@ fn what_a_killed_writer_left_is_removed_and_a_living_one_is_respected() {
     leftovers(root.path());
     // Of another result.
     fs::create_dir(root.path().join(".x-2.partial-3")).unwrap();
-    let first = claim(&dir, false).unwrap();
+    let first = claim(&dir, Replace::Nothing).unwrap();
     let there = names(root.path());
     assert_eq!(there.len(), 3, "{there:?}");
     assert_eq!((there[0].as_str(), there[1].as_str()), (".x-2.partial-3", ".x.lock"));
-    let error = claim(&dir, false).unwrap_err();
+    let error = claim(&dir, Replace::Nothing).unwrap_err();
     assert!(matches!(error, ResultsError::Busy(_)) && !error.is_usage(), "{error}");
     clear(&dir).unwrap();
     assert_eq!(names(root.path()), there);
     drop(first);
-    claim(&dir, false).unwrap();
+    claim(&dir, Replace::Nothing).unwrap();
     leftovers(root.path());
     clear(&dir).unwrap();
     assert_eq!(names(root.path()), [".x-2.partial-3"]);
@@ -110,7 +110,7 @@ fn below_a_file_there_is_no_directory() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("file"), "").unwrap();
     for below in ["file/x", "file/x/y"] {
-        let error = claim(&root.path().join(below), true).unwrap_err();
+        let error = claim(&root.path().join(below), Replace::Intact).unwrap_err();
         assert!(matches!(error, ResultsError::InFile(_)) && error.is_usage(), "{error}");
     }
 }
@@ -121,13 +121,13 @@ fn what_a_link_points_to_is_replaced() {
     let (dir, link) = (root.path().join("x"), root.path().join("link"));
     result(&dir, false, "old");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
-    assert!(matches!(claim(&link, false), Err(ResultsError::Exists(_))));
+    assert!(matches!(claim(&link, Replace::Nothing), Err(ResultsError::Exists(_))));
     result(&link, true, "new");
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "new");
     // One that points nowhere is not a result.
     std::os::unix::fs::symlink("nowhere", root.path().join("dangling")).unwrap();
-    assert!(matches!(claim(&root.path().join("dangling"), true), Err(ResultsError::NotAResult(_))));
+    assert!(matches!(claim(&root.path().join("dangling"), Replace::Intact), Err(ResultsError::NotAResult(_))));
     assert_eq!(names(root.path()), ["dangling", "link", "x"]);
 }
 
@@ -143,4 +143,37 @@ fn a_result_that_a_kill_left_aside_comes_back() {
     fs::create_dir(root.path().join(".x.old-1")).unwrap();
     clear(&dir).unwrap();
     assert_eq!(names(root.path()), ["x"]);
+}
+
+#[test]
+fn a_file_that_appears_during_the_run_is_not_deleted() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("x");
+    for replace in [Replace::Intact, Replace::Damaged] {
+        result(&dir, true, "old");
+        let mut new = claim(&dir, replace).unwrap();
+        new.text(SUMMARY, "new").unwrap();
+        fs::write(dir.join("notes.txt"), "mine").unwrap();
+        let error = new.complete().unwrap_err();
+        let ResultsError::Appeared { names: appeared, result: other, .. } = &error else { panic!("{error}") };
+        assert_eq!((appeared.as_slice(), error.is_usage()), (["notes.txt".to_string()].as_slice(), false));
+        assert_eq!(fs::read_to_string(other.join(SUMMARY)).unwrap(), "new");
+        assert_eq!((fs::read_to_string(dir.join(SUMMARY)).unwrap(), names(&dir).len()), ("old".into(), 2));
+        fs::remove_file(dir.join("notes.txt")).unwrap();
+        fs::remove_dir_all(other).unwrap();
+    }
+    // Without a swap by the file system.
+    let place = Place::of(&dir).unwrap();
+    let known = Contents::of(&dir).unwrap();
+    fs::write(dir.join("notes.txt"), "mine").unwrap();
+    assert_eq!(known.appeared(&dir).unwrap(), ["notes.txt"]);
+    assert_eq!(place.other().parent(), Some(place.parent.as_path()));
+    // A directory that was not there.
+    let other = root.path().join("y");
+    let mut new = claim(&other, Replace::Intact).unwrap();
+    new.text(SUMMARY, "new").unwrap();
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("thesis.tex"), "years of work").unwrap();
+    assert!(matches!(new.complete(), Err(ResultsError::Appeared { .. })));
+    assert_eq!(names(&other), ["thesis.tex"]);
 }

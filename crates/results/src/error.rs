@@ -8,6 +8,15 @@ pub enum ResultsError {
     Exists(PathBuf),
     #[error("{} is not a result directory (it has no summary.json); --force replaces only results", .0.display())]
     NotAResult(PathBuf),
+    #[error("{} holds files that are not part of its result ({}): move them, or choose another directory", .dir.display(), list(.names))]
+    Unlisted { dir: PathBuf, names: Vec<String> },
+    #[error("{} is not the file that afflux wrote (summary.json has another SHA-256): --force does not delete it; move it, or choose another directory", .0.display())]
+    Changed(PathBuf),
+    #[error(
+        "{} was not replaced, because files in it appeared or changed during the run ({}): they are as they were, and the new result is in {}",
+        .dir.display(), list(.names), .result.display()
+    )]
+    Appeared { dir: PathBuf, names: Vec<String>, result: PathBuf },
     #[error("{} is being written by another run: wait for its end, or choose another directory with -o", .0.display())]
     Busy(PathBuf),
     #[error("{} cannot be the name of a result directory", .0.display())]
@@ -27,7 +36,7 @@ pub enum ResultsError {
 impl ResultsError {
     /// Does the user have to choose differently (exit 2), as opposed to a failure while running (exit 1)?
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Name(_) | Self::InFile(_))
+        matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Unlisted { .. } | Self::Changed(_) | Self::Name(_) | Self::InFile(_))
     }
 
     /// For `map_err`: names the file.
@@ -35,6 +44,13 @@ impl ResultsError {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
     }
+}
+
+/// Names for a message.
+fn list(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| name.escape_debug().collect()).collect();
+    format!("{}{}", shown.join(", "), if names.len() > MOST { ", …" } else { "" })
 }
 
 /// What the system says, without its number.

@@ -1,7 +1,7 @@
 //! Result directories: Arrow schemas, Parquet, pcapng, summaries. The only crate that sees Arrow.
 //!
 //! ```text
-//! let claim = afflux_results::claim(dir, force)?;         // before the simulation: refuses what cannot work
+//! let claim = afflux_results::claim(dir, replace)?;       // before the simulation: refuses what cannot work
 //! let output = afflux_net::run(&scenario.plan, &progress)?;
 //! let summary = afflux_results::write(claim, &scenario, &output, started, progress)?;
 //! ```
@@ -10,6 +10,7 @@
 //! nanoseconds in everything written here; see [`times`] for how they are rounded.
 
 mod columnar;
+mod contents;
 mod directory;
 mod durable;
 mod error;
@@ -28,7 +29,7 @@ pub mod times;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use columnar::{Reader as ParquetReader, Unreadable, Writer as ParquetWriter};
-pub use directory::{Claim, adopt, claim, clear, is_complete};
+pub use directory::{Claim, Replace, adopt, claim, clear, is_complete};
 pub use error::ResultsError;
 pub use flow_list::ParquetFlowLists;
 pub use hash::{Hashes, hashes};
@@ -95,7 +96,7 @@ mod tests {
 
     fn read(dir: &std::path::Path, kind: Kind) -> Vec<RecordBatch> {
         let reader = ParquetReader::new(std::fs::File::open(dir.join(format!("{}.parquet", kind.name()))).unwrap()).unwrap();
-        let (_, batches) = reader.batches(&reader.names(), 1 << 16).unwrap();
+        let (_, batches) = reader.batches(&reader.names(), 1 << 16, u64::MAX).unwrap();
         batches.collect::<Result<_, _>>().unwrap()
     }
 
@@ -112,7 +113,7 @@ mod tests {
         let (mut scenario, mut output) = run();
         scenario.plan.record.captures = vec![afflux_net::spec::Capture { link: 4, reverse: true }];
         output.captures = vec![Vec::new()];
-        let summary = write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
+        let summary = write(claim(&dir, Replace::Nothing).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
         let files = ["flows.parquet", "jobs.parquet", "links.parquet", "ports.parquet", "scenario.toml", "spine0-leaf0.pcapng", "summary.json"];
         assert_eq!(names(&dir), files);
         assert_eq!(std::fs::read_to_string(dir.join("scenario.toml")).unwrap(), scenario.resolved);
@@ -137,7 +138,7 @@ mod tests {
         output.flows[1] = afflux_net::record::FlowRecord { bytes_received: 5_000_000, ..finished_flow(2_000_499, 5_000_000_001) };
         output.flows[0].split.pacing += 1;
         output.counters.delivered_bytes -= 1;
-        write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
+        write(claim(&dir, Replace::Nothing).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
         let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(dir.join("summary.json")).unwrap()).unwrap();
         let failed = summary["failed_checks"].as_array().unwrap();
         assert_eq!((failed.len(), &summary["failed_checks_total"]), (2, &2.into()));
@@ -163,7 +164,7 @@ mod tests {
         let (scenario, output) = run();
         let progress = Progress::default();
         progress.cancel();
-        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &progress).unwrap_err();
+        let error = write(claim(&root.path().join("x"), Replace::Nothing).unwrap(), &scenario, &output, ProcessStart::now(), &progress).unwrap_err();
         assert!(matches!(error, ResultsError::Cancelled), "{error}");
         assert!(names(root.path()).is_empty());
     }

@@ -25,6 +25,10 @@ impl ScenarioError {
         ScenarioError { message: tidy(&format!("{}: cannot be read: {error}", path.display())), file: Some(path.to_path_buf()), line: None, key: None }
     }
 
+    pub(crate) fn no_text(path: &Path, line: usize, message: &str) -> Self {
+        ScenarioError { message: tidy(&format!("{}:{line}: {message}", path.display())), file: Some(path.to_path_buf()), line: Some(line), key: None }
+    }
+
     pub(crate) fn not_toml(path: &Path, error: NotToml) -> Self {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
         ScenarioError {

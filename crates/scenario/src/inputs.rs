@@ -88,6 +88,15 @@ fn hash(path: &Path) -> std::io::Result<String> {
     }
 }
 
+/// The text of a file; else the line, from 1, of the first byte that is not UTF-8, and a message.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, (usize, String)> {
+    String::from_utf8(bytes).map_err(|error| {
+        let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        (line, format!("found the byte {:02x}, which is not UTF-8: save the file as text in UTF-8", rest[0]))
+    })
+}
+
 /// SHA-256 of text, hexadecimal.
 pub fn hash_of(text: &str) -> String {
     hexadecimal(&Sha256::digest(text.as_bytes()))

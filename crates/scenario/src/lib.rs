@@ -130,13 +130,14 @@ const FORMAT: i64 = 1;
 
 /// Reads and validates a scenario file.
 pub fn load(path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
-    let text = text_of(path).map_err(|error| ScenarioError::unreadable(path, &error))?;
+    let bytes = bytes_of(path).map_err(|error| ScenarioError::unreadable(path, &error))?;
+    let text = inputs::text_of(bytes).map_err(|(line, message)| ScenarioError::no_text(path, line, &message))?;
     parse(&text, path, overrides, reader)
 }
 
-fn text_of(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(inputs::LONGEST_BYTES + 1).read_to_string(&mut text)?;
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(inputs::LONGEST_BYTES + 1).read_to_end(&mut text)?;
     if text.len() as u64 > inputs::LONGEST_BYTES {
         let most = inputs::LONGEST_BYTES >> 20;
         return Err(std::io::Error::other(format!("a scenario has at most {most} MiB; long lists of flows go into a file of their own")));

@@ -80,4 +80,4 @@ pub use purpose::Draws;
 pub use racks::Racks;
 pub use sizes::{FileOptions, SizeDistribution};
 pub use text::nearest;
-pub use text::{most_unpacked, too_much_unpacked};
+pub use text::{MAX_UNPACKED, most_of, most_unpacked, too_much_unpacked};

@@ -26,8 +26,13 @@ pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> TrafficError {
 
 /// How many bytes may come out of a compressed file of this size: small files that grow without bounds are refused.
 pub fn most_unpacked(packed: u64) -> u64 {
+    most_of(packed, UNPACKED_BYTES)
+}
+
+/// As [`most_unpacked`], where `least` bytes may come out of any file.
+pub fn most_of(packed: u64, least: u64) -> u64 {
     let asked = std::env::var(MAX_UNPACKED).ok().and_then(|text| text.parse::<Bytes>().ok()).map_or(0, |bytes| bytes.0);
-    asked.max(UNPACKED_BYTES).max(packed.saturating_mul(UNPACKED_TIMES))
+    asked.max(least).max(packed.saturating_mul(UNPACKED_TIMES))
 }
 
 /// Why reading ends at the limit.

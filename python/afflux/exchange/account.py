@@ -1,4 +1,4 @@
-"""What an importer took and what it left out, and what is wrong with a file."""
+"""Accounts of importers: records taken and left out, and errors about a file."""
 
 import itertools
 import os
@@ -23,18 +23,18 @@ _FIRST = 3
 
 @dataclass
 class Account:
-    """What a reader did with a file. Every record and field of it is taken, noted or refused (docs/dev/readers.md): what is
-    refused raises `Wrong`, the rest is counted here.
+    """Account of a file. Its reader takes, notes or refuses every record and field (docs/dev/readers.md). A refusal raises `Wrong`. This class counts
+    the others.
     """
 
-    #: What is counted: "flows", "frames", …
+    #: Name of the counted records: "flows", "frames", …
     what: str
     taken: int = 0
     #: Records that were not taken, by the reason.
     dropped: Counter[str] = field(default_factory=Counter)
     #: Sentences about the file as a whole.
     notes: list[str] = field(default_factory=list)
-    #: What was read and left out: a sentence → how often, and the first places in the file, each once.
+    #: Fields and records that were left out: a sentence → their number, and the first places in the file, each once.
     _left_out: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
 
     def take(self, count: int = 1) -> None:
@@ -79,8 +79,10 @@ def _with_places(sentence: str, count: int, places: list[str]) -> str:
 def shown(value: object, most: int = 60) -> str:
     """A piece of a file as it stands in messages."""
     match value:
-        case str() | bytes():
-            text = ascii(value[: most + 1]) if isinstance(value, str) and not value[: most + 1].isprintable() else repr(value[: most + 1])
+        case str():
+            text = repr(value[: most + 1]) if value[: most + 1].isprintable() else ascii(value[: most + 1])
+        case bytes():
+            text = repr(value[: most + 1]).removeprefix("b")
         case Mapping():
             text = "a mapping of " + ", ".join(shown(key, 20) for key in itertools.islice(value, 3)) if value else "an empty mapping"
         case list() | tuple():

@@ -24,10 +24,10 @@ from .lab_fields import MACHINES, ROUTING_IMAGES
 
 @dataclass
 class Options:
-    """What the file cannot say."""
+    """Settings that a lab does not have: rates, delays, and the roles of nodes."""
 
     rate: str | None = None
-    #: Of links to hosts, where it differs.
+    #: Rate of links to hosts, if it differs.
     host_rate: str | None = None
     delay: str = "1us"
     #: Patterns of names.
@@ -116,8 +116,8 @@ def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLi
         return kept
     found, cure = _found(lab, between, routers), _cure(lab, between, routers)
     if not kept and between:
-        raise Wrong(lab.path, between[0].line, f"{found}, and no link to a switch: hosts do not forward", cure)
-    account.notes.append(f"{found}{', left out: hosts do not forward' if between else ', taken as hosts'} ({cure})")
+        raise Wrong(lab.path, between[0].line, f"{found}, but no link to a switch (hosts do not forward frames)", cure)
+    account.notes.append(f"{found}{', left out: hosts do not forward frames' if between else ', taken as hosts'} ({cure})")
     return kept
 
 
@@ -133,7 +133,8 @@ def _found(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
         parts.append(f"{plural(len(between), 'link')} that {'joins' if len(between) == 1 else 'join'} two hosts ({some}{', …' if len(between) > 3 else ''})")
     if routers:
         images = dict.fromkeys(lab.nodes[name].image for name in routers)
-        parts.append(f"{plural(len(routers), 'host')} with images of routers ({', '.join(shown(image) for image in list(images)[:3])})")
+        of = "an image of a router" if len(routers) == 1 else "images of routers"
+        parts.append(f"{plural(len(routers), 'host')} with {of} ({', '.join(shown(image) for image in list(images)[:3])})")
     return " and ".join(parts)
 
 
@@ -142,7 +143,7 @@ def _cure(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
     count = Counter(end for link in lab.links for end in link.ends)
     seem = list(routers) or [name for name in lab.nodes if count[name] > 1 and any(name in link.ends for link in between)]
     example = " ".join(f"--switch {name}" for name in seem[:4])
-    return f"--switch PATTERN for nodes that are routers{f', as in {example}' if example else ''}{' …' if len(seem) > 4 else ''}"
+    return f"the option --switch PATTERN for nodes that are routers{f', as in {example}' if example else ''}{' …' if len(seem) > 4 else ''}"
 
 
 @dataclass
@@ -216,7 +217,7 @@ def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, li
 
 
 def _in_rack_order(hosts: list[str], switches: list[str], links: Sequence[LabLink]) -> list[str]:
-    """Those under the switch that comes first in the file before the others."""
+    """Hosts in the order of their racks: racks are in the order of their switches in the file."""
     place = {name: at for at, name in enumerate(switches)}
     rack: dict[str, int] = {}
     for link in links:

@@ -29,7 +29,7 @@ class FlowList:
     ids: list[int] | None = None
     dscps: list[int | None] | None = None
     priorities: list[int | None] | None = None
-    #: What hosts are called in the file.
+    #: Names of hosts in the file, by number. Without them the file has the numbers.
     names: Mapping[int, str] | None = None
 
     def __len__(self) -> int:

@@ -74,12 +74,11 @@ def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
     """A flow file, of either form. Priority groups become priorities, unless all flows are in the group of both generators."""
     table, notes = _core.read_flows(path, "hpcc", origin_ns)
     flows, account = _with_notes(FlowList.of_table(table), notes)
-    # `src dst group [port] bytes start`
-    rows = [line.split() for _, line in itertools.islice(lines(path), 1, None)]
-    if {int(row[2]) for row in rows} == {GROUP}:
-        account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
-    if ports := sum(len(row) == 6 for row in rows):
-        account.notes.append(f"left out, ports: dport ({ports:,})")
+    if flows.priorities is None:
+        # `src dst group [port] bytes start`
+        groups = {int(line.split()[2]) for _, line in itertools.islice(lines(path), 1, None)}
+        if groups == {GROUP}:
+            account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
     return flows, account
 
 
@@ -106,6 +105,7 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
     """
     account = Account("flows")
     rows = []
+    at = 0
     for at, line in lines(path):
         fields = line.split(maxsplit=8)
         if len(fields) != 8:
@@ -123,6 +123,8 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
         else:
             rows.append((start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else ""))
     rows.sort(key=lambda row: row[0])
+    if not at:
+        raise Wrong(path, None, "a file without flows", _FORM)
     account.taken = len(rows)
     if rows:
         account.notes.append(f"left out, ports: sport and dport ({len(rows):,})")

@@ -13,7 +13,7 @@ from tomlkit.items import AoT
 from .. import _core
 from ..files import toml
 from .account import Wrong
-from .reading import content
+from .reading import content, text_of
 
 #: The traffic that importers write where the file that they read has none; what has real traffic replaces it. Further blocks of it are
 #: called stand-in-2, …
@@ -32,11 +32,9 @@ class Into:
     def __init__(self, path: Path, out: Path | None = None) -> None:
         self.path, self._out = path, out
         try:
-            text = content(path, _LONGEST).decode("utf-8")
+            text = text_of(content(path, _LONGEST), path, "a scenario")
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
-        except UnicodeDecodeError:
-            raise Wrong(path, None, "bytes that are not UTF-8", "a scenario") from None
         except tomllib.TOMLDecodeError:
             _core.parse(text, path)  # says where and what, in the words of all other errors
             raise
@@ -54,7 +52,7 @@ class Into:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What it says, as plain values."""
+        """The content of the scenario, as plain values."""
         return tomllib.loads(self.text())
 
     def text(self) -> str:

@@ -95,7 +95,7 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
             raise damaged(path, 1, error) from None
         form = first.strip()
         if form not in (b"Avro-Json", b"Avro-Binary"):
-            raise Wrong(path, 1, shown(first[:40]), _FIRST)
+            raise Wrong(path, 1 if first else None, shown(first[:40].rstrip()) if first else "an empty file", _FIRST)
         schema = json_value(second, path, 2, "the schema of events in JSON")
         if form == b"Avro-Json":
             for at, value in json_lines(path, log.account, file, 3):
@@ -123,7 +123,7 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
 
 @dataclass
 class _Noting:
-    """Where fields and events that are left out are counted."""
+    """Counters of fields and events that are left out."""
 
     account: Account
     left_out: LeftOut = field(default_factory=LeftOut)
@@ -182,9 +182,9 @@ def _place(path: Path, at: int | None) -> str:
     return path.name if at is None else f"{path.name}:{at}"
 
 
-#: What counters of file systems are summed under; local files are no traffic.
+#: Patterns of the counters of file systems whose bytes are traffic. Local files are none.
 _READ, _WRITTEN = "*_BYTES_READ", "*_BYTES_WRITTEN"
-#: Of the bytes read, those of erasure-coded files.
+#: Pattern of the counters of bytes from erasure-coded files. They are part of the bytes read.
 _CODED = "*_BYTES_READ_EC"
 _WANTED = {"REDUCE_SHUFFLE_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES"}
 

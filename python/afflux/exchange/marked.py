@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from .account import Wrong, shown
-from .reading import content
+from .reading import content, text_of
 
-#: What a file may have, at most: bytes, values, values once what is named in several places is written out, and depth.
+#: Limits of a file: bytes, values, values after aliases are written out at each place, and depth of nesting.
 _BYTES, _VALUES, _WRITTEN_OUT, _DEEPEST = 8 << 20, 500_000, 500_000, 50
 
 
@@ -36,10 +36,7 @@ class Items(list[Any]):
 
 def read(path: Path, form: str, expand: Callable[[str], str] = lambda text: text) -> Any:
     """The value of a file. `form`: what it should be, for messages. `expand` replaces variables in the text before it is parsed. Raises `Wrong`."""
-    try:
-        text = content(path, _BYTES).decode("utf-8")
-    except UnicodeDecodeError:
-        raise Wrong(path, None, "bytes that are not UTF-8", "YAML") from None
+    text = text_of(content(path, _BYTES), path, "YAML")
     reader = _Reader(path, form)
     return reader.value(reader.composed(expand(text)))
 

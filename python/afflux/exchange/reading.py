@@ -125,6 +125,16 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
     return data
 
 
+def text_of(data: bytes, path: str | os.PathLike[str], expected: str, encoding: str = "utf-8") -> str:
+    """The text of a file. Raises `Wrong` with the line of the first byte that is not UTF-8."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        # The error counts from the end of a byte order mark.
+        found = error.object[error.start : error.start + 4].hex(" ")
+        raise Wrong(path, 1 + error.object.count(b"\n", 0, error.start), f"the bytes {found}", f"{expected} in UTF-8") from None
+
+
 def lines(
     path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1, unfinished: Callable[[int], None] | None = None, times: int = 1
 ) -> Iterator[tuple[int, str]]:
@@ -165,12 +175,13 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
     except json.JSONDecodeError as error:
         where = at + error.lineno - 1 if at is not None else error.lineno
         raise Wrong(path, where, f"{shown(text[:60])} ({error.msg})", expected) from None
-    except UnicodeDecodeError:
-        raise Wrong(path, at, "bytes that are not UTF-8", expected) from None
+    except UnicodeDecodeError as error:
+        wrong = at + error.object.count(b"\n", 0, error.start) if at is not None else None
+        raise Wrong(path, wrong, f"the bytes {error.object[error.start : error.start + 4].hex(' ')}", f"{expected}, in UTF-8") from None
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
     except ValueError as error:
-        # What `pairs` refuses has its own words; only Python's limit on digits is a plain one.
+        # Errors of `pairs` have types of their own. A plain ValueError is Python's limit on digits.
         if type(error) is not ValueError:
             raise
         raise Wrong(path, at, "a number of thousands of digits", expected) from None

@@ -16,7 +16,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         loaded = _core.parse(order["text"], order["path"], store=order["store"])
-        run = loaded.run(order["out"], force=True, on_progress=lambda progress: _say(share=_share(loaded, progress)), interval=0.5, whole_process=True)
+        run = loaded.run(order["out"], repair=True, on_progress=lambda progress: _say(share=_share(loaded, progress)), interval=0.5, whole_process=True)
         summary = json.loads(run.summary)
         if summary["early_end"]:
             raise _core.RunError(summary["notes"][-1])

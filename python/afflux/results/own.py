@@ -26,6 +26,7 @@ def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | Non
         if not of_batch:
             return f"{error}, or choose another directory: --force replaces only results of afflux"
         names = _WITHOUT_DIGESTS
+    # Names here, digests when the directory is claimed: before the run, and again before files are deleted (`Claim` in Rust).
     with os.scandir(dir) as entries:
         others = sorted(entry.name for entry in entries if entry.name not in names or entry.is_dir(follow_symlinks=False))
     if not others:

@@ -130,7 +130,7 @@ class Result:
     def _again(self, damaged: str) -> str:
         if self.stored:
             return ": run its batch again, which simulates damaged points"
-        return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir} --force)"
+        return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir}-again)"
 
     @property
     def scenario(self) -> str | None:

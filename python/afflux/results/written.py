@@ -159,8 +159,8 @@ def read_object(data: bytes, path: Path) -> dict[str, Any]:
         raise
     except RecursionError:
         raise NotAsWritten(path, "values are nested too deeply") from None
-    except UnicodeDecodeError:
-        raise NotAsWritten(path, "it is no text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        raise NotAsWritten(path, f"line {1 + error.object.count(10, 0, error.start)} is no text in UTF-8") from None
     except json.JSONDecodeError as error:
         raise NotAsWritten(path, f"line {error.lineno} is no JSON ({error.msg})") from None
     except ValueError:

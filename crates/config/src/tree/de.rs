@@ -101,6 +101,7 @@ fn wanted(expected: &dyn Expected) -> String {
         "a sequence" => "an array".into(),
         "a map" => "a table".into(),
         other if other.starts_with("struct ") => "a table".into(),
+        other if other.starts_with("an array of length ") => other.replacen("an array of length ", "an array of ", 1) + " elements",
         _ => text,
     }
 }
@@ -150,8 +151,15 @@ impl<'de> Deserializer<'de> for &'de Tree {
             other => Err(Wrong::new(format!("found {}: write {}", other.shown(), spelling::list(known.iter().copied())))),
         }
     }
+    /// Arrays of a fixed length: serde itself does not look at elements beyond it.
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Wrong> {
+        match &self.value {
+            Value::Array(items) if items.len() != length => Err(de::Error::invalid_length(items.len(), &visitor)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple_struct
         map struct identifier ignored_any
     }
 }

@@ -16,15 +16,34 @@ use std::sync::Arc;
 /// Why a file, or a column of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    #[error("{0}")]
+    #[error("{}", in_words(.0))]
     Parquet(#[from] ParquetError),
+    #[error("more than {} MB come out of it, the limit for this file", .0.div_ceil(1_000_000))]
+    TooMuch(u64),
     #[error("column \"{name}\" has type {found}; allowed are integers, floats, booleans and strings")]
     Type { name: String, found: String },
+    #[error("{0}")]
+    End(String),
     #[error("column \"{0}\" has a text that is not UTF-8")]
     Text(String),
     #[error("the columns have different numbers of rows")]
     Ragged,
 }
+
+pub const DAMAGED: &str = "the file is damaged: its pages contradict its header";
+
+/// What the decoder says of damage is about its own variables.
+fn in_words(error: &ParquetError) -> String {
+    let said = error.to_string();
+    match (said.split_once("Disabled feature at compile time: "), error) {
+        (Some((_, codec)), _) => format!("compressed with {codec}, which is not supported; write the file with snappy compression, or none"),
+        (None, ParquetError::External(source)) => source.to_string(),
+        (None, _) => DAMAGED.to_owned(),
+    }
+}
+
+/// Why a file has no columns: it is cut off, or is not Parquet.
+const NOT_PARQUET: &str = "it is no Parquet file, or breaks off: its end is not that of one";
 
 pub struct Reader {
     file: SerializedFileReader<File>,
@@ -32,7 +51,11 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(file: File) -> Result<Self, Unreadable> {
-        Ok(Self { file: SerializedFileReader::new(file)? })
+        let found = SerializedFileReader::new(file).map_err(|error| match error {
+            ParquetError::External(source) => Unreadable::End(source.to_string()),
+            _ => Unreadable::End(NOT_PARQUET.to_owned()),
+        });
+        Ok(Self { file: found? })
     }
 
     pub fn rows(&self) -> u64 {
@@ -45,11 +68,13 @@ impl Reader {
         fields.iter().map(|field| field.name()).collect()
     }
 
-    /// All rows of some columns, at most so many in a batch (memory for as many is reserved), and the schema of these columns.
+    /// All rows of some columns, at most `rows` in a batch (memory for as many is reserved), and the schema of these columns. Ends with an error where
+    /// more than `most` bytes come out of the file.
     pub fn batches<'a>(
         &'a self,
         names: &[&str],
         rows: usize,
+        most: u64,
     ) -> Result<(SchemaRef, impl Iterator<Item = Result<RecordBatch, Unreadable>> + use<'a>), Unreadable> {
         let descriptor = self.file.metadata().file_metadata().schema_descr_ptr();
         let find = |name: &str| descriptor.columns().iter().position(|column| column.path().parts()[0] == *name);
@@ -62,8 +87,14 @@ impl Reader {
             fields.push(Field::new(name, data_type, column.max_def_level() > 0));
             places.push(place);
         }
+        // The sizes that the file itself states, before anything is decoded.
+        let sizes =
+            self.file.metadata().row_groups().iter().flat_map(|group| places.iter().map(|place| group.column(*place).uncompressed_size().max(0) as u64));
+        if sizes.fold(0, u64::saturating_add) > most {
+            return Err(Unreadable::TooMuch(most));
+        }
         let schema: SchemaRef = Arc::new(Schema::new(fields));
-        let groups = Groups { file: &self.file, schema: schema.clone(), places, rows, next: 0, open: Vec::new() };
+        let groups = Groups { file: &self.file, schema: schema.clone(), places, rows, next: 0, open: Vec::new(), left: most, most };
         Ok((schema, groups))
     }
 }
@@ -76,6 +107,9 @@ struct Groups<'a> {
     /// The row group after the one that is open.
     next: usize,
     open: Vec<ColumnReader>,
+    /// Bytes that may still come out, of `most`.
+    left: u64,
+    most: u64,
 }
 
 impl Groups<'_> {
@@ -90,7 +124,13 @@ impl Groups<'_> {
                 self.next += 1;
             }
             let fields = self.schema.fields().iter();
-            let arrays: Vec<ArrayRef> = self.open.iter_mut().zip(fields).map(|(column, field)| array(column, field, self.rows)).collect::<Result<_, _>>()?;
+            let (left, most) = (self.left, self.most);
+            let read = |(column, field): (&mut ColumnReader, &Arc<Field>)| {
+                array(column, field, self.rows, left).and_then(|array| array.ok_or(Unreadable::TooMuch(most)))
+            };
+            let arrays: Vec<ArrayRef> = self.open.iter_mut().zip(fields).map(read).collect::<Result<_, _>>()?;
+            let bytes: u64 = arrays.iter().map(|array| array.get_array_memory_size() as u64).sum();
+            self.left = left.checked_sub(bytes).ok_or(Unreadable::TooMuch(most))?;
             if arrays.iter().any(|array| array.len() != arrays[0].len()) {
                 return Err(Unreadable::Ragged);
             }
@@ -153,9 +193,10 @@ fn shown(column: &ColumnDescriptor) -> String {
     }
 }
 
-fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayRef, Unreadable> {
+/// A column of the next batch; `None` if its texts have more than `most` bytes. One long text may be repeated in every row of a small file.
+fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Result<Option<ArrayRef>, Unreadable> {
     let nullable = field.is_nullable();
-    Ok(match column {
+    Ok(Some(match column {
         ColumnReader::BoolColumnReader(column) => {
             let found = Found::of(column, nullable, rows)?;
             Arc::new(found.optional().collect::<BooleanArray>())
@@ -172,7 +213,10 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayR
         ColumnReader::DoubleColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float64Type>(|value| value),
         ColumnReader::ByteArrayColumnReader(column) => {
             let found = Found::of(column, nullable, rows)?;
-            let bytes = found.values.iter().map(ByteArray::len).sum();
+            let bytes: usize = found.values.iter().map(ByteArray::len).sum();
+            if bytes as u64 > most.min(i32::MAX as u64) {
+                return Ok(None);
+            }
             let mut texts = StringBuilder::with_capacity(found.rows(), bytes);
             for value in found.optional() {
                 let text = value.as_ref().map(|value| std::str::from_utf8(value.data())).transpose();
@@ -181,7 +225,7 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayR
             Arc::new(texts.finish())
         }
         ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => unreachable!("refused before"),
-    })
+    }))
 }
 
 /// Values of a column, without the nulls, and where there are some.

@@ -3,7 +3,7 @@
 mod column;
 mod quiet;
 
-use crate::columnar::{Reader, Unreadable};
+use crate::columnar::{DAMAGED, Reader, Unreadable};
 use afflux_scenario::{FlowColumns, HostColumn};
 use afflux_traffic::names::shown;
 use afflux_traffic::{most_unpacked, too_much_unpacked};
@@ -19,14 +19,13 @@ pub struct ParquetFlowLists;
 
 const REQUIRED: [&str; 4] = ["start_ns", "src", "dst", "bytes"];
 const OPTIONAL: [&str; 5] = ["id", "class", "deadline_ns", "dscp", "priority"];
-const DAMAGED: &str = "the file is damaged: its pages contradict its header";
 /// Rows that are decoded at a time.
 const ROWS: usize = 4_096;
 /// Longer texts are no names; how many different ones a column may have is bounded by what may come out of the file.
 const LONGEST_NAME: usize = 255;
 
 impl afflux_scenario::Reader for ParquetFlowLists {
-    /// Other columns are ignored. A null class is the block's, a null deadline is none.
+    /// Other columns are named, not read. A null class is the block's, a null deadline is none.
     fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
         quiet::caught(|| read(path, most_rows)).unwrap_or_else(|| Err(DAMAGED.into()))
@@ -36,52 +35,43 @@ impl afflux_scenario::Reader for ParquetFlowLists {
 fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let most = most_unpacked(file.metadata().map_err(|e| e.to_string())?.len());
-    let reader = Reader::new(file).map_err(|e| readable(e.to_string()))?;
+    let reader = Reader::new(file).map_err(unreadable)?;
     let (rows, names) = (reader.rows(), reader.names());
     if rows > most_rows {
         return Err(format!("{rows} rows: memory has room for at most {most_rows} flows"));
     }
     let has = |name: &str| names.contains(&name);
+    let known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| known(name) && names[..*at].contains(name)) {
+        return Err(format!("column \"{}\" twice; a flow list has each column once", twice.1));
+    }
     if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
         let found: Vec<String> = names.iter().take(12).map(|name| shown(name)).collect();
         let (required, optional) = (REQUIRED.join(", "), OPTIONAL.join(", "));
         return Err(format!("no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}", found.join(", ")));
     }
     let wanted: Vec<&str> = REQUIRED.into_iter().chain(OPTIONAL).filter(|name| has(name)).collect();
-    let (_, batches) = reader.batches(&wanted, ROWS).map_err(|e| readable(e.to_string()))?;
+    let (_, batches) = reader.batches(&wanted, ROWS, most).map_err(unreadable)?;
     let mut columns = FlowColumns {
         id: has("id").then(Vec::new),
         class: has("class").then(Default::default),
         deadline_ns: has("deadline_ns").then(Vec::new),
         dscp: has("dscp").then(Vec::new),
         priority: has("priority").then(Vec::new),
+        others: names.iter().filter(|name| !known(name)).map(|name| (*name).to_owned()).collect(),
         ..Default::default()
     };
     let mut texts = Texts::default();
-    let mut unpacked = 0;
     for batch in batches {
-        let batch = batch.map_err(|error| match error {
-            Unreadable::Parquet(error) => match readable(error.to_string()) {
-                // What the decoder says of damage is about its own variables.
-                said if said == error.to_string() => DAMAGED.to_owned(),
-                said => said,
-            },
-            other => other.to_string(),
-        })?;
-        unpacked += batch.get_array_memory_size() as u64;
-        if unpacked > most {
-            return Err(too_much_unpacked(most));
-        }
-        append(&mut columns, &mut texts, &batch)?;
+        append(&mut columns, &mut texts, &batch.map_err(unreadable)?)?;
     }
     Ok(columns)
 }
 
-/// Says what to do about compressions that are not built in.
-fn readable(error: String) -> String {
-    match error.split_once("Disabled feature at compile time: ") {
-        Some((_, name)) => format!("compressed with {name}, which is not supported; write the file with snappy compression, or none"),
-        None => error,
+fn unreadable(error: Unreadable) -> String {
+    match error {
+        Unreadable::TooMuch(most) => too_much_unpacked(most),
+        other => other.to_string(),
     }
 }
 

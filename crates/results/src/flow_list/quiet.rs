@@ -8,7 +8,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` returns; `None` if it panics. Nothing of `work` may be used after a panic.
+/// The value that `work` returns; `None` if it panics. Nothing of `work` may be used after a panic.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -85,6 +85,7 @@ fn all_columns_of_any_width() {
     assert_eq!((columns.bytes, columns.id), (vec![1, u64::MAX], Some(vec![-3, 4])));
     assert_eq!(columns.class, Some((vec![Some(0), None], vec!["a".to_owned()])));
     assert_eq!(columns.deadline_ns, Some(vec![None, Some(5_000)]));
+    assert_eq!(columns.others, ["extra"]);
 }
 
 #[test]
@@ -151,6 +152,21 @@ fn hosts_by_name() {
     let read = read(columns).unwrap();
     assert_eq!(read.src, HostColumn::Names(vec![0, 1, 0], vec!["a".into(), "b".into()]));
     assert_eq!(read.dst, HostColumn::Numbers(vec![0, 1, 2]));
+}
+
+#[test]
+fn a_column_twice_is_refused() {
+    let schema = "message flows { required int64 start_ns; required int64 src; required int64 dst; required int64 bytes; required int64 bytes; }";
+    let values = [&[0], &[0], &[1], &[1], &[2]].map(|values: &[i64; 1]| Values::Whole64(values));
+    assert_eq!(foreign(schema, &values).unwrap_err(), "column \"bytes\" twice; a flow list has each column once");
+}
+
+#[test]
+fn files_that_grow_are_refused() {
+    let names = Arc::new(StringArray::from(vec!["x".repeat(1 << 20).as_str(); 2_000])) as ArrayRef;
+    let rows = vec![0i64; 2_000];
+    let error = read(vec![("start_ns", ints(&rows)), ("src", names), ("dst", ints(&rows)), ("bytes", ints(&rows))]).unwrap_err();
+    assert!(error.contains("MB come out of it"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::builder::{Builder, check_delay, check_size, wrong_rate};
 use super::connected;
 use crate::document::Hpcc;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, text_of};
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{NodeId, Topology};
 use afflux_units::{Probability, Rate, Span};
@@ -13,7 +13,7 @@ use std::str::{FromStr, SplitWhitespace};
 pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topology, Wrong> {
     let key = key.clone().name("file");
     let (path, bytes) = inputs.read(&mut fabric.file, &mut fabric.sha256, &key)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = text_of(bytes).map_err(|(line, message)| Wrong::input(key.clone(), &path, Some(line), message))?;
     read(&text).map_err(|(line, message)| Wrong::input(key, &path, line, message))
 }
 
@@ -28,7 +28,7 @@ fn read(text: &str) -> Result<Topology, At> {
     }
     let mut words = Words { line: at, words: first.split_whitespace() };
     let (nodes, switches, links): (u64, u64, u64) =
-        (words.next("the number of nodes")?, words.next("the number of switches")?, words.next("the number of links")?);
+        (words.whole("the number of nodes")?, words.whole("the number of switches")?, words.whole("the number of links")?);
     if switches > nodes {
         return Err((Some(at), format!("{switches} switches among {nodes} nodes: the first line is \"nodes switches links\"")));
     }
@@ -102,11 +102,17 @@ impl Words<'_> {
         let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
         word.parse().map_err(|error: T::Err| (Some(self.line), format!("found \"{word}\" where {what} is expected ({})", error.to_string().replace('`', "\""))))
     }
+    fn whole(&mut self, what: &str) -> Result<u64, At> {
+        let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
+        // A plus sign, which Rust takes, is none of these files.
+        let number = if word.starts_with('+') { None } else { word.parse().ok() };
+        number.ok_or_else(|| (Some(self.line), format!("found \"{word}\" where {what} is expected: write a whole number from 0")))
+    }
     fn end(&mut self) -> Result<(), At> {
         self.words.next().map_or(Ok(()), |word| Err((Some(self.line), format!("found \"{word}\" where the line is expected to end"))))
     }
     fn node(&mut self, what: &str, nodes: u64) -> Result<usize, At> {
-        let id: u64 = self.next(what)?;
+        let id = self.whole(what)?;
         if id >= nodes { Err((Some(self.line), format!("node {id} is out of range: nodes are 0 to {}", nodes.saturating_sub(1)))) } else { Ok(id as usize) }
     }
 }

@@ -1,7 +1,7 @@
 //! Flow lists that somebody else has read into columns (Parquet).
 
-use super::FlowListOptions;
 use super::row::{Collector, Row};
+use super::{FlowListOptions, left_out, refuse_misspelt};
 use crate::{Classes, Generated, Place, TrafficError};
 use std::path::Path;
 
@@ -18,6 +18,8 @@ pub struct FlowColumns {
     pub deadline_ns: Option<Vec<Option<u64>>>,
     pub dscp: Option<Vec<Option<u8>>>,
     pub priority: Option<Vec<Option<u8>>>,
+    /// Names of the file's other columns, which are not read.
+    pub others: Vec<String>,
 }
 
 /// Hosts by number, or by name or address: indices into the different names, and those.
@@ -56,6 +58,9 @@ impl HostColumn {
 
 /// Checks columns read from `file` as [`super::read_csv`] checks rows; errors name the row, from 1.
 pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
+    for name in &columns.others {
+        refuse_misspelt(name, || Place::whole(file))?;
+    }
     let rows = columns.start_ns.len();
     let lengths = [
         ("src", Some(columns.src.len())),
@@ -91,6 +96,8 @@ pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOption
         };
         collector.push(&row).map_err(|refused| refused.at(Place::row(file, index as u64 + 1)))?;
     }
+    let others: Vec<&str> = columns.others.iter().map(String::as_str).collect();
+    left_out(file, &others).into_iter().for_each(|note| collector.note(note));
     collector.finish(file, |id| {
         let ids = columns.id.as_deref().unwrap_or_default();
         Place::row(file, ids.iter().rposition(|other| *other == id).map_or(0, |index| index as u64 + 1))
@@ -115,9 +122,18 @@ mod tests {
     }
 
     #[test]
+    fn other_columns_are_noted() {
+        let others = ["fct_ns", "src_name"].map(String::from).to_vec();
+        let notes = read(&FlowColumns { others, ..columns() }).unwrap().notes;
+        let says = ["column fct_ns is not part of a flow list: left out", "column src_name repeats a host that `src` or `dst` names: left out"];
+        assert_eq!(notes, says.map(|note| format!("flows.parquet: {note}")));
+    }
+
+    #[test]
     fn errors_name_the_row() {
         type Change = fn(&mut FlowColumns);
-        let broken: [(Change, &str); 5] = [
+        let broken: [(Change, &str); 6] = [
+            (|c| c.others = vec!["dealine_ns".into()], "flows.parquet: found unknown column `dealine_ns`"),
             (|c| c.bytes[1] = 0, "flows.parquet, row 2, column `bytes`"),
             (|c| c.dst = HostColumn::Numbers(vec![2, 0]), "row 1, column `dst`: found host 2, expected a host from 0 to 1"),
             (|c| c.id = Some(vec![3, 3]), "row 2, column `id`"),

@@ -3,26 +3,20 @@
 //! Columns that are not a flow list's are left out with a note (results of other tools carry their own beside the flows), unless their
 //! name looks like one of ours misspelt.
 
-use super::FlowListOptions;
 use super::row::{Collector, Refused, Row};
+use super::{COLUMNS, FlowListOptions, HEADER, NAMES, REQUIRED, left_out};
 use crate::text::{self, Lines, shown};
 use crate::{Classes, Generated, Place, TrafficError};
 use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
 
-const COLUMNS: [&str; 9] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
-/// Written beside the numbers by others and by results; the numbers are what counts.
-const KNOWN_OTHERS: [&str; 2] = ["src_name", "dst_name"];
-const REQUIRED: usize = 4;
-const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
-
 /// Reads a flow list. Columns may stand in any order; the flows come back sorted by start.
 pub fn read_csv(file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     read_csv_from(text::open(file)?, file, options, classes)
 }
 
-/// As [`read_csv`], from text that stands in `file`.
+/// Reads a flow list from the text of `file`.
 pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let header = lines.next_filled()?.map(header);
@@ -54,14 +48,12 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
     if rows == 0 {
         return Err(TrafficError::input(Place::whole(file), "a header without rows", "at least one flow"));
     }
-    let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).filter(|name| !KNOWN_OTHERS.contains(name)).collect();
-    if !others.is_empty() {
-        collector.note(format!("{}: columns {} are not part of a flow list: left out", file.display(), others.join(", ")));
-    }
+    let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).collect();
+    left_out(file, &others).into_iter().for_each(|note| collector.note(note));
     collector.finish(file, |id| Place::line(file, at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line)))
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 enum Wrong {
     Value(Refused),
     Line {
@@ -86,12 +78,12 @@ impl Wrong {
     }
 }
 
-/// What a field of a row is.
+/// The meaning of a field of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Column {
-    /// Its index in [`COLUMNS`].
+    /// Index in [`COLUMNS`].
     Known(usize),
-    /// Somebody else's.
+    /// Name of a column that is not part of a flow list.
     Other(String),
 }
 
@@ -120,7 +112,7 @@ fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
             if text::number(&field).is_some() {
                 return wrong("a row of numbers in the first line".to_string(), HEADER.to_string(), &name);
             }
-            if text::nearest(&name, &COLUMNS).is_some() && !KNOWN_OTHERS.contains(&&*name) {
+            if text::nearest(&name, &COLUMNS).is_some() && !NAMES.contains(&&*name) {
                 return wrong(format!("unknown column {}", shown(&field)), HEADER.to_string(), &name);
             }
             order.push(Column::Other(shown(&field).trim_matches('`').to_string()));

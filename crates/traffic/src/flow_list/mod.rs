@@ -7,18 +7,53 @@ mod row;
 pub use columns::{FlowColumns, HostColumn, from_columns};
 pub use csv::{read_csv, read_csv_from};
 
-use crate::Template;
 use crate::names::{HostNames, NumbersOnly};
+use crate::{Place, Template, TrafficError, text};
+use std::path::Path;
 
-/// What to do with flows from a host to itself.
+/// Columns of a flow list, the required ones first.
+const COLUMNS: [&str; 9] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
+const REQUIRED: usize = 4;
+const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
+/// Columns that results and other tools write beside the numbers of hosts.
+const NAMES: [&str; 2] = ["src_name", "dst_name"];
+/// Other columns that a note names.
+const MOST_NAMED: usize = 20;
+
+/// Refuses a column whose name looks like a misspelt one of a flow list.
+fn refuse_misspelt(name: &str, place: impl FnOnce() -> Place) -> Result<(), TrafficError> {
+    if NAMES.contains(&name) || text::nearest(name, &COLUMNS).is_none() {
+        return Ok(());
+    }
+    Err(TrafficError::input(place(), format!("unknown column {}", text::shown(name.as_bytes())), HEADER).near(name, &COLUMNS))
+}
+
+/// Notes on columns that are not part of a flow list: results of other tools carry their own beside the flows.
+fn left_out(file: &Path, others: &[&str]) -> Vec<String> {
+    let (names, others): (Vec<&str>, Vec<&str>) = others.iter().partition(|name| NAMES.contains(name));
+    let note = |columns: &[&str], why: &str| {
+        let more = if columns.len() > MOST_NAMED { format!(" and {} more", columns.len() - MOST_NAMED) } else { String::new() };
+        let shown: Vec<String> = columns.iter().take(MOST_NAMED).map(|name| text::shown(name.as_bytes()).trim_matches('`').to_string()).collect();
+        let plural = if columns.len() == 1 { "" } else { "s" };
+        (!columns.is_empty()).then(|| format!("{}: column{plural} {}{more} {why}: left out", file.display(), shown.join(", ")))
+    };
+    let be = |columns: &[&str], one: &str, more: &str| if columns.len() == 1 { one.to_string() } else { more.to_string() };
+    let notes = [
+        note(&others, &be(&others, "is not part of a flow list", "are not part of a flow list")),
+        note(&names, &be(&names, "repeats a host that `src` or `dst` names", "repeat hosts that `src` and `dst` name")),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+/// Treatment of flows from a host to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocalFlows {
     /// An error: mostly a mistake in the list.
     #[default]
     Refuse,
-    /// They go to `Generated::local`: they finish at their start.
+    /// Flows that finish at their start, in `Generated::local`.
     Instant,
-    /// They are left out, and a note says how many.
+    /// Flows are left out, and a note has their number.
     Drop,
 }
 
@@ -27,12 +62,12 @@ pub enum LocalFlows {
 pub struct FlowListOptions<'a> {
     /// Hosts are `0..hosts`.
     pub hosts: u32,
-    /// What hosts are called besides.
+    /// Names and addresses of hosts.
     pub names: &'a dyn HostNames,
     pub local: LocalFlows,
     /// More rows are refused.
     pub most: u64,
-    /// Of a flow, in bytes.
+    /// Largest size of a flow in bytes.
     pub most_bytes: u64,
     pub template: Template,
     /// The template's class is the user's choice: it takes precedence over the column `class`.

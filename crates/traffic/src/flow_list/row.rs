@@ -1,4 +1,4 @@
-//! What a row of a flow list must be, whatever file it comes from.
+//! Rules for a row of a flow list. They are the same for every file format.
 
 use super::{FlowListOptions, LocalFlows};
 use crate::{Classes, Generated, Place, TrafficError, names};
@@ -29,8 +29,8 @@ pub(super) struct Collector<'a> {
     classes: &'a mut Classes,
     given: Generated,
     dropped: u64,
-    /// Rows whose own class, and whose own DSCP or priority, gave way to the template's.
-    overruled: [u64; 2],
+    /// Rows whose own class, and whose own DSCP or priority, gave way to the template's; rows whose DSCP gave way to a priority of their own.
+    overruled: [u64; 3],
 }
 
 /// A value that is not allowed: column, what was found, what is allowed.
@@ -56,7 +56,7 @@ impl Refused {
 
 impl<'a> Collector<'a> {
     pub fn new(options: &'a FlowListOptions<'a>, classes: &'a mut Classes, own_ids: bool) -> Self {
-        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0, overruled: [0; 2] }
+        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0, overruled: [0; 3] }
     }
 
     /// The host of a name or address. Numbers are the caller's.
@@ -64,7 +64,7 @@ impl<'a> Collector<'a> {
         self.options.names.find(text)
     }
 
-    /// What to say of a host that [`Collector::find`] does not know.
+    /// The error about a host that [`Collector::find`] does not know.
     pub fn unknown(&self, column: &'static str, text: &str) -> Refused {
         let expected = "a host's number, from 0 in rack order, or its name or address in the topology";
         Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text))
@@ -113,6 +113,9 @@ impl<'a> Collector<'a> {
                 Some(*priority_of_dscp.get(usize::from(dscp)).ok_or_else(|| Refused::new("dscp", dscp.to_string(), "a DSCP from 0 to 63, or empty for none"))?)
             }
         };
+        if let (Some(own), Some(by_dscp)) = (row.priority, by_dscp) {
+            self.overruled[2] += u64::from(own != by_dscp);
+        }
         match row.priority.or(by_dscp) {
             Some(priority) if priority > 7 => return Err(Refused::new("priority", priority.to_string(), "a priority from 0 (lowest) to 7, or empty for none")),
             Some(priority) if own_priority => self.overruled[1] += u64::from(priority != flow.priority),
@@ -147,6 +150,9 @@ impl<'a> Collector<'a> {
             if count > 0 {
                 self.given.notes.push(format!("{}: {columns} of {count} flows is not used: the block's own {keys} takes precedence", file.display()));
             }
+        }
+        if self.overruled[2] > 0 && !self.options.own_priority {
+            self.given.notes.push(format!("{}: `dscp` of {} flows is not used: their `priority` takes precedence", file.display(), self.overruled[2]));
         }
         if self.dropped > 0 {
             self.given.notes.push(format!("{}: {} flows from a host to itself were left out", file.display(), self.dropped));

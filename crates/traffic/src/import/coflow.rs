@@ -26,7 +26,7 @@ pub struct CoflowOptions {
     pub most: u64,
 }
 
-/// What a location of the trace (a rack of the original cluster) is in the fabric.
+/// Host or rack of the fabric that stands for a location of the trace (a rack of the original cluster).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// Location l is host l: needs at least as many hosts as the trace has ports.
@@ -61,7 +61,7 @@ pub fn read(file: &Path, options: &CoflowOptions, template: &Template, draws: &D
     read_from(crate::text::open(file)?, file, options, template, draws)
 }
 
-/// As [`read`], from text that stands in `file`.
+/// Reads the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
     check(options)?;
     let mut lines = Lines::new(reader, file);
@@ -101,7 +101,11 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
     if read < coflows.min(most) {
         return Err(TrafficError::input(Place::whole(file), format!("{read} coflows"), format!("{coflows}, as line 1 says")));
     }
-    given.notes.push(format!("{}: {} flows of {read} coflows", file.display(), given.flows.len()));
+    if coflows == 0 {
+        return Err(TrafficError::input(Place::whole(file), "a file without coflows", "at least one coflow"));
+    }
+    let of = if read < coflows { format!("the first {read} of {coflows} coflows") } else { format!("{read} coflows") };
+    given.notes.push(format!("{}: {} flows of {of} among {ports} locations", file.display(), given.flows.len()));
     if dropped > 0 {
         given.notes.push(format!("{}: {dropped} flows whose mapper and reducer share a host were left out", file.display()));
     }

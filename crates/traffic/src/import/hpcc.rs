@@ -32,6 +32,8 @@ impl HpccOptions {
 pub const GROUP: u8 = 3;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
+/// Columns of HPCC's form, which has a port.
+const PORTS: usize = 6;
 const FORM: &str = "`src dst pg size start_s` or `src dst pg dport size start_s`";
 
 /// Reads a flow file, plain or gzip; starts are rounded to nanoseconds. Priority groups are priorities, unless all flows are in [`GROUP`]. Ports are not used.
@@ -39,13 +41,13 @@ pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<G
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// As [`read`], from text that stands in `file`.
+/// Reads the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let announced = lines.next_filled()?.and_then(whole);
     let announced = announced.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", "the number of flows"))?;
     let mut given = Generated::default();
-    let (mut rows, mut dropped, mut columns, mut differ) = (0u64, 0u64, 0, false);
+    let (mut rows, mut dropped, mut columns, mut differ, mut overruled) = (0u64, 0u64, 0, false, 0u64);
     while let Some(line) = lines.next_filled()? {
         let row = parse(line, options, &mut columns);
         let place = || lines.place();
@@ -60,8 +62,9 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
         let mut flow = template.flow(0, src, dst, bytes, Start::At(start));
         if !options.own_priority {
             flow.priority = group;
-            differ |= group != GROUP;
         }
+        differ |= group != GROUP;
+        overruled += u64::from(options.own_priority && u64::from(template.priority) != u64::from(group));
         match options.local {
             _ if src != dst => given.flows.push(flow),
             LocalFlows::Instant => given.local.push(flow),
@@ -72,8 +75,18 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
     if rows < announced {
         return Err(TrafficError::input(Place::whole(file), format!("{rows} flows"), format!("{announced}, as line 1 says")));
     }
-    if !differ {
+    if rows == 0 {
+        return Err(TrafficError::input(Place::whole(file), "a file without flows", "at least one flow"));
+    }
+    if !differ && !options.own_priority {
         given.flows.iter_mut().chain(&mut given.local).for_each(|flow| flow.priority = template.priority);
+    }
+    if columns == PORTS {
+        given.notes.push(format!("{}: `dport` of {rows} flows is left out: flows have no ports", file.display()));
+    }
+    // One group for all is the generators' default, which says nothing about priorities.
+    if differ && overruled > 0 {
+        given.notes.push(format!("{}: `pg` of {overruled} flows is not used: the block's own `dscp` or `priority` takes precedence", file.display()));
     }
     if dropped > 0 {
         given.notes.push(format!("{}: {dropped} flows from a host to itself were left out", file.display()));
@@ -106,7 +119,7 @@ fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<Row,
     if fields[2..fields.len() - 2].iter().any(|field| whole(field).is_none()) {
         return Err((shown(line), format!("{FORM}: whole numbers for `pg` and `dport`")));
     }
-    let group = whole(fields[2]).filter(|group| options.own_priority || *group < 8);
+    let group = whole(fields[2]).filter(|group| *group < 8 || options.own_priority && *group < 256);
     let group = group.ok_or_else(|| (format!("priority group {}", shown(fields[2])), "a priority from 0 to 7".to_string()))? as u8;
     let (size, start) = (fields[fields.len() - 2], fields[fields.len() - 1]);
     let bytes = whole(size).filter(|bytes| *bytes > 0).ok_or_else(|| (format!("size {}", shown(size)), "a whole number of bytes, at least one".to_string()))?;
@@ -153,6 +166,7 @@ mod tests {
         for (text, line, says) in [
             ("", Some(0), "the number of flows"),
             ("1 2 3\n", Some(1), "the number of flows"),
+            ("0\n", None, "found a file without flows, expected at least one flow"),
             ("2\n1 2 3 5 2.0\n", None, "found 1 flows, expected 2"),
             ("1\n1 2 3 5 2.0\n1 2 3 5 2.0\n", Some(3), "1 flows, as line 1 says"),
             ("2\n1 2 3 5 2.0\n1 2 3 4 5 2.0\n", Some(3), "6 columns"),

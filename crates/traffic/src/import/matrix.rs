@@ -42,7 +42,7 @@ pub fn read(file: &Path, options: &MatrixOptions, template: &Template) -> Result
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// As [`read`], from text that stands in `file`.
+/// Reads the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let mut header = Header::default();
@@ -70,10 +70,12 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, tem
     if given.own_ids {
         given.distinct(|id| Place::line(file, at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line)))?;
     }
+    let without_id = if seen.all_have_ids { 0 } else { at.len() as u64 };
     for (count, what) in [
+        (without_id, "`id` fields are left out, because not every connection has one"),
         (seen.dropped, "connections from a host to itself were left out"),
         (seen.rounded, "starts were rounded to whole nanoseconds"),
-        (seen.priorities, "`prio` fields were ignored"),
+        (seen.priorities, "`prio` fields are left out"),
     ] {
         if count > 0 {
             given.notes.push(format!("{}: {count} {what}", file.display()));
@@ -97,7 +99,7 @@ struct Seen {
     priorities: u64,
 }
 
-/// What was found, and what was expected.
+/// Text of an error: found, expected.
 type Wrong = (String, String);
 
 impl Header {
@@ -108,6 +110,8 @@ impl Header {
             _ => None,
         };
         match fields[0] {
+            b"Nodes" if self.nodes.is_some() => return Err((shown(line), "`Nodes` once".to_string())),
+            b"Connections" if self.connections.is_some() => return Err((shown(line), "`Connections` once".to_string())),
             b"Nodes" => {
                 self.nodes = Some(count().and_then(|count| u32::try_from(count).ok()).ok_or_else(|| (shown(line), "`Nodes N`".to_string()))?);
             }
@@ -160,6 +164,15 @@ impl Connection {
                     return Err((shown(key), format!("{FORM}{near}")));
                 }
             }
+            let twice = match key {
+                b"id" => id.is_some(),
+                b"start" => start_ps.is_some(),
+                b"size" => bytes.is_some(),
+                _ => priority,
+            };
+            if twice {
+                return Err((format!("{} twice", shown(key)), format!("{FORM}, each once")));
+            }
             let value = fields.next().unwrap_or_default();
             let wrong = |expected: &str| (format!("{} {}", String::from_utf8_lossy(key), shown(value)), expected.to_string());
             match key {
@@ -170,7 +183,10 @@ impl Connection {
                         whole(value).filter(|bytes| *bytes > 0).ok_or_else(|| wrong("`size` and at least one byte (endless connections are not supported)"))?,
                     )
                 }
-                _ => priority = true,
+                _ => {
+                    whole(value).ok_or_else(|| wrong("`prio` and a whole number"))?;
+                    priority = true;
+                }
             }
         }
         match (start_ps, bytes) {

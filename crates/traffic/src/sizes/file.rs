@@ -1,6 +1,6 @@
 //! Distribution files.
 
-use super::table::{LARGEST_BYTES, Point, Table};
+use super::table::{LARGEST_BYTES, Point, Ranks, Table};
 use crate::text::{Lines, number, shown};
 use crate::{Place, TrafficError};
 use std::io::BufRead;
@@ -33,20 +33,31 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
     let mut lines = Lines::new(reader, file);
     let mut points: Vec<Point> = Vec::new();
     let mut columns = 0;
+    let mut ranks = Ranks::default();
+    // Line of a header that announces percentages.
+    let mut percent = None;
     let mut header_seen = false;
     while let Some(line) = lines.next_filled()? {
         let fields: Vec<&[u8]> = split(line);
         if points.is_empty() && !header_seen && fields.iter().all(|field| number(field).is_none()) {
             header_seen = true;
-            header(&fields).map_err(|expected| TrafficError::input(lines.place(), "another header", expected))?;
+            let (found, announced) = (shown(line), header(&fields, options));
+            if announced.map_err(|expected| TrafficError::input(lines.place(), format!("the header {found}"), expected))? {
+                percent = Some(lines.place());
+            }
             continue;
         }
         let text = shown(line);
         let point = row(&fields, &mut columns);
+        let is_other = columns == 3 && fields.get(1).is_some_and(|rank| number(rank) != Some(1.0));
         let place = || lines.place();
         let (size, share) = point.ok_or_else(|| TrafficError::input(place(), text, ROW))?;
         check(size, share, points.last(), options, &place())?;
         points.push((size, share));
+        if columns == 3 {
+            ranks.given = true;
+            ranks.other = ranks.other.or(is_other.then_some(lines.number));
+        }
     }
     let Some(&(_, last)) = points.last() else {
         return Err(TrafficError::input(Place::whole(file), "no points", ROW));
@@ -58,23 +69,36 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
     let Some(full) = full else {
         return Err(TrafficError::input(lines.place(), format!("a last cumulative value of {last}"), "1 (shares) or 100 (percent) at the end"));
     };
+    if let Some(place) = percent.filter(|_| full == 1.0) {
+        return Err(TrafficError::input(place, "percent in the header, and a last value of 1", "100 at the end, or `cdf` in the header"));
+    }
     for point in &mut points {
         point.1 = (point.1 / full).min(1.0);
     }
     let end = points.len() - 1;
     points[end].1 = 1.0;
-    Ok(Table::of_file(points, options.unit_bytes, options.whole_units, columns == 3))
+    Ok(Table::of_file(points, options.unit_bytes, options.whole_units, ranks))
 }
 
 fn split(line: &[u8]) -> Vec<&[u8]> {
     if line.contains(&b',') { line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect() } else { crate::text::words(line).collect() }
 }
 
-fn header(fields: &[&[u8]]) -> Result<(), &'static str> {
+/// Units that a header may give to sizes, which are read as bytes otherwise.
+const UNITS: [&str; 9] = ["kb", "mb", "gb", "kib", "mib", "bit", "packet", "pkt", "segment"];
+
+/// Whether the header announces percentages.
+fn header(fields: &[&[u8]], options: &FileOptions) -> Result<bool, &'static str> {
     let names: Vec<String> = fields.iter().map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect();
     let size = names.first().is_some_and(|name| name.contains("size") || name.contains("byte"));
     let share = names.last().is_some_and(|name| name.contains("cdf") || name.contains("cum") || name.contains("prob") || name.contains("percent"));
-    if fields.len() == 2 && size && share { Ok(()) } else { Err("the header `size_bytes,cdf`, or none") }
+    if fields.len() != 2 || !size || !share {
+        return Err("the header `size_bytes,cdf`, or none");
+    }
+    if options.unit_bytes == 1 && UNITS.iter().any(|unit| names[0].contains(unit)) {
+        return Err("sizes in bytes (`size_bytes,cdf`), or `unit` with the bytes of one, as in sizes = { file = \"…\", unit = \"1kB\" }");
+    }
+    Ok(names[1].contains("percent"))
 }
 
 /// Size and cumulative share; all rows must have as many fields as the first. The middle one of three is a rank that ns-2 ignores.

@@ -32,6 +32,13 @@ fn jumps_gaps_and_packets() {
 }
 
 #[test]
+fn ranks_other_than_1_are_known() {
+    let ranks = |text: &str| read(text).unwrap().ranks();
+    assert_eq!((ranks("0 0\n9 1\n").given, ranks("0 1 0\n9 1 1\n").given), (false, true));
+    assert_eq!((ranks("0 1 0\n9 1.0 1\n").other, ranks("0 1 0\n\n9 2 1\n").other), (None, Some(3)));
+}
+
+#[test]
 fn errors_name_line_and_cure() {
     for (text, line, says) in [
         ("", None, "no points"),
@@ -47,6 +54,8 @@ fn errors_name_line_and_cure() {
         ("0 0\n100 1 1\n", Some(2), "two numbers"),
         ("start,end\n0,0\n1,1", Some(1), "size_bytes,cdf"),
         ("0 0\n1e30 1", Some(2), "petabyte"),
+        ("size_kB,cdf\n0,0\n9,1", Some(1), "found the header `size_kB,cdf`, expected sizes in bytes"),
+        ("size,percent\n0,0\n9,1", Some(1), "100 at the end"),
     ] {
         let error = read(text).unwrap_err();
         assert_eq!(error.line(), line, "{text}: {error}");

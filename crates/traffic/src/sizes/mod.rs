@@ -5,6 +5,7 @@ mod named;
 mod table;
 
 pub use file::FileOptions;
+pub use table::Ranks;
 
 use crate::TrafficError;
 use std::path::Path;
@@ -50,7 +51,7 @@ impl SizeDistribution {
         let name = file.file_stem().map_or_else(|| "file".to_string(), |stem| stem.to_string_lossy().into_owned());
         Ok(Self::table(&name, file::read(crate::text::open(file)?, file, options)?))
     }
-    /// As [`SizeDistribution::read`], from text that stands in `file`.
+    /// Reads a distribution from the text of `file`.
     pub fn read_from(text: &[u8], file: &Path, options: &FileOptions) -> Result<Self, TrafficError> {
         Ok(Self::table("file", file::read(text, file, options)?))
     }
@@ -79,9 +80,9 @@ impl SizeDistribution {
         SizeDistribution { name: name.to_string(), kind: Kind::Table(table) }
     }
 
-    /// Is it from a file with three columns, as ns-2's, whose sizes usually count packets?
-    pub fn has_ranks(&self) -> bool {
-        matches!(&self.kind, Kind::Table(table) if table.has_ranks())
+    /// The middle column of a file with three, as ns-2's, whose sizes usually count packets.
+    pub fn ranks(&self) -> Ranks {
+        if let Kind::Table(table) = &self.kind { table.ranks() } else { Ranks::default() }
     }
     /// For results and messages.
     pub fn name(&self) -> &str {

@@ -6,6 +6,15 @@ pub(super) const LARGEST_BYTES: f64 = 1e15;
 /// A point: the size in units, and the share of flows up to it.
 pub(super) type Point = (f64, f64);
 
+/// The middle column of three, which ns-2 does not use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ranks {
+    /// The file has this column.
+    pub given: bool,
+    /// The first line whose value is not 1, as in all files of ns-2.
+    pub other: Option<u64>,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
     /// Both coordinates never decrease; the first share may be above 0 (that many flows have exactly the first size), the
@@ -14,20 +23,19 @@ pub(super) struct Table {
     unit_bytes: u64,
     /// Round up to whole units: ns-2 draws with `interpolation_ 2` and rounds packets up (pFabric's scripts).
     whole_units: bool,
-    /// The file has ns-2's column of ranks.
-    ranks: bool,
+    ranks: Ranks,
 }
 
 impl Table {
     /// `points` must be as the field says.
     pub fn new(points: Vec<Point>, unit_bytes: u64, whole_units: bool) -> Self {
-        Self::of_file(points, unit_bytes, whole_units, false)
+        Self::of_file(points, unit_bytes, whole_units, Ranks::default())
     }
-    pub fn of_file(points: Vec<Point>, unit_bytes: u64, whole_units: bool, ranks: bool) -> Self {
+    pub fn of_file(points: Vec<Point>, unit_bytes: u64, whole_units: bool, ranks: Ranks) -> Self {
         assert!(points.last().is_some_and(|last| last.1 == 1.0) && points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1));
         Table { points, unit_bytes, whole_units, ranks }
     }
-    pub fn has_ranks(&self) -> bool {
+    pub fn ranks(&self) -> Ranks {
         self.ranks
     }
     pub fn whole_units(&self) -> bool {

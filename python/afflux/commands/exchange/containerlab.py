@@ -49,7 +49,7 @@ def containerlab(
     """Convert a containerlab topology to a scenario. Rates and delays come from link labels or options. Hosts keep their names and addresses."""
     from ...exchange import containerlab as form
 
-    with failures(), importing(file):
+    with failures(), importing(file, into):
         options = form.Options(rate, host_rate, delay, host or (), switch or ())
         text, account = form.topology(file, options, flows_path(flows, out), into_of(into, out))
         finish(out, scenario_text(text, out or into), {}, [account], force, as_json)

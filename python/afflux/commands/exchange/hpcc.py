@@ -17,7 +17,7 @@ def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out:
     """Convert a topology file of HPCC's or ConWeave's ns-3 to a scenario."""
     from ...exchange import hpcc
 
-    with failures(), importing(file):
+    with failures(), importing(file, into):
         text, account = hpcc.topology(file, flows_path(flows, out), into_of(into, out))
         finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 

@@ -39,11 +39,13 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
 
 
 @contextmanager
-def importing(file: Path) -> Iterator[None]:
-    """Names the imported file if its content makes no valid scenario."""
+def importing(file: Path, into: Path | None = None) -> Iterator[None]:
+    """Names the imported file if its content makes no valid scenario, or the scenario `into` if that was not valid before."""
     try:
         yield
     except _core.ScenarioError as error:
+        if into is not None:
+            _core.load(into)  # raises the error about this file, with its line
         raise ValueError(_about(file, error)) from None
 
 
@@ -74,7 +76,8 @@ def same(one: Path | None, other: Path | None) -> None:
 
 def scenario_text(text: str, out: Path | None) -> str:
     """The text, validated as if it stood at `out`."""
-    _core.parse(text, out or "imported.toml")
+    # The name stands in no message: `importing` names the user's own file.
+    _core.parse(text, out or "scenario.toml")
     return text
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from ..account import Wrong
-from ..reading import content, json_value, repeated_key
+from ..reading import content, json_value, repeated_key, text_of
 
 #: A configuration has some megabytes at most.
 _MOST_BYTES = 16 << 20
@@ -21,10 +21,7 @@ class Document:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        try:
-            self.text = content(path, _MOST_BYTES).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise Wrong(path, None, "bytes that are not UTF-8", "config_db.json") from None
+        self.text = text_of(content(path, _MOST_BYTES), path, "config_db.json", "utf-8-sig")
         self.tables: dict[str, Any] = {}
         #: (table, key) → how a dump writes them.
         self.written: dict[tuple[str, str], str] = {}

@@ -43,7 +43,13 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
             let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
             hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows), most, own_priority }, &template).map_err(wrong)?
         }
-        FileFormat::Htsim => matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template).map_err(wrong)?,
+        FileFormat::Htsim => {
+            let mut given = matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template).map_err(wrong)?;
+            if let Some(nodes) = matrix::nodes(&path).ok().filter(|nodes| *nodes != hosts) {
+                given.notes.push(format!("{}: `Nodes {nodes}` is left out: the topology has {hosts} hosts", path.display()));
+            }
+            given
+        }
         FileFormat::Coflow => {
             let options = coflow_options(flows, &path, key, around)?;
             coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?

@@ -7,6 +7,7 @@ use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_traffic::{FileOptions, SizeDistribution};
 use afflux_units::Bytes;
+use std::path::Path;
 
 pub fn distribution(sizes: &mut Sizes, key: &Key, around: &mut Around) -> Result<SizeDistribution, Wrong> {
     if let Sizes::Text(text) = sizes {
@@ -23,9 +24,15 @@ pub fn distribution(sizes: &mut Sizes, key: &Key, around: &mut Around) -> Result
         Sizes::Table(table) => {
             let without_unit = table.unit.is_none();
             let read = from_table(table, key, around.inputs)?;
-            if without_unit && read.has_ranks() {
+            let ranks = read.ranks();
+            if without_unit && ranks.given {
                 let what = "has three columns, as files of ns-2, whose sizes usually count packets, and is read as bytes: write unit = \"1460B\", or unit = \"1B\" if they are bytes";
                 around.warnings.push(Wrong::at(key.clone(), what));
+            }
+            if let (Some(line), Some(file)) = (ranks.other, &table.file) {
+                let file = Path::new(file);
+                let what = "the middle one of three columns is not 1, as in files of ns-2: it is left out";
+                around.warnings.push(Wrong::input(key.clone(), file, Some(line as usize), what));
             }
             Ok(read)
         }

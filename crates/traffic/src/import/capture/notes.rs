@@ -54,9 +54,9 @@ impl Note {
         let reason = match self {
             Note::NoPayload => "without payload",
             Note::SentAgain => "sent again",
-            Note::EtherType(number) => return Some(ether_type(number)),
+            Note::EtherType(number) => return Some(ether_type(number).0),
             Note::Llc => "802.3 with LLC",
-            Note::Protocol(number) => return Some(protocol(number)),
+            Note::Protocol(number) => return Some(protocol(number).0),
             Note::GreProtocol(number) => return Some(format!("GRE of protocol {number:#06x}")),
             Note::Group => "to a multicast or broadcast address",
             Note::Local => "from a host to itself",
@@ -82,8 +82,8 @@ impl Note {
     fn sentence(self) -> Option<String> {
         let sentence = match self {
             Note::NoPayload | Note::SentAgain => return None,
-            Note::EtherType(number) => return Some(format!("{}: left out, because {}", ether_type(number), of_ether_type(number))),
-            Note::Protocol(number) => return Some(format!("{}: left out, because {}", protocol(number), of_protocol(number))),
+            Note::EtherType(number) => return Some(left_out(ether_type(number))),
+            Note::Protocol(number) => return Some(left_out(protocol(number))),
             Note::GreProtocol(number) => {
                 return Some(format!("GRE of protocol {number:#06x}: left out, because only IP, Ethernet, MPLS and ERSPAN in GRE are read"));
             }
@@ -130,63 +130,59 @@ impl Note {
     }
 }
 
-fn ether_type(number: u16) -> String {
-    let name = match number {
-        0x0806 => "ARP",
-        0x8808 => "MAC control (PAUSE, PFC)",
-        0x8809 => "LACP and other slow protocols",
-        0x8863 => "PPPoE discovery",
-        0x888e => "802.1X",
-        0x88cc => "LLDP",
-        0x88e5 => "MACsec",
-        0x88e7 => "provider backbone bridges",
-        0x88f7 => "PTP",
-        0x8906 => "FCoE",
-        0x8915 => "RoCEv1",
-        0x893f => "802.1BR",
-        _ => return format!("EtherType {number:#06x}"),
-    };
-    name.to_string()
+fn left_out((name, why): (String, &str)) -> String {
+    format!("{name}: left out, because {why}")
 }
 
-fn of_ether_type(number: u16) -> &'static str {
-    match number {
-        0x88e5 => "it may be encrypted",
-        0x8808 => "the simulated switches send their own",
-        0x8915 => "it has no IP addresses of hosts",
-        0x0806 | 0x8809 | 0x8863 | 0x888e | 0x88cc | 0x88f7 => "it carries no data of applications",
-        _ => "only flows over IP are read",
-    }
+const NO_DATA: &str = "it carries no data of applications";
+
+/// EtherTypes with a name; the end of "left out, because …".
+const ETHER_TYPES: [(u16, &str, &str); 12] = [
+    (0x0806, "ARP", NO_DATA),
+    (0x8808, "MAC control (PAUSE, PFC)", "the simulated switches send their own"),
+    (0x8809, "LACP and other slow protocols", NO_DATA),
+    (0x8863, "PPPoE discovery", NO_DATA),
+    (0x888e, "802.1X", NO_DATA),
+    (0x88cc, "LLDP", NO_DATA),
+    (0x88e5, "MACsec", "it may be encrypted"),
+    (0x88e7, "provider backbone bridges", NOT_IP),
+    (0x88f7, "PTP", NO_DATA),
+    (0x8906, "FCoE", NOT_IP),
+    (0x8915, "RoCEv1", "it has no IP addresses of hosts"),
+    (0x893f, "802.1BR", NOT_IP),
+];
+const NOT_IP: &str = "only flows over IP are read";
+
+/// IP protocols with a name; the end of "left out, because …".
+const PROTOCOLS: [(u8, &str, &str); 15] = [
+    (0, "IPv6 hop-by-hop options in IPv4", NOT_READ),
+    (1, "ICMP", NO_DATA),
+    (2, "IGMP", NO_DATA),
+    (33, "DCCP", NOT_READ),
+    (46, "RSVP", NO_DATA),
+    (50, "ESP", "it is encrypted"),
+    (58, "ICMPv6", NO_DATA),
+    (59, "IPv6 without a next header", NO_DATA),
+    (88, "EIGRP", NO_DATA),
+    (89, "OSPF", NO_DATA),
+    (103, "PIM", NO_DATA),
+    (112, "VRRP", NO_DATA),
+    (115, "L2TP", NOT_READ),
+    (132, "SCTP", NOT_READ),
+    (136, "UDP-Lite", NOT_READ),
+];
+const NOT_READ: &str = "only TCP, UDP and RoCEv2 are read";
+
+/// The name of an EtherType, and why its frames are left out.
+fn ether_type(number: u16) -> (String, &'static str) {
+    let known = ETHER_TYPES.iter().find(|(known, ..)| *known == number);
+    known.map_or_else(|| (format!("EtherType {number:#06x}"), NOT_IP), |(_, name, why)| (name.to_string(), why))
 }
 
-fn protocol(number: u8) -> String {
-    let name = match number {
-        0 => "IPv6 hop-by-hop options in IPv4",
-        1 => "ICMP",
-        2 => "IGMP",
-        33 => "DCCP",
-        46 => "RSVP",
-        50 => "ESP",
-        58 => "ICMPv6",
-        59 => "IPv6 without a next header",
-        88 => "EIGRP",
-        89 => "OSPF",
-        103 => "PIM",
-        112 => "VRRP",
-        115 => "L2TP",
-        132 => "SCTP",
-        136 => "UDP-Lite",
-        _ => return format!("IP protocol {number}"),
-    };
-    name.to_string()
-}
-
-fn of_protocol(number: u8) -> &'static str {
-    match number {
-        50 => "it is encrypted",
-        1 | 2 | 46 | 58 | 59 | 88 | 89 | 103 | 112 => "it carries no data of applications",
-        _ => "only TCP, UDP and RoCEv2 are read",
-    }
+/// The name of an IP protocol, and why its packets are left out.
+fn protocol(number: u8) -> (String, &'static str) {
+    let known = PROTOCOLS.iter().find(|(known, ..)| *known == number);
+    known.map_or_else(|| (format!("IP protocol {number}"), NOT_READ), |(_, name, why)| (name.to_string(), why))
 }
 
 fn block(kind: u32) -> &'static str {
