@@ -10,7 +10,7 @@ from typing import Any
 from .. import _core, settings
 from ..executors import Executor, opened
 from ..files import csvtext, durable
-from ..metrics import METRICS
+from ..metrics import METRICS, of_blocks, of_classes
 from ..results.designs import Designs
 from ..results.statistics import interval, mean
 from . import Outcome, Point, Source, Watch, home, load, run
@@ -80,7 +80,7 @@ class Sweep:
         """One line per combination: the keys, `finished`, `failed`, `deterministic`, and each metric with the ends of its 95 % interval (`…_low`,
         `…_high`; empty where there is none)."""
         every = self.combinations
-        names = [metric.name for metric in METRICS if any(metric.name in one.means for one in every)]
+        names = list(dict.fromkeys(name for row in self.rows for name in row if any(name in one.means for one in every)))
         head = [*self.keys, "finished", "failed", "deterministic", *(f"{name}{end}" for name in names for end in ("", "_low", "_high"))]
         lines: list[list[Any]] = [head]
         for one in every:
@@ -116,13 +116,15 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
     done = [row for row in rows if row["status"] == "finished"]
     samples = {row["result_hash"] or row["seed"]: row for row in reversed(done)}.values()
     means = {}
-    for metric in METRICS:
-        values = [row.get(metric.name) for row in samples]
+    for name in rows[0]:
+        if name in (*keys, "seed", "status", "packet_hops", "result_hash", "error"):
+            continue
+        values = [row.get(name) for row in samples]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
             # An interval of no width would look like certainty, where only the values of these seeds happen to agree.
             low, high = (interval(known) if len({*known}) > 1 else None) or (None, None)
-            means[metric.name] = Mean(mean(known), low, high)
+            means[name] = Mean(mean(known), low, high)
     return Combination({key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means)
 
 
@@ -204,7 +206,9 @@ def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) ->
 
 def _rows(keys: Sequence[str], points: Sequence[Point], outcome: Outcome) -> Iterator[dict[str, Any]]:
     errors = {failure.point: failure.error for failure in outcome.failures}
-    metrics = [metric for metric in METRICS if any(metric.of(result.summary) is not None for result in outcome.results.values())]
+    summaries = [result.summary for result in outcome.results.values()]
+    every = [*METRICS, *of_blocks(summaries), *of_classes(summaries)]
+    metrics = [metric for metric in every if any(metric.of(summary) is not None for summary in summaries)]
     for point in points:
         assert point.seed is not None
         result = outcome.results.get((point.name, point.seed))

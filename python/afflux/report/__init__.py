@@ -156,6 +156,7 @@ def _answer(
         below, drawn = drawn, first.goals(goals.head, goals.rows)
     else:
         below = ""
+        drawn += first.tenants(designs, found, terms) if found and not rows and not one else ""
     extra = below + f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else below
     return first.section(question, told, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)
 

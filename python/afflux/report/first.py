@@ -530,6 +530,31 @@ def goals(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return differs.scroll(table, say("decision.table"), len(head))
 
 
+#: Measures of a class in the table of tenants, the first that the class has.
+_OF_TENANTS = ("fct_p99_ns", "goodput_bps")
+
+
+def tenants(designs: Designs, found: Comparison, terms: Terms) -> str:
+    """Designs by tenants (classes of traffic), where several share the fabric: the value with its verdict against the baseline in each cell."""
+    of_classes = {d.metric.group: [one.metric for one in found.differences if one.metric.group == d.metric.group] for d in found.differences if d.metric.whole}
+    columns = [next((m for name in _OF_TENANTS for m in some if m.whole and m.whole.name == name and m.main), None) for some in of_classes.values()]
+    shown = [metric for metric in columns if metric is not None]
+    if len(shown) < 2:
+        return ""
+    head = "".join(f'<th scope="col">{both(text)}</th>' for text in (say("decision.head.design"), *(metric.title for metric in shown)))
+    rows = []
+    for name, design in designs.items():
+        cells = []
+        for metric in shown:
+            d = next((one for one in found.of(name) if one.metric == metric), None)
+            value = design.value(metric)
+            verdict = chip("ref", say("verdict.baseline")) if name == found.baseline else measures.verdict(d, terms) if d else ""
+            cells.append(f'<td><span class="v">{plain(metric.show(value.mean)) if value else "–"}</span>{verdict}</td>')
+        rows.append(f'<tr><th scope="row">{plain(name)}</th>{"".join(cells)}</tr>')
+    table = f'<table class="grid goals"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return differs.scroll(table, say("first.tenants"), len(shown) + 1)
+
+
 def _column(key: str, body: str) -> str:
     return f"<div><h3>{both(say(key))}</h3>{body}</div>"
 
