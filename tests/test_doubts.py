@@ -214,6 +214,6 @@ def test_what_each_of_two_senders_got(command):
         assert f"class {name} {text.rate(goodput)} " in " ".join(done.stdout.split())
     assert "equal flows" not in done.stdout, "they are of two classes"
     page = report.write([result], Path("page.html")).read_text()
-    assert "Goodput of class cubic" in page
+    assert "ubic: goodput while busy" in page
     assert "クラス bbr のグッドプット" in page
     assert "fairness index of class cubic" not in page, "one flow is always fair"
