@@ -5,10 +5,12 @@
 mod fluid;
 mod habits;
 mod queues;
+mod rest;
 mod result;
 mod share;
 
 pub use habits::{Habits, Pace};
+pub use rest::sample;
 pub use result::{Doubt, Expected};
 
 use crate::RunError;
@@ -25,29 +27,48 @@ const AGREE: f64 = 1.1;
 /// Where the plan cannot be run.
 pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     if plan.run.engine == EngineKind::Ideal {
-        let bytes = plan.flows.iter().map(|flow| flow.bytes).sum();
-        return Ok(Expected { bytes, flows: plan.flows.len() as u64, started: plan.flows.len() as u64, complete: true, ..Expected::default() });
+        let bytes: u64 = plan.flows.iter().map(|flow| flow.bytes).sum();
+        let (undrawn, more) = plan.undrawn.iter().fold((0.0, 0.0), |(flows, bytes), part| (flows + part.flows, bytes + part.bytes));
+        let flows = plan.flows.len() as u64 + undrawn as u64;
+        return Ok(Expected { bytes: bytes + more as u64, flows, started: flows, complete: true, ..Expected::default() });
     }
     let world = World::new(plan, 1)?;
-    let mut found = Fluid::new(&world, true).run();
+    let mut found = followed(&world);
+    rest::add(&world, &mut found);
+    Ok(found)
+}
+
+/// Flows of the plan and of its applications, followed until they end, the run does, or there are too many.
+fn followed(world: &World) -> Expected {
+    let plan = world.plan;
+    let mut found = Fluid::new(world, true).run();
     (found.least_hops, found.most_hops) = (found.packet_hops, found.packet_hops);
     if plan.transports.iter().any(|transport| transport.parameters().pace(1.0).is_some()) {
         // Cuts come when notifications do, which a few frames decide: what comes of them lies between this and a control that never wavers.
-        let steady = Fluid::new(&world, false).run();
+        let steady = Fluid::new(world, false).run();
+        if !(found.complete && steady.complete) {
+            // The two were given up at different times.
+            return doubted(Expected { doubt: found.doubt.or(Some(Doubt::Rates)), ..found });
+        }
         let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
         found.end = (found.end * steady.end).sqrt();
         if many > AGREE * few {
             found.doubt = found.doubt.or(Some(Doubt::Rates));
             found.packet_hops = (few * many).sqrt() as u64;
             (found.least_hops, found.most_hops) = ((0.8 * few) as u64, (1.05 * many) as u64);
-            return Ok(found);
+            return found;
         }
     }
+    doubted(found)
+}
+
+/// With the range of its doubt.
+fn doubted(mut found: Expected) -> Expected {
     if let Some(doubt) = found.doubt {
         let (least, most) = doubt.range(found.cut);
         (found.least_hops, found.most_hops) = ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
     }
-    Ok(found)
+    found
 }
 
 #[cfg(test)]
