@@ -93,14 +93,7 @@ impl Warning {
 /// Reads and validates a scenario file. With `most_flows` a random process is drawn up to about so many flows: such a scenario is for estimates.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None, most_flows=None))]
-pub fn load(
-    py: Python<'_>,
-    path: PathBuf,
-    set: Vec<(String, String)>,
-    seed: Option<u64>,
-    threads: Option<u32>,
-    most_flows: Option<u64>,
-) -> PyResult<Scenario> {
+pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>, most_flows: Option<u64>) -> PyResult<Scenario> {
     let overrides = Overrides { set, seed, threads, store: None, most_flows };
     validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }

@@ -13,8 +13,8 @@ PLAIN = ((128, 24.1e6), (1_024, 21.0e6), (8_192, 9.8e6))
 PAUSING = ((128, 17.6e6), (1_024, 9.5e6))
 #: Seconds beside packet-hops: to start, for each link (fabric and routes), for each flow (drawn, set up, put in order, written), for each row of `[record]`.
 START, OF_LINK, OF_FLOW, OF_RECORD = 0.2, 6e-6, 8e-6, 0.6e-6
-#: A packet-hop can take so many times as long where frames are lost, and where flows wait for each other in long queues.
-LOSING, CROWDED = 5.0, 3.0
+#: A packet-hop can take so many times as long in an overloaded scenario, where frames are lost or flows wait for each other in long queues.
+OVERLOADED = 5.0
 #: Flows wait for each other if they take so many times longer than alone.
 CROWD = 8.0
 #: Flows of each random process that `check` draws and follows. The rest is counted by its rate and mean size.
@@ -79,7 +79,7 @@ def check(scenario: _core.Scenario) -> Checked:
     set_up = START + OF_LINK * scenario.links + OF_FLOW * found.flows + OF_RECORD * found.records
     notes = list(scenario.notes)
     losing = found.doubt is not None and found.doubt[0] == "losses"
-    slower = LOSING if losing else CROWDED if found.crowding > CROWD else 1.0
+    slower = OVERLOADED if losing or found.crowding > CROWD else 1.0
     own = 0.0
     if scenario.has_own_congestion:
         own = OWN_SECONDS * found.payload_bytes / _SEGMENT

@@ -75,8 +75,8 @@ fn doubted(mut found: Expected) -> Expected {
 mod tests {
     use super::*;
     use crate::Progress;
-    use crate::spec::Flow;
-    use crate::testing::{flow, leaf_spine, plan, star};
+    use crate::spec::{Flow, MptcpConfig, PathManager, PathScheduler, TransportConfig, Undrawn};
+    use crate::testing::{flow, leaf_spine, mptcp, plan, star};
     use afflux_units::Time;
 
     #[test]
@@ -103,6 +103,42 @@ mod tests {
         assert!(end >= found.end, "{end}");
         plan.flows[1].bytes = 1_000;
         assert_eq!(expected(&plan).unwrap().end, 1e-3);
+    }
+
+    /// Every subflow carries all data, and skips segments that another one has delivered.
+    #[test]
+    fn copies_of_redundant_subflows_count() {
+        for (subflows, bytes) in [(2, 2_000_000), (4, 2_000_000), (8, 300_000), (32, 300_000), (8, 20_000)] {
+            let config = MptcpConfig { manager: PathManager::DiffPorts(subflows), scheduler: PathScheduler::Redundant, ..mptcp() };
+            let flows = (0..4).map(|source| flow(i64::from(source), source, 7 - source, bytes, Time::ZERO)).collect();
+            let plan = Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(leaf_spine(2, 2, 4), flows) };
+            let hops = crate::run(&plan, &Progress::default()).unwrap().counters.packet_hops;
+            let found = expected(&plan).unwrap();
+            assert_eq!(found.doubt, Some(Doubt::Copies));
+            assert!((found.least_hops..=found.most_hops).contains(&hops), "{subflows} subflows, {bytes} B: {hops} {found:?}");
+        }
+    }
+
+    /// The later flows of a random process are counted by their number and size: twice as many as were drawn, of the size that those have.
+    #[test]
+    fn undrawn_flows_count() {
+        let all: Vec<Flow> = (0..3_000u32).map(|n| flow(n.into(), n % 4, (n + 1 + n / 4 % 3) % 4, 5_000, Time::from_ns(10_000 * u64::from(n)))).collect();
+        let whole = plan(star(4), all.clone());
+        let drawn = all[..1_000].to_vec();
+        let (start, at, end) = (Time::ZERO, Time::from_ns(10_000_000), Time::from_ns(30_000_000));
+        let rest = Undrawn { flows: 2_000.0, bytes: 10_000_000.0, start, drawn: at, end, sample: sample(&drawn).cloned().collect() };
+        let mut part = Plan { undrawn: vec![rest], ..plan(star(4), drawn) };
+        for until in [None, Some(Time::from_ns(20_000_000)), Some(Time::from_ns(5_000_000))] {
+            part.run.until = until;
+            let run = Plan { run: part.run.clone(), ..whole.clone() };
+            let output = crate::run(&run, &Progress::default()).unwrap();
+            let found = expected(&part).unwrap();
+            let hops = output.counters.packet_hops;
+            assert!((found.least_hops..=found.most_hops).contains(&hops), "{until:?} {hops} {found:?}");
+            assert!((found.packet_hops as f64 / hops as f64 - 1.0).abs() < 0.01, "{until:?} {hops} {found:?}");
+            let end = output.end.0 as f64 * 1e-12;
+            assert!((found.end / end - 1.0).abs() < 0.01, "{until:?} {} of {end}", found.end);
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ const SLOWER: f64 = 0.4;
 const FASTER: f64 = 2.5;
 /// Queues grow if the flows of a part need so many times as long as it takes to start them.
 const OVERLOAD: f64 = 1.5;
+/// Other traffic has less than this part more of flows.
+const ALONE: f64 = 1.1;
 
 const PS: f64 = 1e-12;
 
@@ -83,13 +85,23 @@ fn of_undrawn(world: &World, found: &Expected, undrawn: &Undrawn) -> Option<Part
     }
     let share = (end.min(until) - drawn) / (end - drawn);
     let bytes = undrawn.bytes * share;
-    // Flows that end long after the last one of them has started share links that carry less than what is offered.
-    let pace = ((found.end - start) / (drawn - start).max(PS)).max(1.0);
+    // Flows that end long after the last one of them has started share links that carry less than what is offered. Beside other traffic their end is
+    // not known.
+    let number = undrawn.flows * (drawn - start) / (end - drawn);
+    let alone = world.plan.undrawn.len() == 1 && (world.plan.flows.len() as f64) < ALONE * number;
+    let pace = if alone { ((found.end - start) / (drawn - start).max(PS)).max(1.0) } else { 1.0 };
     let grows = pace > OVERLOAD;
-    let done = if grows { start + pace * (end - start) } else { end + (found.end - drawn).max(0.0) };
+    let lag = if alone { (found.end - drawn).max(0.0) } else { 0.0 };
+    let done = if grows { start + pace * (end - start) } else { end + lag };
     let least = if done <= until { bytes } else { bytes / pace };
     let expected = if grows { least } else { bytes };
-    Some(Part { flows: undrawn.flows * share, bytes: [least.min(expected), expected, bytes], hops_per_byte: ratio(world, undrawn.sample.iter()), end: done, grows })
+    Some(Part {
+        flows: undrawn.flows * share,
+        bytes: [least.min(expected), expected, bytes],
+        hops_per_byte: ratio(world, undrawn.sample.iter()),
+        end: done,
+        grows,
+    })
 }
 
 /// The rest of the plan's flows, where following them was given up at `found.end`.

@@ -9,8 +9,8 @@ use super::{select, sizes};
 use crate::document::{Arrivals, Random};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
-use afflux_traffic::{Classes, Destinations, Generated, SpatialMatrix, Stop};
 use afflux_net::spec::Undrawn;
+use afflux_traffic::{Classes, Destinations, Generated, SpatialMatrix, Stop};
 use afflux_units::{Span, Time};
 
 pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
