@@ -37,6 +37,8 @@ const LARGE: f64 = 0.1;
 /// Smaller cuts of windows are not followed one by one.
 const LEAST_CUT: f64 = 0.02;
 
+/// Initial windows of a flow that is over when its other subflows join.
+const SHORT: f64 = 3.0;
 /// A subflow's segments go on others too if its round trip is so many times as long.
 const SLOW_PATH: f64 = 4.0;
 
@@ -384,7 +386,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
-        let routes = parameters.routes(world, flow);
+        let mut routes = parameters.routes(world, flow);
+        // Other subflows join a round trip after the first one, which has then sent so much of a short flow that hardly a copy is left to send.
+        if habits.copies > 1.0 && flow.bytes as f64 <= SHORT * habits.initial_window {
+            routes.truncate(1);
+        }
         for route in routes {
             let (one_way, path) = self.idle(id, route);
             let Some(&(_, nic)) = path.first() else { continue };
@@ -432,7 +438,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             running.subflows += 1;
         }
         running.left -= std::mem::take(&mut running.ahead);
-        if running.subflows > 1 && (habits.copies > 1.0 || habits.overtakes && self.waits_for_a_slow_one(slot, habits.window)) {
+        if habits.copies > 1.0 || running.subflows > 1 && habits.overtakes && self.waits_for_a_slow_one(slot, habits.window) {
             self.found.doubt = self.found.doubt.or(Some(Doubt::Copies));
         }
         match self.flows.get_mut(slot as usize) {
