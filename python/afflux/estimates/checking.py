@@ -18,7 +18,7 @@ OVERLOADED = 5.0
 #: Flows wait for each other if they take so many times longer than alone.
 CROWD = 8.0
 #: Flows of each random process that `check` draws and follows. The rest is counted by its rate and mean size.
-DRAWN = 200_000
+DRAWN = 100_000
 #: A call of a congestion control in Python, for each acknowledgement (tests/test_python_congestion.py); and payload of a segment in bytes.
 OWN_SECONDS, _SEGMENT = 10e-6, 1_460
 
