@@ -10,10 +10,23 @@ from conftest import REPO
 
 import afflux
 from afflux import studies, templates
-from afflux._core import parse
+from afflux._core import load, parse
 from afflux.estimates.checking import check
 from afflux.estimates.topology import FIELD, drawing, tiers
 from afflux.studies.standard import goals
+
+MANY = """
+format = 1
+[topology]
+kind = "star"
+hosts = 16
+rate = "10Gbps"
+[[traffic]]
+kind = "random"
+sizes = "1kB"
+flows_per_second = 20000.0
+flows = 200000
+"""
 
 TEMPLATES = {template.name: template for template in templates.every()}
 
@@ -40,6 +53,66 @@ def test_estimates_of_packet_hops(example):
     scenario = afflux.load(REPO / "examples" / f"{example}.toml")
     summary = scenario.run().summary
     assert check(scenario.check()).packet_hops == pytest.approx(summary["packet_hops"], rel=0.1)
+
+
+WEB = """
+format = 1
+[topology]
+kind = "fat_tree"
+k = {k}
+[host.transport]
+kind = "tcp"
+congestion = "dctcp"
+[switch]
+ecn = {{ k = "65kB" }}
+[[traffic]]
+kind = "random"
+sizes = "websearch"
+load = 0.5
+load_basis = "host_payload"
+duration = "{duration}"
+"""
+
+
+def test_large_traffic_is_counted_in_closed_form(invoke, tmp_path):
+    """8,192 hosts at half of 100 Gbps for 100 ms offer 5.12 TB: three million flows, of which a part is drawn."""
+    (tmp_path / "large.toml").write_text(WEB.format(k=32, duration="100ms"))
+    before = os.times()
+    done = invoke("check", "large.toml", "--json")
+    after = os.times()
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["payload_bytes"] == pytest.approx(8_192 * 100e9 / 8 * 0.5 * 0.1, rel=0.02)
+    assert 2.9e6 < told["flows"] < 3.1e6
+    assert told["followed"] < 0.1
+    assert "of the bytes were followed" in told["rest"]
+    assert told["least_hops"] < told["packet_hops"] < told["most_hops"] < 1.3 * told["least_hops"]
+    # Seconds of the processor, where all flows took half a minute.
+    assert after.user + after.children_user - before.user - before.children_user < 20
+
+
+@pytest.mark.parametrize("until", [None, "2ms"])
+def test_a_part_tells_of_the_whole(until, tmp_path):
+    """An estimate from a tenth of the flows has the bytes and packet-hops of the run."""
+    text = WEB.format(k=4, duration="3ms").replace('"websearch"', '"20kB"')
+    (tmp_path / "part.toml").write_text(text)
+    chosen = [("run.until", f'"{until}"')] if until else []
+    part = load(tmp_path / "part.toml", set=chosen, most_flows=1_500)
+    found = check(part)
+    whole = load(tmp_path / "part.toml", set=chosen)
+    assert found.flows == pytest.approx(whole.flows if until is None else whole.flows * 2 / 3, rel=0.03)
+    ran = json.loads(whole.run().summary)
+    assert found.least_hops <= ran["packet_hops"] <= found.most_hops
+    assert found.packet_hops == pytest.approx(ran["packet_hops"], rel=0.1)
+    assert found.end_ns == pytest.approx(ran["simulated_ns"], rel=0.1)
+    with pytest.raises(ValueError, match="most_flows"):
+        part.run()
+
+
+def test_set_up_and_results_take_time():
+    found = check(parse(MANY, "many.toml"))
+    assert found.set_up_seconds == pytest.approx(1.8, rel=0.05)
+    assert found.seconds == found.least_seconds == found.most_seconds == pytest.approx(found.set_up_seconds + found.packet_hops / found.speed)
 
 
 def test_a_bottleneck_bounds_what_is_sent():

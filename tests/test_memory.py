@@ -37,6 +37,18 @@ def test_check_is_within_a_tenth(name, tmp_path):
     assert said["packet_hops"] == pytest.approx(came["packet_hops"], rel=0.1)
 
 
+#: Cases in doubt: the run lies within the bounds, which are not far apart.
+DOUBTFUL = ("redundant subflows", "overload, small buffers", "overload until 5ms")
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_check_gives_a_range_that_holds(name, tmp_path):
+    said, came = estimates.figures(name, tmp_path)
+    assert said["doubt"]
+    assert said["least_hops"] <= came["packet_hops"] <= said["most_hops"] < 4 * said["least_hops"]
+    assert said["least_seconds"] < said["seconds"] < said["most_seconds"]
+
+
 def limited(*words: object, cwd) -> subprocess.CompletedProcess:
     """Calls `afflux` with 6 GB of address space."""
 

@@ -1,4 +1,4 @@
-"""What `afflux check` says of memory and packet-hops, beside what runs take: `python -m validation.estimates [WORD…]` (about ten minutes for all).
+"""What `afflux check` says of memory, packet-hops and time, beside what runs take: `python -m validation.estimates [WORD…]` (about ten minutes for all).
 
 Each scenario is checked and run in a process of its own. WORD chooses those whose name contains it.
 """
@@ -22,6 +22,8 @@ RDMA = (
 )
 INCAST = '[[traffic]]\nkind = "incast"\nto = 0\nsenders = 12\nbytes = "1MB"\n'
 AGAIN = 'rounds = 20\nperiod = "1ms"\n'
+COPIES = 'mptcp = {{ subflows = {}, scheduler = "redundant" }}\n'
+OVERLOAD = WEB.replace("0.5", "3.0")
 
 #: Name, a file of the repository or a text, and what is set.
 CASES: dict[str, tuple[str, dict[str, str]]] = {
@@ -45,6 +47,11 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
     "two threads": (LEAVES + TCP + WEB, {"run.threads": "2"}),
     "classical": (LEAVES + TCP + WEB, {"run.engine": "'classical'"}),
     "long until": (STAR + TCP + LONG.format("10MB"), {"run.until": "100s"}),
+    "redundant subflows": (LEAVES + TCP + COPIES.format(4) + LONG.format("2MB"), {}),
+    "many redundant subflows": (LEAVES + TCP + COPIES.format(32) + LONG.format("2MB"), {}),
+    "overload, small buffers": (LEAVES + TCP + OVERLOAD, {"switch.buffer": "'200kB'"}),
+    "overload until 5ms": (LEAVES + TCP + OVERLOAD, {"switch.buffer": "'200kB'", "run.until": "'5ms'"}),
+    "fat tree of 27648 hosts": ('format = 1\n[topology]\nkind = "fat_tree"\nk = 48\n' + TCP + LONG.format("1kB"), {}),
     "fat tree of 1024 hosts": ('format = 1\n[topology]\nkind = "fat_tree"\nk = 16\n' + TCP + LONG.format("100kB"), {}),
 }
 
@@ -74,13 +81,17 @@ def measured(name: str, folder: Path) -> str:
         return f"{name:46} {error}"
     hops, memory = (said["packet_hops"], came["packet_hops"]), (said["memory_bytes"], came["peak_rss_bytes"])
     ratio = [s / c - 1 for s, c in (hops, memory)]
-    doubt = f"  in doubt ({said['least_hops'] / 1e6:.2f} to {said['most_hops'] / 1e6:.2f})" if said["doubt"] else ""
+    doubt = f"  in doubt ({said['least_hops'] / 1e6:.2f} to {said['most_hops'] / 1e6:.2f})" if said["least_hops"] < said["most_hops"] else ""
+    seconds = f"{said['least_seconds']:6.1f} {said['most_seconds']:6.1f} {came['cpu_s']:6.1f}"
     columns = [f"{hops[0] / 1e6:9.3f} {hops[1] / 1e6:9.3f} {ratio[0]:+7.1%}", f"{memory[0] / 1e6:8.1f} {memory[1] / 1e6:8.1f} {ratio[1]:+7.1%}"]
-    return f"{name:46} {columns[0]}   {columns[1]}{doubt}"
+    return f"{name:46} {columns[0]}   {columns[1]}   {seconds}{doubt}"
 
 
 def main() -> None:
-    print(f"{'':46} {'packet-hops, millions':>27}   {'memory, MB':>25}\n{'':46} {'said':>9} {'came':>9} {'':7}   {'said':>8} {'came':>8}")
+    print(
+        f"{'':46} {'packet-hops, millions':>27}   {'memory, MB':>25}   {'seconds':>20}\n"
+        f"{'':46} {'said':>9} {'came':>9} {'':7}   {'said':>8} {'came':>8} {'':7}   {'least':>6} {'most':>6} {'came':>6}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name in CASES:
             if not sys.argv[1:] or any(word in name for word in sys.argv[1:]):

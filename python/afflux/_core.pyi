@@ -246,12 +246,21 @@ class Expected:
         """Flows are then under way."""
     @property
     def doubt(self) -> tuple[str, list[str]] | None:
-        """Why packet-hops are not known more closely (`losses`, `overtaking`, `queues`, `rates`), and at which nodes."""
+        """Why packet-hops are not known more closely (`losses`, `overtaking`, `queues`, `copies`, `rates`), and at which nodes."""
     @property
     def complete(self) -> bool:
         """False: applications do too much to be followed to their end."""
     @property
+    def followed(self) -> float:
+        """Part of the payload that was followed flow by flow; the rest is counted by its size."""
+    @property
+    def crowding(self) -> float:
+        """How many times longer flows that a link limits take than at the rate of their NIC."""
+    @property
     def memory_bytes(self) -> int: ...
+    @property
+    def records(self) -> int:
+        """Rows that `[record]` asks for."""
 
 @final
 class Result:
@@ -298,7 +307,16 @@ class Model:
     def simplified(self) -> str:
         """What is simpler than in the source."""
 
-def load(path: str | os.PathLike[str], *, set: Sequence[tuple[str, str]] = (), seed: int | None = None, threads: int | None = None) -> Scenario: ...
+def load(
+    path: str | os.PathLike[str],
+    *,
+    set: Sequence[tuple[str, str]] = (),
+    seed: int | None = None,
+    threads: int | None = None,
+    most_flows: int | None = None,
+) -> Scenario:
+    """With `most_flows` only about so many flows of each random process are drawn: such a scenario is for `expected`, and cannot be run."""
+
 def parse(
     text: str,
     path: str | os.PathLike[str],

@@ -43,7 +43,7 @@ mod tests;
 
 pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use error::RunError;
-pub use expected::{Doubt, Expected, expected};
+pub use expected::{Doubt, Expected, expected, sample};
 pub use model::Model;
 pub use progress::Progress;
 pub use queue::buffer::mmu::{SetAside, set_aside};

@@ -75,6 +75,8 @@ pub struct Memory {
     pub bytes: u64,
     /// What there is most of, by its key in a scenario, with how much it is.
     pub largest: (&'static str, u64),
+    /// Rows of `[record]`.
+    pub rows: u64,
 }
 
 impl Memory {
@@ -99,10 +101,11 @@ impl Memory {
         let fixed = PROCESS + u64::from(plan.run.threads.saturating_sub(1)) * WORKER + fabric + flows + under_way + written;
         let records = records(plan, expected);
         let tables = records.iter().filter(|record| record.key != CAPTURE);
-        let rows = tables.map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
-        let bytes = fixed + records.iter().map(|record| record.bytes).sum::<u64>() + rows.saturating_sub(written);
+        let longest = tables.map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
+        let bytes = fixed + records.iter().map(|record| record.bytes).sum::<u64>() + longest.saturating_sub(written);
+        let rows = records.iter().map(|record| record.rows).sum();
         let parts = [("topology", fabric), ("traffic", flows + under_way)].into_iter().chain(records.iter().map(|record| (record.key, record.bytes)));
-        Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default() }
+        Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default(), rows }
     }
 }
 

@@ -338,6 +338,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         transports: vec![TransportConfig::Tcp(tcp())],
         wire: wire(),
         flows,
+        undrawn: Vec::new(),
         applications: None,
         run: RunConfig {
             seed: 1,

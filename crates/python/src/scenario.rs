@@ -45,7 +45,13 @@ pub struct Expected {
     /// Why packet-hops are not known more closely, and at which nodes.
     doubt: Option<(String, Vec<String>)>,
     complete: bool,
+    /// Part of the payload that was followed flow by flow; the rest is counted by its size.
+    followed: f64,
+    /// How many times longer flows that a link limits take than at the rate of their NIC.
+    crowding: f64,
     memory_bytes: u64,
+    /// Rows that `[record]` asks for, all tables together.
+    records: u64,
 }
 
 /// A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line.
@@ -84,11 +90,11 @@ impl Warning {
     }
 }
 
-/// Reads and validates a scenario file.
+/// Reads and validates a scenario file. With `most_flows` a random process is drawn up to about so many flows: such a scenario is for estimates.
 #[pyfunction]
-#[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None))]
-pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
-    let overrides = Overrides { set, seed, threads, store: None };
+#[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None, most_flows=None))]
+pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>, most_flows: Option<u64>) -> PyResult<Scenario> {
+    let overrides = Overrides { set, seed, threads, store: None, most_flows };
     validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }
 
@@ -104,7 +110,7 @@ pub fn parse(
     threads: Option<u32>,
     store: Option<PathBuf>,
 ) -> PyResult<Scenario> {
-    let overrides = Overrides { set, seed, threads, store };
+    let overrides = Overrides { set, seed, threads, store, most_flows: None };
     validate(py, move || afflux_scenario::parse(&text, &path, &overrides, &ParquetFlowLists))
 }
 
@@ -282,6 +288,7 @@ impl Scenario {
             Doubt::Losses { from, to } => ("losses", vec![name(from), name(to)]),
             Doubt::Overtaking => ("overtaking", Vec::new()),
             Doubt::Queues => ("queues", Vec::new()),
+            Doubt::Copies => ("copies", Vec::new()),
             Doubt::Rates => ("rates", Vec::new()),
         });
         Ok(Expected {
@@ -294,7 +301,10 @@ impl Scenario {
             cut: found.cut,
             doubt: doubt.map(|(name, nodes)| (name.into(), nodes)),
             complete: found.complete,
+            followed: found.followed,
+            crowding: found.crowding,
             memory_bytes: memory.bytes,
+            records: memory.rows,
         })
     }
 
@@ -338,6 +348,9 @@ impl Scenario {
         congestion: Option<Py<PyAny>>,
         paced: bool,
     ) -> PyResult<result::Result> {
+        if !self.inner.plan.undrawn.is_empty() {
+            return Err(PyValueError::new_err("this scenario was loaded with `most_flows`, for an estimate: load it again to run it"));
+        }
         let started = if whole_process { ProcessStart::of_process() } else { ProcessStart::now() };
         let progress = Arc::new(afflux_net::Progress::default());
         let watched = Py::new(py, Progress { shared: progress.clone(), scenario: self.inner.clone() })?;

@@ -73,6 +73,7 @@ pub fn run() -> (Scenario, Output) {
         transports: Vec::new(),
         wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, cnp: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
+        undrawn: Vec::new(),
         applications: None,
         run: RunConfig {
             seed: 3,

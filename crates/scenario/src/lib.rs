@@ -89,6 +89,9 @@ pub struct Overrides {
     pub threads: Option<u32>,
     /// A directory that holds every input of the scenario under its SHA-256, which the scenario states. `None`: inputs are at the paths it names.
     pub store: Option<PathBuf>,
+    /// For an estimate: of each random process only so many flows are drawn, about. What is beyond them is in `Plan::undrawn`, and the scenario cannot
+    /// be run.
+    pub most_flows: Option<u64>,
 }
 
 /// Reads flow lists in formats this crate does not know.
@@ -173,7 +176,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     if let Some(reason) = wrong_name(&name) {
         return Err(wrong(Wrong::at(Key::from("name"), format!("{}: {reason}", afflux_traffic::names::shown(&name)))));
     }
-    let checked = validate::check(&mut document, &tree, &mut Inputs::of(path, overrides.store.as_deref()), reader).map_err(wrong)?;
+    let checked = validate::check(&mut document, &tree, &mut Inputs::of(path, overrides.store.as_deref()), reader, overrides.most_flows).map_err(wrong)?;
     let unprintable = |message: String| wrong(Wrong::at(Key::default(), format!("cannot be written as TOML: {message}")));
     Ok(Scenario {
         name,

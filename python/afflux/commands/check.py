@@ -29,7 +29,7 @@ def check(
     from ..estimates import checking
 
     with failures():
-        loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []])
+        loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []], most_flows=checking.DRAWN)
         warn(loaded.warnings, strict)
         found = checking.check(loaded)
         print_json(found.to_dict()) if as_json else show(_shown(found), paged=True)
@@ -51,8 +51,9 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
     grid.add_row("time", _time(found))
     grid.add_row("memory", f"about {text.size(found.memory_bytes)}")
     yield grid
-    if found.doubt:
-        yield Text(f"a range, because {found.doubt}", style="dim")
+    for reason in (found.doubt, found.rest):
+        if reason:
+            yield Text(f"a range, because {reason}", style="dim")
     for note in found.notes:
         yield Text(f"note: {note}", style="dim")
 
@@ -63,22 +64,26 @@ def _until(found: "Checked") -> str:
 
 def _traffic(found: "Checked") -> str:
     line = f"{text.count(found.flows)} flow{'s' if found.flows != 1 else ''}, {text.size(found.payload_bytes)}; "
-    if found.doubt is None:
+    if found.least_hops == found.most_hops:
         line += f"about {_rough(found.packet_hops)} packet-hops"
     else:
-        line += f"{_rough(found.least_hops)} to {_rough(found.most_hops)} packet-hops"
-    return line if found.complete else line + ", without later traffic, whose size takes too long to compute"
+        line += f"between {_rough(found.least_hops)} and {_rough(found.most_hops)} packet-hops"
+    return line if found.complete else line + ", without later traffic of applications, which takes too long to follow"
 
 
 def _time(found: "Checked") -> str:
+    least, most = (max(seconds, 1) for seconds in (found.least_seconds, found.most_seconds))
+    if most >= 2 and most > 1.1 * least:
+        line = f"between {text.duration(least)} and {text.duration(most)} on one core"
+    else:
+        line = f"about {text.duration(max(found.seconds, 1))} on one core"
+    line = line if found.complete else f"at least {text.duration(least)} on one core"
     if found.own_congestion:
-        return f"about {text.duration(max(found.seconds, 1))} on one core, most of it in the Python class"
-    basis = f"at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
-    if found.doubt is not None:
-        fewest, most = (max(hops / found.speed, 1) for hops in (found.least_hops, found.most_hops))
-        if most >= 2:
-            return f"{text.duration(fewest)} to {text.duration(most)} on one core, {basis}"
-    return f"{'about' if found.complete else 'at least'} {text.duration(max(found.seconds, 1))} on one core, {basis}"
+        return f"{line}, most of it in the Python class"
+    line += f", at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
+    if found.set_up_seconds >= 1:
+        line += f"; {text.duration(found.set_up_seconds)} of it for set-up and results"
+    return line
 
 
 def _rough(value: int) -> str:

@@ -37,6 +37,11 @@ const LARGE: f64 = 0.1;
 /// Smaller cuts of windows are not followed one by one.
 const LEAST_CUT: f64 = 0.02;
 
+/// Initial windows of a flow that is over when its other subflows join.
+const SHORT: f64 = 3.0;
+/// A subflow's segments go on others too if its round trip is so many times as long.
+const SLOW_PATH: f64 = 4.0;
+
 const PS: f64 = 1e-12;
 const SQRT_2: f64 = std::f64::consts::SQRT_2;
 
@@ -60,6 +65,8 @@ struct Running {
     /// From a frame's being handed to the NIC to its arrival, without queues, in seconds.
     one_way: f64,
     subflows: u32,
+    /// Subflows that carry the same data: the most that one of them has sent in this step.
+    ahead: f64,
 }
 
 /// One of its subflows, or itself.
@@ -126,6 +133,9 @@ pub struct Fluid<'w, 'p> {
     overtakes: bool,
     piles: FxHashMap<u32, Pile>,
     halves: u64,
+    /// Seconds that links limit flows, all flows together, and those that their NICs would need for these bytes.
+    limited: f64,
+    alone: f64,
     /// Packet-hops that queues put off beyond the end of the run.
     standing: f64,
     found: Expected,
@@ -187,6 +197,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
             piles: FxHashMap::default(),
             halves: 0,
             standing: 0.0,
+            limited: 0.0,
+            alone: 0.0,
             found: Expected { complete: true, ..Expected::default() },
         }
     }
@@ -196,7 +208,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.tell(0, Due::Begin);
         loop {
             if self.events > EVENTS && self.applications.is_some() || self.work > MOST_WORK {
-                self.found.complete = false;
+                (self.found.complete, self.found.end) = (false, self.now);
                 self.cut();
                 return self.finished();
             }
@@ -224,6 +236,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
     }
 
     fn finished(mut self) -> Expected {
+        self.found.crowding = if self.alone > 0.0 { self.limited / self.alone } else { 1.0 };
         self.found.flows = (self.world.plan.flows.len() + self.world.started.count()) as u64;
         self.found
     }
@@ -371,9 +384,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
         let habits = self.habits[flow.transport as usize].clone();
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0 };
+        let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
-        let routes = parameters.routes(world, flow);
+        let mut routes = parameters.routes(world, flow);
+        // Other subflows join a round trip after the first one, which has then sent so much of a short flow that hardly a copy is left to send.
+        if habits.copies > 1.0 && flow.bytes as f64 <= SHORT * habits.initial_window {
+            routes.truncate(1);
+        }
         for route in routes {
             let (one_way, path) = self.idle(id, route);
             let Some(&(_, nic)) = path.first() else { continue };
@@ -394,7 +411,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 (0.0, nic * round_trip * 4.0)
             };
             let (sent, window) = (ahead.min(running.left), window.min(habits.window));
-            running.left -= sent;
+            if habits.copies > 1.0 {
+                running.ahead = running.ahead.max(sent);
+            } else {
+                running.left -= sent;
+            }
             self.demands.push(Demand { first, links, forth: habits.forth, back: habits.back, ..Demand::default() });
             let since = self.now.max(at as f64 * PS);
             let paced = if self.follows { parameters.pace(nic) } else { None };
@@ -416,6 +437,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
             running.one_way = running.one_way.max(one_way);
             running.subflows += 1;
         }
+        running.left -= std::mem::take(&mut running.ahead);
+        if habits.copies > 1.0 || running.subflows > 1 && habits.overtakes && self.waits_for_a_slow_one(slot, habits.window) {
+            self.found.doubt = self.found.doubt.or(Some(Doubt::Copies));
+        }
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = running,
             None => self.flows.push(running),
@@ -423,6 +448,15 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.first.get_or_insert(at as f64 * PS);
         let soon = (at as f64 * PS).max(self.now + self.least_step());
         self.tick = Some(self.tick.map_or(soon, |tick| tick.min(soon)));
+    }
+
+    /// Can a full receive window wait for the slower subflows of a flow, so that the faster ones send their oldest segment again? The slower one's
+    /// round trip has to be more than four times the faster one's, queues aside, or its window small.
+    fn waits_for_a_slow_one(&self, slot: u32, window: f64) -> bool {
+        let round_trips = || self.streams.iter().rev().take_while(|stream| stream.flow == slot).map(|stream| stream.round_trip);
+        let (least, most) = round_trips().fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(time), most.max(time)));
+        let nic = self.demands.last().map_or(0.0, |demand| self.links.capacity[self.paths[demand.first as usize] as usize]);
+        most > SLOW_PATH * least && window < 2.0 * nic * most
     }
 
     /// Adds what a path takes: its links, or where switches spread frames what is between the racks in two bundles.
@@ -480,7 +514,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let habits = &self.habits[flow.transport as usize];
             let rate = if habits.yields { demand.rate } else { demand.most };
             let moved = (rate * step).min(flow.left);
-            flow.left -= moved;
+            if habits.copies > 1.0 {
+                flow.ahead = flow.ahead.max(moved);
+            } else {
+                flow.left -= moved;
+            }
             stream.sent += moved;
             if stream.slow {
                 stream.window += moved;
@@ -489,6 +527,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
             }
             stream.window = stream.window.min(habits.window);
             let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
+            if demand.limit.is_some() {
+                self.limited += step;
+                self.alone += moved * habits.forth / self.links.capacity[path[0] as usize];
+            }
             if let Some(paced) = &mut stream.paced {
                 let met = |link: &u32| {
                     let pile = self.piles.get(link)?;
@@ -503,6 +545,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 let passed = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
                 stream.lost += moved * (1.0 - demand.rate / rate) * (stream.hops as usize).saturating_sub(passed) as f64;
             }
+        }
+        // The fastest of the subflows with the same data decides how far the flow comes: the others skip what is acknowledged.
+        for stream in &self.streams {
+            let flow = &mut self.flows[stream.flow as usize];
+            flow.left -= std::mem::take(&mut flow.ahead).min(flow.left);
         }
         self.piles.retain(|_, pile| {
             // What is paused, or dropped, does not come.

@@ -51,6 +51,10 @@ pub struct Habits {
     /// Senders keep a record of each frame that is outstanding.
     pub remembers: bool,
     pub subflows: usize,
+    /// Copies of each frame that are sent at most: every subflow carries all data, if more than one.
+    pub copies: f64,
+    /// A full receive window sends the oldest segment on a faster subflow too.
+    pub overtakes: bool,
 }
 
 impl Habits {
@@ -86,6 +90,8 @@ impl Habits {
             halves: 0,
             remembers: false,
             subflows: 1,
+            copies: 1.0,
+            overtakes: false,
         }
     }
 

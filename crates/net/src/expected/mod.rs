@@ -5,10 +5,12 @@
 mod fluid;
 mod habits;
 mod queues;
+mod rest;
 mod result;
 mod share;
 
 pub use habits::{Habits, Pace};
+pub use rest::sample;
 pub use result::{Doubt, Expected};
 
 use crate::RunError;
@@ -25,37 +27,56 @@ const AGREE: f64 = 1.1;
 /// Where the plan cannot be run.
 pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     if plan.run.engine == EngineKind::Ideal {
-        let bytes = plan.flows.iter().map(|flow| flow.bytes).sum();
-        return Ok(Expected { bytes, flows: plan.flows.len() as u64, started: plan.flows.len() as u64, complete: true, ..Expected::default() });
+        let bytes: u64 = plan.flows.iter().map(|flow| flow.bytes).sum();
+        let (undrawn, more) = plan.undrawn.iter().fold((0.0, 0.0), |(flows, bytes), part| (flows + part.flows, bytes + part.bytes));
+        let flows = plan.flows.len() as u64 + undrawn as u64;
+        return Ok(Expected { bytes: bytes + more as u64, flows, started: flows, complete: true, ..Expected::default() });
     }
     let world = World::new(plan, 1)?;
-    let mut found = Fluid::new(&world, true).run();
+    let mut found = followed(&world);
+    rest::add(&world, &mut found);
+    Ok(found)
+}
+
+/// Flows of the plan and of its applications, followed until they end, the run does, or there are too many.
+fn followed(world: &World) -> Expected {
+    let plan = world.plan;
+    let mut found = Fluid::new(world, true).run();
     (found.least_hops, found.most_hops) = (found.packet_hops, found.packet_hops);
     if plan.transports.iter().any(|transport| transport.parameters().pace(1.0).is_some()) {
         // Cuts come when notifications do, which a few frames decide: what comes of them lies between this and a control that never wavers.
-        let steady = Fluid::new(&world, false).run();
+        let steady = Fluid::new(world, false).run();
+        if !(found.complete && steady.complete) {
+            // The two were given up at different times.
+            return doubted(Expected { doubt: found.doubt.or(Some(Doubt::Rates)), ..found });
+        }
         let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
         found.end = (found.end * steady.end).sqrt();
         if many > AGREE * few {
             found.doubt = found.doubt.or(Some(Doubt::Rates));
             found.packet_hops = (few * many).sqrt() as u64;
             (found.least_hops, found.most_hops) = ((0.8 * few) as u64, (1.05 * many) as u64);
-            return Ok(found);
+            return found;
         }
     }
+    doubted(found)
+}
+
+/// With the range of its doubt.
+fn doubted(mut found: Expected) -> Expected {
     if let Some(doubt) = found.doubt {
         let (least, most) = doubt.range(found.cut);
         (found.least_hops, found.most_hops) = ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
     }
-    Ok(found)
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Progress;
-    use crate::spec::Flow;
-    use crate::testing::{flow, leaf_spine, plan, star};
+    use crate::spec::{Flow, MptcpConfig, PathManager, PathScheduler, TransportConfig, Undrawn};
+    use crate::testing::{flow, leaf_spine, mptcp, plan, star};
     use afflux_units::Time;
 
     #[test]
@@ -82,6 +103,42 @@ mod tests {
         assert!(end >= found.end, "{end}");
         plan.flows[1].bytes = 1_000;
         assert_eq!(expected(&plan).unwrap().end, 1e-3);
+    }
+
+    /// Every subflow carries all data, and skips segments that another one has delivered.
+    #[test]
+    fn copies_of_redundant_subflows_count() {
+        for (subflows, bytes) in [(2, 2_000_000), (4, 2_000_000), (8, 300_000), (32, 300_000), (8, 20_000)] {
+            let config = MptcpConfig { manager: PathManager::DiffPorts(subflows), scheduler: PathScheduler::Redundant, ..mptcp() };
+            let flows = (0..4).map(|source| flow(i64::from(source), source, 7 - source, bytes, Time::ZERO)).collect();
+            let plan = Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(leaf_spine(2, 2, 4), flows) };
+            let hops = crate::run(&plan, &Progress::default()).unwrap().counters.packet_hops;
+            let found = expected(&plan).unwrap();
+            assert_eq!(found.doubt, Some(Doubt::Copies));
+            assert!((found.least_hops..=found.most_hops).contains(&hops), "{subflows} subflows, {bytes} B: {hops} {found:?}");
+        }
+    }
+
+    /// The later flows of a random process are counted by their number and size: twice as many as were drawn, of the size that those have.
+    #[test]
+    fn undrawn_flows_count() {
+        let all: Vec<Flow> = (0..3_000u32).map(|n| flow(n.into(), n % 4, (n + 1 + n / 4 % 3) % 4, 5_000, Time::from_ns(10_000 * u64::from(n)))).collect();
+        let whole = plan(star(4), all.clone());
+        let drawn = all[..1_000].to_vec();
+        let (start, at, end) = (Time::ZERO, Time::from_ns(10_000_000), Time::from_ns(30_000_000));
+        let rest = Undrawn { flows: 2_000.0, bytes: 10_000_000.0, start, drawn: at, end, sample: sample(&drawn).cloned().collect() };
+        let mut part = Plan { undrawn: vec![rest], ..plan(star(4), drawn) };
+        for until in [None, Some(Time::from_ns(20_000_000)), Some(Time::from_ns(5_000_000))] {
+            part.run.until = until;
+            let run = Plan { run: part.run.clone(), ..whole.clone() };
+            let output = crate::run(&run, &Progress::default()).unwrap();
+            let found = expected(&part).unwrap();
+            let hops = output.counters.packet_hops;
+            assert!((found.least_hops..=found.most_hops).contains(&hops), "{until:?} {hops} {found:?}");
+            assert!((found.packet_hops as f64 / hops as f64 - 1.0).abs() < 0.01, "{until:?} {hops} {found:?}");
+            let end = output.end.0 as f64 * 1e-12;
+            assert!((found.end / end - 1.0).abs() < 0.01, "{until:?} {} of {end}", found.end);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::spec::NodeId;
 
 /// Without retransmissions and PAUSE frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
     /// Payload that is sent.
     pub bytes: u64,
@@ -32,8 +32,38 @@ pub struct Expected {
     pub sending: f64,
     /// Why it may take much more, or come less far.
     pub doubt: Option<Doubt>,
-    /// False: there is too much to follow; the rest is missing.
+    /// False: applications do too much to follow; the rest is missing.
     pub complete: bool,
+    /// Part of `bytes` that was followed flow by flow. The rest is counted by its size: more closely by `least_hops` and `most_hops`.
+    pub followed: f64,
+    /// How many times longer flows that a link limits take than at the rate of their NIC.
+    pub crowding: f64,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        Expected {
+            bytes: 0,
+            packet_hops: 0,
+            least_hops: 0,
+            most_hops: 0,
+            flows: 0,
+            started: 0,
+            end: 0.0,
+            cut: false,
+            halves: 0,
+            outstanding: 0,
+            rings: 0,
+            captured: 0,
+            visits: 0,
+            paths: 0,
+            sending: 0.0,
+            doubt: None,
+            complete: false,
+            followed: 1.0,
+            crowding: 1.0,
+        }
+    }
 }
 
 /// What a count of frames cannot know.
@@ -45,6 +75,8 @@ pub enum Doubt {
     Overtaking,
     /// The run ends while many frames stand in queues.
     Queues,
+    /// Data go on several subflows at once: how many copies have left when the first one arrives depends on how the paths compare.
+    Copies,
     /// How much of a link the congestion control uses: DCQCN and TIMELY that start at the rate of their NIC, several subflows that are marked.
     Rates,
 }
@@ -59,6 +91,8 @@ impl Doubt {
             (Doubt::Overtaking, false) => (0.95, 4.0),
             (Doubt::Overtaking, true) => (0.2, 1.1),
             (Doubt::Queues, _) => (0.8, 1.3),
+            (Doubt::Copies, false) => (0.5, 1.6),
+            (Doubt::Copies, true) => (0.3, 1.3),
             (Doubt::Rates, false) => (0.95, 1.15),
             (Doubt::Rates, true) => (0.35, 1.1),
         }

@@ -25,6 +25,7 @@ use std::time::Instant;
 /// # Errors
 /// [`RunError::Cancelled`] if `progress` was cancelled: the shards stand at different times then, so there is no output.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
+    assert!(plan.undrawn.is_empty(), "a plan with flows that are not drawn is for estimates");
     if plan.run.engine == EngineKind::Ideal {
         return crate::ideal::run(plan, progress);
     }

@@ -51,3 +51,17 @@ impl Flow {
     pub const NO_JOB: u32 = u32::MAX;
     pub const ENDLESS: Time = Time(u64::MAX);
 }
+
+/// The later part of a random process, which is known by its rate and its mean size: its flows are not drawn for an estimate.
+#[derive(Debug, Clone)]
+pub struct Undrawn {
+    /// Expected number of flows, and of bytes of payload.
+    pub flows: f64,
+    pub bytes: f64,
+    /// Start of the process. The flows of the plan are those before `drawn`, the undrawn ones begin from then until `end`.
+    pub start: Time,
+    pub drawn: Time,
+    pub end: Time,
+    /// Evenly picked flows of the drawn part.
+    pub sample: Vec<Flow>,
+}

@@ -35,7 +35,7 @@ pub use crate::transport::nack::Config as Nack;
 pub use crate::transport::pfabric::keys::Config as Pfabric;
 pub use crate::transport::rated::keys::{D3, Pdq};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
-pub use flow::{Flow, FlowId, GroupId, Start};
+pub use flow::{Flow, FlowId, GroupId, Start, Undrawn};
 pub use host::{
     Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
@@ -65,6 +65,8 @@ pub struct Plan {
     pub wire: Wire,
     /// Flows in order of `FlowId`. Those with `Start::At` must be sorted by time.
     pub flows: Vec<Flow>,
+    /// Flows that only an estimate counts. A plan that is run has none.
+    pub undrawn: Vec<Undrawn>,
     /// What starts further flows while the run is under way.
     pub applications: Option<Applications>,
     pub run: RunConfig,

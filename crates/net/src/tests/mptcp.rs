@@ -177,6 +177,20 @@ fn opportunism_keeps_a_full_window_moving() {
     assert!(with < 0.8 * without, "{with} s with, {without} s without");
 }
 
+/// An estimate counts the segments that are sent on two paths because the receive window is full.
+#[test]
+fn estimates_allow_for_opportunistic_retransmissions() {
+    for (scheduler, segments, slow) in [(PathScheduler::RoundRobin, 20, 100), (PathScheduler::LowestRtt, 20, 100), (PathScheduler::RoundRobin, 200, 40)] {
+        let receive = Receive::Window(Bytes(segments * 1460));
+        let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler, receive, ..mptcp() };
+        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 2_000_000, Time(0))], config);
+        plan.topology.links[3..].iter_mut().for_each(|link| link.delay = Span::from_us(slow));
+        let (hops, found) = (done(&plan).counters.packet_hops, crate::expected(&plan).unwrap());
+        assert_eq!(found.doubt, Some(crate::Doubt::Copies));
+        assert!((found.least_hops..=found.most_hops).contains(&hops), "{scheduler:?} {segments} {slow}: {hops} {found:?}");
+    }
+}
+
 /// With a redundant scheduler a lossy path costs no more than the lossless one beside it takes.
 #[test]
 fn redundance_hides_losses() {

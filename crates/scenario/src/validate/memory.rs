@@ -3,7 +3,7 @@
 use crate::tree::{Key, Wrong};
 use afflux_engine::memory;
 use afflux_net::memory::{Kept, Memory, PROCESS, fabric};
-use afflux_net::spec::{Bound, MaxMemory, Plan};
+use afflux_net::spec::{Bound, MaxMemory, Plan, Undrawn};
 use afflux_net::{Expected, expected};
 
 /// Bytes that a flow takes at least, from its being drawn to its row in the results.
@@ -103,8 +103,9 @@ fn most(plan: &Plan) -> Option<Expected> {
     if !record.captures.is_empty() || timed && plan.run.until.is_none() || plan.applications.is_some() {
         return None;
     }
-    let flows = plan.flows.len() as u64;
-    let bytes = plan.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
+    let undrawn = |of: fn(&Undrawn) -> f64| plan.undrawn.iter().map(of).sum::<f64>() as u64;
+    let flows = plan.flows.len() as u64 + undrawn(|part| part.flows);
+    let bytes = plan.flows.iter().fold(undrawn(|part| part.bytes), |sum, flow| sum.saturating_add(flow.bytes));
     let end = plan.run.until.map_or(0.0, |until| until.0 as f64 * 1e-12);
     // Frames of less than a hundred bytes are not worth looking at.
     let outstanding = bytes / 100 + flows;

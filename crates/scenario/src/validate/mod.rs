@@ -50,7 +50,7 @@ pub struct Checked {
 }
 
 /// `tree` is what `document` was read from.
-pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader, most_flows: Option<u64>) -> Result<Checked, Wrong> {
     let written = document.clone();
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.around())?;
@@ -86,6 +86,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         transports: Vec::new(),
         wire: wire.wire.clone(),
         flows: Vec::new(),
+        undrawn: Vec::new(),
         applications: None,
         run: run.config,
         record,
@@ -108,9 +109,12 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         uses: traffic::Uses::default(),
         offers: Vec::new(),
         warnings: Vec::new(),
+        most_flows,
+        undrawn: Vec::new(),
     };
     let (mut traffic, room) = traffic::generate(&mut document.traffic, around)?;
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
+    plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;

@@ -11,7 +11,7 @@ use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, Receive, TcpConfig, TransportConfig};
+use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, PathScheduler, Receive, TcpConfig, TransportConfig};
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
@@ -105,6 +105,8 @@ impl Parameters for MptcpConfig {
         };
         Habits {
             subflows,
+            copies: if self.scheduler == PathScheduler::Redundant { subflows as f64 } else { 1.0 },
+            overtakes: self.opportunistic && self.scheduler != PathScheduler::Redundant && subflows > 1,
             halves: subflows * one + size_of::<Connection>() + size_of::<Joint>(),
             control: if self.tcp.handshake { (3 * subflows as u64, 2 * subflows as u64) } else { (0, 0) },
             efficiency: COUPLED,

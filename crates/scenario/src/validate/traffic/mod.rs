@@ -23,7 +23,7 @@ use crate::validate::memory::Room;
 use crate::validate::transport::Transports;
 use crate::{Job, Reader};
 use afflux_net::app::Program;
-use afflux_net::spec::{Applications, Flow, RunConfig, TransportConfig};
+use afflux_net::spec::{Applications, Flow, RunConfig, TransportConfig, Undrawn};
 use afflux_net::transports;
 use afflux_traffic::hadoop::{Hadoop, Settings};
 use afflux_traffic::{Classes, Generated};
@@ -48,6 +48,10 @@ pub struct Around<'a> {
     pub room: Room,
     pub uses: Uses,
     pub offers: Vec<offered::Offer>,
+    /// Flows of a random process that are drawn for an estimate, about; `None`: all.
+    pub most_flows: Option<u64>,
+    /// By block.
+    pub undrawn: Vec<(usize, Undrawn)>,
     pub warnings: Vec<Wrong>,
 }
 
@@ -109,6 +113,7 @@ pub struct Sent {
     pub applications: Option<Applications>,
     pub uses: Uses,
     pub warnings: Vec<Wrong>,
+    pub undrawn: Vec<Undrawn>,
 }
 
 pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Room), Wrong> {
@@ -158,6 +163,9 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
             // The block's number for now; see below.
             part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
         }
+        if let Some((_, undrawn)) = around.undrawn.last_mut().filter(|(block, _)| *block == index) {
+            undrawn.sample = afflux_net::sample(&part.flows).cloned().collect();
+        }
         around.uses.note(&part.flows, &around.transports);
         around.uses.starts.push(common::start(block));
         for note in &mut part.notes {
@@ -200,6 +208,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         applications,
         uses: around.uses,
         warnings,
+        undrawn: around.undrawn.into_iter().map(|(_, undrawn)| undrawn).collect(),
     };
     Ok((sent, around.room))
 }

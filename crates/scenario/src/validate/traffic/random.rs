@@ -9,8 +9,9 @@ use super::{select, sizes};
 use crate::document::{Arrivals, Random};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
+use afflux_net::spec::Undrawn;
 use afflux_traffic::{Classes, Destinations, Generated, SpatialMatrix, Stop};
-use afflux_units::Span;
+use afflux_units::{Span, Time};
 
 pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
@@ -49,9 +50,27 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     pattern.flows_per_second = rate;
     around.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
     offer(random, &pattern, shared.template.transport, index, key, around);
+    around.undrawn.extend(shortened(&mut pattern, around.most_flows).map(|undrawn| (index, undrawn)));
     let mut given = pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))?;
     given.notes.extend(note);
     Ok(given)
+}
+
+/// Ends the process after about `most` flows, and returns its later part in closed form: flows at the rate of all sources, of the mean size.
+fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<Undrawn> {
+    let sources = pattern.weights.as_ref().map_or(pattern.sources.len() as f64, |weights| weights.iter().sum());
+    let rate = sources * pattern.flows_per_second;
+    let by_number = pattern.stop.flows.map_or(f64::INFINITY, |flows| flows as f64 / rate);
+    let lasts = pattern.stop.after.map_or(f64::INFINITY, |span| span.as_seconds()).min(by_number);
+    let drawn = most? as f64 / rate;
+    if !(drawn < lasts && lasts.is_finite()) {
+        return None;
+    }
+    let after = |seconds: f64| Time(pattern.start.0.saturating_add((seconds * 1e12) as u64));
+    let flows = (lasts - drawn) * rate;
+    let (drawn, end) = (after(drawn), after(lasts));
+    pattern.stop.after = Some(Span(drawn.0 - pattern.start.0));
+    Some(Undrawn { flows, bytes: flows * pattern.sizes.mean_drawn(), start: pattern.start, drawn, end, sample: Vec::new() })
 }
 
 /// What it offers to the links of its sources, and to the uplinks of their racks.

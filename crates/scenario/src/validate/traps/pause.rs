@@ -81,7 +81,7 @@ fn heard(ground: &Ground) -> bool {
 
 /// With `sharing = "sonic"` the threshold of a priority group follows from the memory: more than all lossless traffic together is never held.
 fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
-    if ground.plan.applications.is_some() {
+    if ground.plan.applications.is_some() || !ground.plan.undrawn.is_empty() {
         return;
     }
     let wire = &ground.plan.wire;

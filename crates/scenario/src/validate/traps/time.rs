@@ -30,7 +30,7 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
 fn warm_up(ground: &Ground, found: &mut Vec<Wrong>) {
     let Some(Duration(warmup)) = ground.document.run.warmup else { return };
     let plan = ground.plan;
-    if warmup.0 == 0 || plan.flows.is_empty() || plan.applications.is_some() {
+    if warmup.0 == 0 || plan.flows.is_empty() || !plan.undrawn.is_empty() || plan.applications.is_some() {
         return;
     }
     if plan.flows.iter().all(|flow| matches!(flow.start, Start::At(at) if at.0 < warmup.0)) {
