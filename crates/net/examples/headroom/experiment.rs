@@ -196,6 +196,7 @@ impl Case {
             transports: vec![datagram(self.frame), datagram(self.blocking)],
             wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, cnp: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
+            undrawn: Vec::new(),
             applications: None,
             run: RunConfig {
                 seed: 1,
