@@ -387,8 +387,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
         let mut routes = parameters.routes(world, flow);
-        // Other subflows join a round trip after the first one, which has then sent so much of a short flow that hardly a copy is left to send.
-        if habits.copies > 1.0 && flow.bytes as f64 <= SHORT * habits.initial_window {
+        // Other subflows join a round trip after the first one's handshake. It has then sent so much of a short flow that hardly a copy is left to send.
+        let joins_later = habits.control.0 > 0 && flow.connection.is_none();
+        if habits.copies > 1.0 && joins_later && flow.bytes as f64 <= SHORT * habits.initial_window {
             routes.truncate(1);
         }
         for route in routes {

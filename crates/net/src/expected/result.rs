@@ -91,7 +91,7 @@ impl Doubt {
             (Doubt::Overtaking, false) => (0.95, 4.0),
             (Doubt::Overtaking, true) => (0.2, 1.1),
             (Doubt::Queues, _) => (0.8, 1.3),
-            (Doubt::Copies, false) => (0.5, 1.6),
+            (Doubt::Copies, false) => (0.3, 1.6),
             (Doubt::Copies, true) => (0.3, 1.3),
             (Doubt::Rates, false) => (0.95, 1.15),
             (Doubt::Rates, true) => (0.35, 1.1),

@@ -31,7 +31,7 @@ says! {
         "fabric.toml:41: key traffic[1].bytes: \"-64kB\" is negative: a size is not";
     wrong_type: "hosts_per_leaf = 4" => "hosts_per_leaf = \"four\"",
         "fabric.toml:7: key topology.hosts_per_leaf: found \"four\": write a whole number from 0 to 4294967295";
-    three_hosts_in_a_pair: "kind = \"incast\"" => "kind = \"datagram_source\"\nrate = \"1Gbps\"\npairs = [[1, 0], [2, 0, 3]]",
+    three_hosts_in_a_pair: "kind = \"incast\"" => "kind = \"datagram\"\nrate = \"1Gbps\"\npairs = [[1, 0], [2, 0, 3]]",
         "fabric.toml:40: key traffic[1].pairs[1]: found 3 elements: write an array of 2 elements";
     zero_rate: "host_rate = \"100Gbps\"" => "host_rate = \"0Gbps\"",
         "fabric.toml:8: key topology.host_rate: \"0bps\": a link has a rate above 0";
