@@ -13,10 +13,16 @@ import termios
 from pathlib import Path
 
 import pytest
+from made import design
 from rich.console import Console
 
+import afflux
+from afflux import settings
+from afflux.results.designs import Designs
+from afflux.results.explain import LABELS
 from afflux.terminal import completion
-from afflux.terminal.drawing import Fitted, table
+from afflux.terminal.comparison import comparison, verdicts
+from afflux.terminal.drawing import LETTERS, Fitted, legend, stacked, table, zeros
 
 NAMES = ["goodput while busy", "time-outs", "a-name-with-many-words"]
 
@@ -80,6 +86,107 @@ def test_a_name_wider_than_the_terminal_is_broken_not_clipped():
     assert max(map(len, lines)) <= 60
     assert "".join(lines).count("n") == 90
     assert "1.234 ms" in "".join(lines)
+
+
+def parts_of(lines: list[str]) -> list[list[str]]:
+    """The heads of each table, as words."""
+    return [lines[place - 1].split() for place, line in enumerate(lines) if line.startswith("──")]
+
+
+@pytest.mark.parametrize("columns", range(2, 14))
+def test_no_table_has_a_lone_column(columns):
+    made = table("", "", *(f"c{place}" for place in range(columns)))
+    made.add_row("name", *(f"{place}{place}.123 ms" for place in range(columns)))
+    for width in (40, 52, 60, 80):
+        parts = parts_of(drawn(made, width))
+        assert [head for part in parts for head in part] == [f"c{place}" for place in range(columns)]
+        sizes = [*map(len, parts)]
+        assert min(sizes) > 1, (width, sizes)
+        assert max(sizes) - min(sizes) <= 1, "columns of one width are spread evenly"
+
+
+def test_labels_are_broken_before_columns_move():
+    """One line of two words is better than a second table."""
+    made = table("", "", "before", "after", "verdict", labels=[-1])
+    made.add_row("goodput while busy", "11.9 Gbps", "6.54 Gbps", "cannot tell")
+    assert drawn(made, 50)[2:] == ["goodput while    11.9 Gbps  6.54 Gbps  cannot tell", "busy"]
+    assert drawn(made, 38)[2:] == ["goodput  11.9 Gbps  6.54 Gbps  cannot", "while                          tell", "busy"]
+
+
+def test_bars_of_several_labels_have_letters():
+    """Without colours, too, the legend tells the parts of a bar apart."""
+    assert len({*LETTERS.values()}) == len(LETTERS) == len(LABELS)
+    assert all(letter in label.upper() for label, letter in LETTERS.items())
+    assert stacked({"serialization": 0.25, "recovery": 0.5, "queueing": 0.25}, 8).plain == "SSRRRRQQ"
+    assert legend(["serialization", "recovery"]).plain.replace("\N{NO-BREAK SPACE}", " ") == "S serialization  R recovery"
+    coloured = io.StringIO()
+    Console(file=coloured, force_terminal=True, color_system="standard", width=40, _environ={}).print(stacked({"recovery": 1.0}, 4))
+    assert coloured.getvalue() == "\x1b[30;41mRRRR\x1b[0m\n"
+
+
+def test_rows_of_zeros_are_named_below():
+    assert [line.plain for line in zeros([])] == []
+    assert [line.plain for line in zeros(["paused"])] == ["paused is zero and not shown"]
+    assert [line.plain for line in zeros(["reordering", "paused", "pacing"])] == ["reordering, paused and pacing are zero and not shown"]
+
+
+NAMES_OF_POINTS = [
+    (["switch.buffer=200kB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["buffer=200kB k=50kB", "buffer=9MB k=200kB"]),
+    (["switch.buffer=9MB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["k=50kB", "k=200kB"]),
+    (["host.a.k=1,switch.b.k=2", "host.a.k=2,switch.b.k=1"], ["a.k=1 b.k=2", "a.k=2 b.k=1"]),
+    (["traffic.0.pairs=[[0,1],[2,3]]", "traffic.0.pairs=[[0,1]]"], ["pairs=[[0,1],[2,3]]", "pairs=[[0,1]]"]),
+    (["deep", "switch.buffer=9MB"], ["deep", "buffer=9MB"]),
+    (["deep", "shallow"], ["deep", "shallow"]),
+    (["switch.buffer=9MB"], ["switch.buffer=9MB"]),
+    (["switch.buffer=9MB,switch.ecn.k=1~0123abcd", "switch.buffer=2MB"], ["switch.buffer=9MB,switch.ecn.k=1~0123abcd", "buffer=2MB"]),
+    (["a=1", "a=1,b=2"], ["a=1", "b=2"]),
+]
+
+
+@pytest.mark.parametrize(("names", "shorter"), NAMES_OF_POINTS)
+def test_names_of_points_are_shortened_to_what_differs(names, shorter):
+    assert settings.short_names(names) == dict(zip(names, shorter, strict=True))
+
+
+@pytest.fixture(scope="module")
+def points() -> Designs:
+    """Two points of a sweep, of which one repaired losses."""
+    both = [({"job": [1.5, 1.52, 1.49], "drops": 0}, "9MB"), ({"job": [2.7, 2.8, 2.9], "drops": [1_600, 1_700, 1_650], "timeouts": [2, 3, 1]}, "200kB")]
+    return Designs([design(f"switch.buffer={buffer},switch.ecn.k=50kB", **numbers) for numbers, buffer in both])
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_comparison_of_points_is_one_table(points, width):
+    found = afflux.compare(points)
+    for parts in (comparison(found, {}, width), verdicts(found)):
+        out = io.StringIO()
+        console = Console(file=out, width=width, no_color=True)
+        for part in parts:
+            console.print(part)
+        text = out.getvalue()
+        lines = [line.rstrip() for line in text.splitlines()]
+        assert max(map(len, lines)) <= width
+        assert len(parts_of(lines)) == 1
+        assert "buffer=200kB against buffer=9MB" in lines
+        head = next(lines[place - 1] for place, line in enumerate(lines) if line.startswith("──"))
+        assert head.split() == ["buffer=9MB", "buffer=200kB", "change", "95", "%", "interval", "verdict"]
+        (row,) = [line for line in lines if line.startswith("job time")]
+        assert re.split(r"\s{2,}", row) == ["job time", "1.503 ms", "2.800 ms", "+86.2 %", "+68.5 to +106 %", "worse"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_sweep_with_a_baseline_has_a_table_per_design(width, points):
+    others = [design(f"switch.buffer={buffer},switch.ecn.k={k}", job=[3.0, 3.1, 3.2], drops=[1, 2, 3]) for buffer in ("1MB", "2MB") for k in ("50kB", "200kB")]
+    out = io.StringIO()
+    console = Console(file=out, width=width, no_color=True)
+    for part in verdicts(afflux.compare(Designs([*points.values(), *others]))):
+        console.print(part)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    titles = [line for line in lines if " against " in line]
+    assert titles == [
+        f"{name} against buffer=9MB k=50kB" for name in ("buffer=200kB k=50kB", *(f"buffer={b} k={k}" for b in ("1MB", "2MB") for k in ("50kB", "200kB")))
+    ]
+    assert len(parts_of(lines)) == len(titles), "no table is split"
 
 
 # ----------------------------------------------------------------------------------------------------------------------- the pager

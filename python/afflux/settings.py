@@ -69,6 +69,13 @@ def seeds(text: str) -> list[int]:
     return found
 
 
+def brief_seeds(found: Sequence[int]) -> str:
+    """Seeds as `--seeds` takes them, shortened: `1-5`, or the first of them."""
+    if len(found) > 2 and list(found) == list(range(found[0], found[0] + len(found))):
+        return f"{found[0]}-{found[-1]}"
+    return ", ".join(map(str, found[:8])) + (", …" if len(found) > 8 else "")
+
+
 def limited(*lengths: int) -> None:
     """Raises `ValueError` if lists of these lengths have too many combinations."""
     if math.prod(lengths) > MOST_POINTS:

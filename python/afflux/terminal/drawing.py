@@ -101,7 +101,7 @@ class Fitted(Table):
 
         @cache
         def best(start: int) -> tuple[int, int, int, tuple[int, ...]]:
-            """For the columns from `start` on: number of tables, of those with one column, the width of the widest, and where each table ends."""
+            """For the columns from `start` on: number of tables, of those with one column, the sum of their squared widths, and where each table ends."""
             if start == len(others):
                 return 0, 0, 0, ()
             found = []
@@ -109,8 +109,8 @@ class Fitted(Table):
                 width = _together([least[place] for place in [*names, *others[start:end]]])
                 if width > room and end > start + 1:
                     break
-                tables, lone, widest, ends = best(end)
-                found.append((tables + 1, lone + (end == start + 1), max(widest, width), (end, *ends)))
+                tables, lone, squares, ends = best(end)
+                found.append((tables + 1, lone + (end == start + 1), squares + width**2, (end, *ends)))
             return min(found)
 
         ends = best(0)[3]
