@@ -2,6 +2,7 @@
 
 import fcntl
 import io
+import itertools
 import os
 import pty
 import re
@@ -10,17 +11,19 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from made import design
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 import afflux
 from afflux import settings
 from afflux.results.designs import Designs
-from afflux.results.explain import LABELS
-from afflux.terminal import completion
+from afflux.results.explain import LABELS, Flow
+from afflux.results.split import Group, Mean
+from afflux.terminal import completion, explanation
 from afflux.terminal.comparison import comparison, verdicts
 from afflux.terminal.drawing import LETTERS, Fitted, legend, stacked, table, zeros
 
@@ -130,6 +133,96 @@ def test_rows_of_zeros_are_named_below():
     assert [line.plain for line in zeros(["reordering", "paused", "pacing"])] == ["reordering, paused and pacing are zero and not shown"]
 
 
+#: A flow of which nothing was reordered, paused, paced or waited for a window.
+PARTS = dict.fromkeys(LABELS, 0) | {"propagation": 4_000, "serialization": 96_000, "recovery": 600_000, "queueing": 300_000}
+FLOW = Flow(7, "query", 3, 0, 256_000, 1_000_000, 11.5, PARTS, "host3", "host0", 30_000)
+GROUPS = [Group("size", name, Mean(320, 1_000_000, PARTS, {label: ns / 1e6 for label, ns in PARTS.items()}), 2) for name in ("all", "100KB_10MB")]
+
+EXPLAINED = {
+    80: """
+Where the time went: parts of the mean completion time
+                     mean       all  100 kB – 10 MB
+───────────────────────────────────────────────────────────────────
+propagation      4.000 µs     0.4 %           0.4 %  ▏
+serialization    96.00 µs     9.6 %           9.6 %  ██▏
+recovery         600.0 µs    60.0 %          60.0 %  █████████████▎
+queueing         300.0 µs    30.0 %          30.0 %  ██████▋
+
+mean completion            1.000 ms        1.000 ms
+flows                           320             320
+reordering, paused, pacing, window and application are zero and not shown
+a flow weighs as much as the time it took (--shares: all the same); without 2
+flows that did not finish
+
+Slowest flows, by slowdown
+flow        hosts   bytes  completion  slowdown  where the time went
+─────────────────────────────────────────────────────────────────────────
+7     host3→host0  256 kB    1.000 ms     11.50  SRRRRRRQQQ recovery 60 %
+
+P propagation  S serialization  R recovery  Q queueing
+Flow 7  host3 → host0, 256 kB, class query
+completed in 1.000 ms, slowdown 11.50
+                      ns   share
+────────────────────────────────────────────────────────
+propagation        4,000   0.4 %  ▏
+serialization     96,000   9.6 %  ███▌
+recovery         600,000  60.0 %  █████████████████████▋
+queueing         300,000  30.0 %  ██████████▊
+  in its host     30,000   3.0 %  █▏
+
+completion     1,000,000
+reordering, paused, pacing, window and application are zero and not shown
+""",
+    120: """
+Where the time went: parts of the mean completion time
+                     mean       all  100 kB – 10 MB
+─────────────────────────────────────────────────────────────────────────────
+propagation      4.000 µs     0.4 %           0.4 %  ▏
+serialization    96.00 µs     9.6 %           9.6 %  ███▉
+recovery         600.0 µs    60.0 %          60.0 %  ████████████████████████
+queueing         300.0 µs    30.0 %          30.0 %  ████████████
+
+mean completion            1.000 ms        1.000 ms
+flows                           320             320
+reordering, paused, pacing, window and application are zero and not shown
+a flow weighs as much as the time it took (--shares: all the same); without 2 flows that did not finish
+
+Slowest flows, by slowdown
+flow        hosts   bytes  completion  slowdown  where the time went
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+7     host3→host0  256 kB    1.000 ms     11.50  SSSSRRRRRRRRRRRRRRRRRRRRRRRRQQQQQQQQQQQQ recovery 60 %
+
+P propagation  S serialization  R recovery  Q queueing
+Flow 7  host3 → host0, 256 kB, class query
+completed in 1.000 ms, slowdown 11.50
+                      ns   share
+────────────────────────────────────────────────────────────────────────────────
+propagation        4,000   0.4 %  ▎
+serialization     96,000   9.6 %  ███████▎
+recovery         600,000  60.0 %  █████████████████████████████████████████████▋
+queueing         300,000  30.0 %  ██████████████████████▊
+  in its host     30,000   3.0 %  ██▎
+
+completion     1,000,000
+reordering, paused, pacing, window and application are zero and not shown
+""",
+}
+
+
+def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, no_color=True, color_system=None, highlight=False)
+    for part in parts:
+        console.print(part)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_explanations(width):
+    parts = (explanation.parts(GROUPS, width, per_flow=False), explanation.slowest([FLOW], width), explanation.flow(FLOW, width))
+    assert printed(itertools.chain(*parts), width) == EXPLAINED[width].rstrip().splitlines()
+
+
 NAMES_OF_POINTS = [
     (["switch.buffer=200kB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["buffer=200kB k=50kB", "buffer=9MB k=200kB"]),
     (["switch.buffer=9MB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["k=50kB", "k=200kB"]),
@@ -148,45 +241,75 @@ def test_names_of_points_are_shortened_to_what_differs(names, shorter):
     assert settings.short_names(names) == dict(zip(names, shorter, strict=True))
 
 
-@pytest.fixture(scope="module")
 def points() -> Designs:
-    """Two points of a sweep, of which one repaired losses."""
-    both = [({"job": [1.5, 1.52, 1.49], "drops": 0}, "9MB"), ({"job": [2.7, 2.8, 2.9], "drops": [1_600, 1_700, 1_650], "timeouts": [2, 3, 1]}, "200kB")]
-    return Designs([design(f"switch.buffer={buffer},switch.ecn.k=50kB", **numbers) for numbers, buffer in both])
+    """Three points of a sweep, of which one repaired losses."""
+    numbers = {
+        "switch.buffer=9MB,switch.ecn.k=50kB": {"job": [1.5, 1.52, 1.49]},
+        "switch.buffer=200kB,switch.ecn.k=50kB": {"job": [2.7, 2.8, 2.9], "drops": [1_600, 1_700, 1_650], "timeouts": [2, 3, 1]},
+        "switch.buffer=1MB,switch.ecn.k=200kB": {"job": [1.6, 1.4, 1.5]},
+    }
+    return Designs([design(name, **of) for name, of in numbers.items()])
+
+
+#: Against a baseline there is a table per design; none of them is split.
+AGAINST = {
+    80: """
+buffer=200kB k=50kB against buffer=9MB k=50kB
+                     buffer=9MB  buffer=200kB
+                         k=50kB        k=50kB   change    95 % interval  verdict
+────────────────────────────────────────────────────────────────────────────────
+job time               1.503 ms      2.800 ms  +86.2 %  +68.5 to +106 %  worse
+FCT mean               5.000 ms      5.000 ms        0                –  same
+slowdown p99              20.00         20.00        0                –  same
+goodput while busy    10.0 Gbps     10.0 Gbps        0                –  same
+
+buffer=1MB k=200kB against buffer=9MB k=50kB
+                  buffer=9MB  buffer=1MB
+                      k=50kB     k=200kB   change     95 % interval  verdict
+────────────────────────────────────────────────────────────────────────────────
+job time            1.503 ms    1.500 ms  −0.37 %  −17.1 to +19.7 %  cannot tell
+FCT mean            5.000 ms    5.000 ms        0                 –  same
+slowdown p99           20.00       20.00        0                 –  same
+goodput while      10.0 Gbps   10.0 Gbps        0                 –  same
+busy
+""",
+    120: """
+buffer=200kB k=50kB against buffer=9MB k=50kB
+                    buffer=9MB k=50kB  buffer=200kB k=50kB   change    95 % interval  verdict
+─────────────────────────────────────────────────────────────────────────────────────────────
+job time                     1.503 ms             2.800 ms  +86.2 %  +68.5 to +106 %  worse
+FCT mean                     5.000 ms             5.000 ms        0                –  same
+slowdown p99                    20.00                20.00        0                –  same
+goodput while busy          10.0 Gbps            10.0 Gbps        0                –  same
+
+buffer=1MB k=200kB against buffer=9MB k=50kB
+                    buffer=9MB k=50kB  buffer=1MB k=200kB   change     95 % interval  verdict
+─────────────────────────────────────────────────────────────────────────────────────────────────
+job time                     1.503 ms            1.500 ms  −0.37 %  −17.1 to +19.7 %  cannot tell
+FCT mean                     5.000 ms            5.000 ms        0                 –  same
+slowdown p99                    20.00               20.00        0                 –  same
+goodput while busy          10.0 Gbps           10.0 Gbps        0                 –  same
+""",
+}
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_comparison_of_points_is_one_table(points, width):
-    found = afflux.compare(points)
-    for parts in (comparison(found, {}, width), verdicts(found)):
-        out = io.StringIO()
-        console = Console(file=out, width=width, no_color=True)
-        for part in parts:
-            console.print(part)
-        text = out.getvalue()
-        lines = [line.rstrip() for line in text.splitlines()]
-        assert max(map(len, lines)) <= width
-        assert len(parts_of(lines)) == 1
-        assert "buffer=200kB against buffer=9MB" in lines
-        head = next(lines[place - 1] for place, line in enumerate(lines) if line.startswith("──"))
-        assert head.split() == ["buffer=9MB", "buffer=200kB", "change", "95", "%", "interval", "verdict"]
-        (row,) = [line for line in lines if line.startswith("job time")]
-        assert re.split(r"\s{2,}", row) == ["job time", "1.503 ms", "2.800 ms", "+86.2 %", "+68.5 to +106 %", "worse"]
+def test_a_baseline_has_a_table_per_design(width):
+    lines = printed(verdicts(afflux.compare(points())), width)
+    notes = next(place for place, line in enumerate(lines) if line.startswith("note: "))
+    assert lines[: notes - 1] == AGAINST[width].rstrip().splitlines()
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_sweep_with_a_baseline_has_a_table_per_design(width, points):
-    others = [design(f"switch.buffer={buffer},switch.ecn.k={k}", job=[3.0, 3.1, 3.2], drops=[1, 2, 3]) for buffer in ("1MB", "2MB") for k in ("50kB", "200kB")]
-    out = io.StringIO()
-    console = Console(file=out, width=width, no_color=True)
-    for part in verdicts(afflux.compare(Designs([*points.values(), *others]))):
-        console.print(part)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    titles = [line for line in lines if " against " in line]
-    assert titles == [
-        f"{name} against buffer=9MB k=50kB" for name in ("buffer=200kB k=50kB", *(f"buffer={b} k={k}" for b in ("1MB", "2MB") for k in ("50kB", "200kB")))
-    ]
-    assert len(parts_of(lines)) == len(titles), "no table is split"
+def test_a_comparison_of_points(width):
+    found = afflux.compare(points())
+    lines = printed(comparison(found, {}, width), width)
+    assert max(map(len, lines)) <= width
+    assert len(parts_of(lines)) == len(found.designs), "no table is split"
+    assert [line for line in lines if " against " in line] == [f"buffer={design} against buffer=9MB k=50kB" for design in ("200kB k=50kB", "1MB k=200kB")]
+    # The first design has drops and time-outs, and the second one has none.
+    assert [line.split()[:2] for line in lines if line.startswith(("queue drops", "time-outs"))] == [["queue", "drops"], ["time-outs", "0"], ["queue", "drops"]]
+    assert [line for line in lines if "not shown" in line] == ["queue drops and time-outs are zero and not shown"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------- the pager
