@@ -214,7 +214,8 @@ def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
     console = Console(file=out, width=width, no_color=True, color_system=None, highlight=False)
     for part in parts:
         console.print(part)
-    return [line.rstrip() for line in out.getvalue().splitlines()]
+    # A letter of a legend and its label are held together by a blank at which no line is broken.
+    return [line.rstrip() for line in out.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()]
 
 
 @pytest.mark.parametrize("width", [80, 120])
