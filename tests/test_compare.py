@@ -152,7 +152,8 @@ def test_baseline_of_a_sweep(invoke, scenario):
     assert not Path("out").exists(), "a wrong name is found before anything is simulated"
     done = invoke(*arguments, "--baseline", "switch.buffer=9packets")
     assert done.exit_code == 0, done.output
-    assert "Against switch.buffer=9packets" in done.stdout
+    titles = [line.rstrip() for line in done.stdout.splitlines() if " against " in line]
+    assert titles == ["buffer=30packets against buffer=9packets", "buffer=90packets against buffer=9packets"], "a table per design"
     found = json.loads(invoke(*arguments, "--baseline", "switch.buffer=30packets", "--json").stdout)
     assert len(found["rows"]) == 9
     assert (found["comparison"]["baseline"], len(found["comparison"]["designs"])) == ("switch.buffer=30packets", 2)

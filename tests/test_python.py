@@ -218,8 +218,8 @@ def test_numbers_as_text():
 
 
 def test_every_name_of_the_package_is_there():
-    assert sorted(afflux.__all__) == sorted(afflux._HOMES)
-    assert {*afflux.__all__} <= {*dir(afflux)}
+    assert sorted(afflux.__all__) == sorted([*afflux._HOMES, *afflux._MODULES])
+    assert dir(afflux) == sorted(afflux.__all__)
     for name in afflux.__all__:
         assert getattr(afflux, name) is not None
     assert afflux.batch.__name__ == "afflux.batch"

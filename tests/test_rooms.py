@@ -16,9 +16,9 @@ PACKAGE = REPO / "python" / "afflux"
 LEVELS = (
     {"_core"},
     {"congestion", "extras", "live", "signals", "spelling", "streams"},
-    {"files", "templates", "words"},
+    {"display", "files", "templates", "words"},
     {"metrics", "settings"},
-    {"results"},
+    {"results", "sketch"},
     {"comparison", "executors", "scenario"},
     {"batch", "estimates", "exchange", "report"},
     {"decision"},

@@ -2,6 +2,7 @@
 
 import fcntl
 import io
+import itertools
 import os
 import pty
 import re
@@ -10,13 +11,21 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from made import design
+from rich.console import Console, RenderableType
 
-from afflux.terminal import completion
-from afflux.terminal.drawing import Fitted, table
+import afflux
+from afflux import settings
+from afflux.results.designs import Designs
+from afflux.results.explain import LABELS, Flow
+from afflux.results.split import Group, Mean
+from afflux.terminal import completion, explanation
+from afflux.terminal.comparison import comparison, verdicts
+from afflux.terminal.drawing import LETTERS, Fitted, legend, stacked, table, zeros
 
 NAMES = ["goodput while busy", "time-outs", "a-name-with-many-words"]
 
@@ -80,6 +89,228 @@ def test_a_name_wider_than_the_terminal_is_broken_not_clipped():
     assert max(map(len, lines)) <= 60
     assert "".join(lines).count("n") == 90
     assert "1.234 ms" in "".join(lines)
+
+
+def parts_of(lines: list[str]) -> list[list[str]]:
+    """The heads of each table, as words."""
+    return [lines[place - 1].split() for place, line in enumerate(lines) if line.startswith("──")]
+
+
+@pytest.mark.parametrize("columns", range(2, 14))
+def test_no_table_has_a_lone_column(columns):
+    made = table("", "", *(f"c{place}" for place in range(columns)))
+    made.add_row("name", *(f"{place}{place}.123 ms" for place in range(columns)))
+    for width in (40, 52, 60, 80):
+        parts = parts_of(drawn(made, width))
+        assert [head for part in parts for head in part] == [f"c{place}" for place in range(columns)]
+        sizes = [*map(len, parts)]
+        assert min(sizes) > 1, (width, sizes)
+        assert max(sizes) - min(sizes) <= 1, "columns of one width are spread evenly"
+
+
+def test_labels_are_broken_before_columns_move():
+    """One line of two words is better than a second table."""
+    made = table("", "", "before", "after", "verdict", labels=[-1])
+    made.add_row("goodput while busy", "11.9 Gbps", "6.54 Gbps", "cannot tell")
+    assert drawn(made, 50)[2:] == ["goodput while    11.9 Gbps  6.54 Gbps  cannot tell", "busy"]
+    assert drawn(made, 38)[2:] == ["goodput  11.9 Gbps  6.54 Gbps  cannot", "while                          tell", "busy"]
+
+
+def test_bars_of_several_labels_have_letters():
+    """Without colours, too, the legend tells the parts of a bar apart."""
+    assert len({*LETTERS.values()}) == len(LETTERS) == len(LABELS)
+    assert all(letter in label.upper() for label, letter in LETTERS.items())
+    assert stacked({"serialization": 0.25, "recovery": 0.5, "queueing": 0.25}, 8).plain == "SSRRRRQQ"
+    assert legend(["serialization", "recovery"]).plain.replace("\N{NO-BREAK SPACE}", " ") == "S serialization  R recovery"
+    coloured = io.StringIO()
+    Console(file=coloured, force_terminal=True, color_system="standard", width=40, _environ={}).print(stacked({"recovery": 1.0}, 4))
+    assert coloured.getvalue() == "\x1b[30;41mRRRR\x1b[0m\n"
+
+
+def test_rows_of_zeros_are_named_below():
+    assert [line.plain for line in zeros([])] == []
+    assert [line.plain for line in zeros(["paused"])] == ["paused is zero and not shown"]
+    assert [line.plain for line in zeros(["reordering", "paused", "pacing"])] == ["reordering, paused and pacing are zero and not shown"]
+
+
+#: A flow of which nothing was reordered, paused, paced or waited for a window.
+PARTS = dict.fromkeys(LABELS, 0) | {"propagation": 4_000, "serialization": 96_000, "recovery": 600_000, "queueing": 300_000}
+FLOW = Flow(7, "query", 3, 0, 256_000, 1_000_000, 11.5, PARTS, "host3", "host0", 30_000)
+GROUPS = [Group("size", name, Mean(320, 1_000_000, PARTS, {label: ns / 1e6 for label, ns in PARTS.items()}), 2) for name in ("all", "100KB_10MB")]
+
+EXPLAINED = {
+    80: """
+Where the time went: parts of the mean completion time
+                     mean       all  100 kB – 10 MB
+───────────────────────────────────────────────────────────────────
+propagation      4.000 µs     0.4 %           0.4 %  ▏
+serialization    96.00 µs     9.6 %           9.6 %  ██▏
+recovery         600.0 µs    60.0 %          60.0 %  █████████████▎
+queueing         300.0 µs    30.0 %          30.0 %  ██████▋
+
+mean completion            1.000 ms        1.000 ms
+flows                           320             320
+reordering, paused, pacing, window and application are zero and not shown
+a flow weighs as much as the time it took (--shares: all the same); without 2
+flows that did not finish
+
+Slowest flows, by slowdown
+flow        hosts   bytes  completion  slowdown  where the time went
+─────────────────────────────────────────────────────────────────────────
+7     host3→host0  256 kB    1.000 ms     11.50  SRRRRRRQQQ recovery 60 %
+
+P propagation  S serialization  R recovery  Q queueing
+Flow 7  host3 → host0, 256 kB, class query
+completed in 1.000 ms, slowdown 11.50
+                      ns   share
+────────────────────────────────────────────────────────
+propagation        4,000   0.4 %  ▏
+serialization     96,000   9.6 %  ███▌
+recovery         600,000  60.0 %  █████████████████████▋
+queueing         300,000  30.0 %  ██████████▊
+  in its host     30,000   3.0 %  █▏
+
+completion     1,000,000
+reordering, paused, pacing, window and application are zero and not shown
+""",
+    120: """
+Where the time went: parts of the mean completion time
+                     mean       all  100 kB – 10 MB
+─────────────────────────────────────────────────────────────────────────────
+propagation      4.000 µs     0.4 %           0.4 %  ▏
+serialization    96.00 µs     9.6 %           9.6 %  ███▉
+recovery         600.0 µs    60.0 %          60.0 %  ████████████████████████
+queueing         300.0 µs    30.0 %          30.0 %  ████████████
+
+mean completion            1.000 ms        1.000 ms
+flows                           320             320
+reordering, paused, pacing, window and application are zero and not shown
+a flow weighs as much as the time it took (--shares: all the same); without 2 flows that did not finish
+
+Slowest flows, by slowdown
+flow        hosts   bytes  completion  slowdown  where the time went
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+7     host3→host0  256 kB    1.000 ms     11.50  SSSSRRRRRRRRRRRRRRRRRRRRRRRRQQQQQQQQQQQQ recovery 60 %
+
+P propagation  S serialization  R recovery  Q queueing
+Flow 7  host3 → host0, 256 kB, class query
+completed in 1.000 ms, slowdown 11.50
+                      ns   share
+────────────────────────────────────────────────────────────────────────────────
+propagation        4,000   0.4 %  ▎
+serialization     96,000   9.6 %  ███████▎
+recovery         600,000  60.0 %  █████████████████████████████████████████████▋
+queueing         300,000  30.0 %  ██████████████████████▊
+  in its host     30,000   3.0 %  ██▎
+
+completion     1,000,000
+reordering, paused, pacing, window and application are zero and not shown
+""",
+}
+
+
+def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, no_color=True, color_system=None, highlight=False)
+    for part in parts:
+        console.print(part)
+    # A letter of a legend and its label are held together by a blank at which no line is broken.
+    return [line.rstrip() for line in out.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_explanations(width):
+    parts = (explanation.parts(GROUPS, width, per_flow=False), explanation.slowest([FLOW], width), explanation.flow(FLOW, width))
+    assert printed(itertools.chain(*parts), width) == EXPLAINED[width].rstrip().splitlines()
+
+
+NAMES_OF_POINTS = [
+    (["switch.buffer=200kB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["buffer=200kB k=50kB", "buffer=9MB k=200kB"]),
+    (["switch.buffer=9MB,switch.ecn.k=50kB", "switch.buffer=9MB,switch.ecn.k=200kB"], ["k=50kB", "k=200kB"]),
+    (["host.a.k=1,switch.b.k=2", "host.a.k=2,switch.b.k=1"], ["a.k=1 b.k=2", "a.k=2 b.k=1"]),
+    (["traffic.0.pairs=[[0,1],[2,3]]", "traffic.0.pairs=[[0,1]]"], ["pairs=[[0,1],[2,3]]", "pairs=[[0,1]]"]),
+    (["deep", "switch.buffer=9MB"], ["deep", "buffer=9MB"]),
+    (["deep", "shallow"], ["deep", "shallow"]),
+    (["switch.buffer=9MB"], ["switch.buffer=9MB"]),
+    (["switch.buffer=9MB,switch.ecn.k=1~0123abcd", "switch.buffer=2MB"], ["switch.buffer=9MB,switch.ecn.k=1~0123abcd", "buffer=2MB"]),
+    (["a=1", "a=1,b=2"], ["a=1", "b=2"]),
+]
+
+
+@pytest.mark.parametrize(("names", "shorter"), NAMES_OF_POINTS)
+def test_names_of_points_are_shortened_to_what_differs(names, shorter):
+    assert settings.short_names(names) == dict(zip(names, shorter, strict=True))
+
+
+def points() -> Designs:
+    """Three points of a sweep, of which one repaired losses."""
+    numbers = {
+        "switch.buffer=9MB,switch.ecn.k=50kB": {"job": [1.5, 1.52, 1.49]},
+        "switch.buffer=200kB,switch.ecn.k=50kB": {"job": [2.7, 2.8, 2.9], "drops": [1_600, 1_700, 1_650], "timeouts": [2, 3, 1]},
+        "switch.buffer=1MB,switch.ecn.k=200kB": {"job": [1.6, 1.4, 1.5]},
+    }
+    return Designs([design(name, **of) for name, of in numbers.items()])
+
+
+#: Against a baseline there is a table per design; none of them is split.
+AGAINST = {
+    80: """
+buffer=200kB k=50kB against buffer=9MB k=50kB
+                     buffer=9MB  buffer=200kB
+                         k=50kB        k=50kB   change    95 % interval  verdict
+────────────────────────────────────────────────────────────────────────────────
+job time               1.503 ms      2.800 ms  +86.2 %  +68.5 to +106 %  worse
+FCT mean               5.000 ms      5.000 ms        0                –  same
+slowdown p99              20.00         20.00        0                –  same
+goodput while busy    10.0 Gbps     10.0 Gbps        0                –  same
+
+buffer=1MB k=200kB against buffer=9MB k=50kB
+                  buffer=9MB  buffer=1MB
+                      k=50kB     k=200kB   change     95 % interval  verdict
+────────────────────────────────────────────────────────────────────────────────
+job time            1.503 ms    1.500 ms  −0.37 %  −17.1 to +19.7 %  cannot tell
+FCT mean            5.000 ms    5.000 ms        0                 –  same
+slowdown p99           20.00       20.00        0                 –  same
+goodput while      10.0 Gbps   10.0 Gbps        0                 –  same
+busy
+""",
+    120: """
+buffer=200kB k=50kB against buffer=9MB k=50kB
+                    buffer=9MB k=50kB  buffer=200kB k=50kB   change    95 % interval  verdict
+─────────────────────────────────────────────────────────────────────────────────────────────
+job time                     1.503 ms             2.800 ms  +86.2 %  +68.5 to +106 %  worse
+FCT mean                     5.000 ms             5.000 ms        0                –  same
+slowdown p99                    20.00                20.00        0                –  same
+goodput while busy          10.0 Gbps            10.0 Gbps        0                –  same
+
+buffer=1MB k=200kB against buffer=9MB k=50kB
+                    buffer=9MB k=50kB  buffer=1MB k=200kB   change     95 % interval  verdict
+─────────────────────────────────────────────────────────────────────────────────────────────────
+job time                     1.503 ms            1.500 ms  −0.37 %  −17.1 to +19.7 %  cannot tell
+FCT mean                     5.000 ms            5.000 ms        0                 –  same
+slowdown p99                    20.00               20.00        0                 –  same
+goodput while busy          10.0 Gbps           10.0 Gbps        0                 –  same
+""",
+}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_baseline_has_a_table_per_design(width):
+    lines = printed(verdicts(afflux.compare(points())), width)
+    notes = next(place for place, line in enumerate(lines) if line.startswith("note: "))
+    assert lines[: notes - 1] == AGAINST[width].rstrip().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_comparison_of_points(width):
+    found = afflux.compare(points())
+    lines = printed(comparison(found, {}, width), width)
+    assert max(map(len, lines)) <= width
+    assert len(parts_of(lines)) == len(found.designs), "no table is split"
+    assert [line for line in lines if " against " in line] == [f"buffer={design} against buffer=9MB k=50kB" for design in ("200kB k=50kB", "1MB k=200kB")]
+    # The first design has drops and time-outs, and the second one has none.
+    assert [line.split()[:2] for line in lines if line.startswith(("queue drops", "time-outs"))] == [["queue", "drops"], ["time-outs", "0"], ["queue", "drops"]]
+    assert [line for line in lines if "not shown" in line] == ["queue drops and time-outs are zero and not shown"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------- the pager

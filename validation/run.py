@@ -176,7 +176,7 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
 
 
 def spent_on(cases: list[Case], done: dict[str, Measured]) -> dict[str, float]:
-    """Seconds of each run's simulations, most first; a simulation that several runs share counts for the first of them."""
+    """Seconds of each run's simulations, most first; one that several runs share counts for the first of them."""
     left = {key: measured.seconds for key, measured in done.items()}
     spent = {f"{case.reference}/{case.run}": sum(left.pop(setup.key, 0.0) for setup in case.setups) for case in cases}
     return {run: round(seconds, 1) for run, seconds in sorted(spent.items(), key=lambda item: -item[1]) if seconds >= 0.05}

@@ -7,16 +7,19 @@
     result = scenario.run(seed=2)
     print(result.summary["fct"]["all"]["p99_ns"], result.explain().slowest(5))
 
-`result.flows` and the other tables are Arrow tables: `polars.DataFrame(result.flows)`, `pyarrow.table(result.flows)`.
+`result.flows` and the other tables are Arrow tables: `result.flows.to_polars()`, `to_pandas()`, `to_arrow()`, `result.flows[10:20]`, `result.flows["fct_ns"]`.
 """
 
 TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from . import batch, report
     from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, __version__, models, schema
     from .batch.grid import Sweep, sweep
     from .comparison.compare import Comparison, compare
     from .congestion import Ack, CongestionControl
     from .extras import MissingExtra
+    from .report import plot
+    from .results import split
     from .results.designs import Design, Designs
     from .results.explain import Explanation
     from .results.result import Result, UncheckedResult
@@ -56,8 +59,8 @@ _HOMES = {
     "sweep": "batch.grid",
     "tune": "tuning",
 }
-#: Documented modules within rooms.
-_MODULES = {"plot": "report.plot", "split": "results.split"}
+#: The documented modules, and where those within rooms are.
+_MODULES = {"batch": "batch", "plot": "report.plot", "report": "report", "split": "results.split"}
 
 __all__ = [
     "Ack",
@@ -82,11 +85,15 @@ __all__ = [
     "Tuning",
     "UncheckedResult",
     "__version__",
+    "batch",
     "compare",
     "decide",
     "load",
     "models",
+    "plot",
+    "report",
     "schema",
+    "split",
     "sweep",
     "tune",
 ]
@@ -109,4 +116,5 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, without the modules and the helpers that make them."""
+    return sorted(__all__)

@@ -1,14 +1,16 @@
 """Optional libraries."""
 
+import importlib
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ._core import Error
 
 
-class MissingExtra(Error):
+class MissingExtra(Error, ImportError):
     """A library that is not installed with afflux itself."""
 
 
@@ -19,6 +21,16 @@ def needed(extra: str, what: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise MissingExtra(f"{what} needs the Python package {error.name!r}, which is not installed: {command(extra)}") from None
+
+
+def library(what: str, package: str, *others: str) -> Any:
+    """An optional library, which may need others. If one is missing, the error names it and the command that installs them."""
+    install = shlex.join([sys.executable, "-m", "pip", "install", package, *others])
+    try:
+        first, *_ = [importlib.import_module(name) for name in (package, *others)]
+        return first
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{what} needs the Python package {error.name!r}, which is not installed: {install}") from None
 
 
 def command(extra: str) -> str:

@@ -1,6 +1,7 @@
 """Scenarios that can be looked at, changed and run."""
 
 import copy
+import errno
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -9,17 +10,38 @@ from typing import Any, Self
 
 from . import _core, settings, spelling
 from .congestion import CongestionControl, is_paced
+from .display import Card, Displayed
 from .files import toml
 from .results import doubts, own
 from .results.result import Result
+from .sketch import card
+
+
+class MissingScenario(_core.ScenarioError, FileNotFoundError):
+    """A scenario file does not exist."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+        # The attributes of every `ScenarioError`.
+        self.file, self.line, self.key = os.fspath(path), None, None
+
+    def __str__(self) -> str:
+        return f"{self.file}: there is no such file"
+
+
+def existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path of a scenario. Raises `MissingScenario` if nothing is there."""
+    if not os.path.lexists(path):
+        raise MissingScenario(path)
+    return path
 
 
 def load(path: str | os.PathLike[str]) -> "Scenario":
-    """Reads and validates a scenario file. Raises `ScenarioError`."""
+    """Reads and validates a scenario file. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
     return Scenario.load(path)
 
 
-class Scenario(MutableMapping[str, Any]):
+class Scenario(Displayed, MutableMapping[str, Any]):
     """A scenario as nested dicts, as in its TOML file, and the place its relative paths are relative to.
 
     `scenario["switch.buffer"] = "9MB"`, `scenario["switch"]["buffer"] = "9MB"` or `scenario.set("switch.buffer", "9MB")` changes it; `check()` and
@@ -40,8 +62,8 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads and validates a scenario file. Raises `ScenarioError`."""
-        _core.load(path)
+        """Reads and validates a scenario file. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
+        _core.load(existing(path))
         return cls.parse(Path(path).read_text(encoding="utf-8"), path)
 
     @classmethod
@@ -162,8 +184,8 @@ class Scenario(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self.data)
 
-    def __repr__(self) -> str:
-        return f"<Scenario {str(self.path)!r}>"
+    def _card(self) -> Card:
+        return card(self.data, self.path, built=self._original is None, changed=self.data != self._original)
 
 
 def _path(key: str) -> list[str]:

@@ -69,6 +69,13 @@ def seeds(text: str) -> list[int]:
     return found
 
 
+def brief_seeds(found: Sequence[int]) -> str:
+    """Seeds as `--seeds` takes them, shortened: `1-5`, or the first of them."""
+    if len(found) > 2 and list(found) == list(range(found[0], found[0] + len(found))):
+        return f"{found[0]}-{found[-1]}"
+    return ", ".join(map(str, found[:8])) + (", …" if len(found) > 8 else "")
+
+
 def limited(*lengths: int) -> None:
     """Raises `ValueError` if lists of these lengths have too many combinations."""
     if math.prod(lengths) > MOST_POINTS:
@@ -104,3 +111,20 @@ def short(keys: Sequence[str]) -> list[str]:
         return [last(other, parts) for other in keys].count(last(key, parts)) == 1
 
     return [last(key, next((parts for parts in range(1, 9) if fits(key, parts)), 9)) for key in keys]
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Names of points, each shortened to the settings in which the points differ: `switch.buffer=9MB,switch.ecn.k=50kB` becomes `buffer=9MB k=50kB`.
+    Other names, and those that would no longer be distinct, stay whole."""
+    points = {name: _settings(name) for name in names}
+    keys = [key for key in dict.fromkeys(key for point in points.values() for key in point) if len({point.get(key) for point in points.values()}) > 1]
+    shorter = dict(zip(keys, short(keys), strict=True))
+    made = {name: " ".join(f"{shorter[key]}={text}" for key, text in point.items() if key in shorter) or name for name, point in points.items()}
+    return made if len({*made.values()}) == len(made) else {name: name for name in names}
+
+
+def _settings(name: str) -> dict[str, str]:
+    """Keys and values in the name of a point; nothing if it has another name, or if its name was cut."""
+    pairs = [part.partition("=") for part in choices(name)]
+    written = all(equals and re.fullmatch(r"[\w.\[\]-]+", key) for key, equals, _ in pairs) and not re.search(r"~[0-9a-f]{8}$", name)
+    return {key: text for key, _, text in pairs} if written else {}

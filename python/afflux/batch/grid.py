@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, settings
+from ..display import Card, Displayed, Grid
 from ..executors import Executor, opened
 from ..files import csvtext, durable
-from ..metrics import METRICS, of_blocks, of_classes
+from ..metrics import METRICS, SHORT, of_blocks, of_classes
 from ..results.designs import Designs
 from ..results.statistics import interval, mean
+from ..results.written import Table
 from . import Outcome, Point, Source, Watch, home, load, run
 
 #: The table of a sweep, in two formats, and the table of its means.
@@ -52,8 +54,8 @@ class Combination:
         return self.finished > 1 == self.samples
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Displayed):
     """The results of a sweep: one row per point, in the order of the combinations; the seed varies fastest."""
 
     #: The keys that were varied.
@@ -96,13 +98,16 @@ class Sweep:
         cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
         return csvtext.lines([keys, *cells])
 
-    def to_table(self) -> _core.Table:
+    def to_table(self) -> Table:
         """The rows as an Arrow table. Unknown values are nulls; a column whose values differ in type is one of text."""
+        return Table("sweep", self._arrow())
+
+    def _arrow(self) -> _core.Table:
         return _core.table_of([(key, _column([row[key] for row in self.rows])) for key in self.rows[0]])
 
     def write(self) -> None:
         """Writes both files of the table, and the table of the means."""
-        table, text, means = self.to_table(), self.to_csv(), self.means_to_csv()
+        table, text, means = self._arrow(), self.to_csv(), self.means_to_csv()
         durable.write_all(
             {
                 self.path: lambda place: place.write_bytes(text.encode("utf-8")),
@@ -110,6 +115,23 @@ class Sweep:
                 self.path.with_name(MEANS): lambda place: place.write_bytes(means.encode("utf-8")),
             }
         )
+
+    def _card(self) -> Card:
+        every, rows = self.combinations, self.rows
+        failed = sum(row["status"] == "failed" for row in rows)
+        seeds = list(dict.fromkeys(row["seed"] for row in rows))
+        facts = [
+            ("points", f"{len(rows):,}: {len(rows) - failed:,} finished, {failed:,} failed"),
+            ("seeds", f"{len(seeds):,}: {settings.brief_seeds(seeds)}"),
+            ("table", str(self.path)),
+        ]
+        metrics = [metric for metric in SHORT if any(one.means[metric.name].mean for one in every if metric.name in one.means)]
+        cells = [[settings.shown(value) for value in one.values.values()] for one in every]
+        for line, one in zip(cells, every, strict=True):
+            line += [metric.show(one.means[metric.name].mean) if metric.name in one.means else "–" for metric in metrics]
+        title = f"Sweep over {', '.join(self.keys)}: means of {len(every):,} combinations" if self.keys else "Sweep of one design: means"
+        head = [*settings.short(self.keys), *(metric.title for metric in metrics)]
+        return Card(title, facts, Grid(head, cells, left=len(self.keys)))
 
 
 def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Combination:

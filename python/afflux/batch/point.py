@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core, settings
 from ..files import toml
-from ..scenario import Scenario
+from ..scenario import Scenario, existing
 
 #: A scenario file, or a scenario built in code.
 Source = str | os.PathLike[str] | Scenario
@@ -38,9 +38,9 @@ class Point:
 
 
 def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
-    """A scenario with some keys changed, validated. Raises `ScenarioError`."""
+    """A scenario with some keys changed, validated. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
     settings.seed(seed)
     pairs = [(key, toml.value(value)) for key, value in changes.items()]
     if isinstance(scenario, Scenario):
         return _core.parse(scenario.to_toml(), scenario.path, set=pairs, seed=seed, threads=threads)
-    return _core.load(scenario, set=pairs, seed=seed, threads=threads)
+    return _core.load(existing(scenario), set=pairs, seed=seed, threads=threads)

@@ -166,7 +166,7 @@ def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
     from ..terminal.comparison import differences
 
     if found.confirmed:
-        yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
+        yield from differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
 
 
 def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:

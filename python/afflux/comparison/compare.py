@@ -10,7 +10,7 @@ from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
 from ..words import Marked, Words, say, text
-from . import headline
+from . import headline, shown
 from .paired import Difference, Pairs, difference
 
 #: What flows would take alone, and by which share it may differ between designs that are compared by slowdown.
@@ -62,6 +62,12 @@ class Comparison:
     def sentence(self) -> Marked:
         """The answer in words: the strongest established difference first, and what it costs."""
         return headline.of(self)
+
+    def __repr__(self) -> str:
+        return shown.card(self).text()
+
+    def _repr_html_(self) -> str:
+        return shown.card(self).html()
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None, *, metrics: Sequence[str | Metric] = ()) -> Comparison:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..display import Card, Displayed
 from ..files.storage import Folder
+from . import shown
 from .explain import Explanation
 from .format import migrated
 from .written import DamagedResult, NotAsWritten, Table, checked, parsed
@@ -27,7 +29,7 @@ class UncheckedResult(UserWarning):
     """A result directory of an older version has no digests, so its files cannot be checked."""
 
 
-class Result:
+class Result(Displayed):
     """`summary` as a dict, and tables over Arrow's PyCapsule interface: `polars.DataFrame(result.flows)`."""
 
     #: The keys of `summary.json`: counters, completion times, hashes. Times are in nanoseconds (`_ns`), rates in bits per second (`_bps`).
@@ -206,8 +208,8 @@ class Result:
 
         return report.write([self], path, answer=answer)
 
-    def __repr__(self) -> str:
-        return f"<Result {self.summary['name']!r} seed {self.summary['seed']}: {', '.join(self.recorded)}>"
+    def _card(self) -> Card:
+        return shown.of_result(self.summary, self.recorded, self.dir)
 
 
 def _stored(dir: Path) -> Folder | None:

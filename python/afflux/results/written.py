@@ -7,12 +7,22 @@ A table is checked column by column when a column is used: a report reads a thir
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
-from .. import _core
+from .. import _core, spelling
+from ..display import Card, Displayed
+from ..extras import MissingExtra, library
+from . import shown
+from .part import Part
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 #: Largest whole number: of 64 bits. Largest other number: nothing that is simulated comes near it, and sums and products of such numbers are finite.
 _MOST_WHOLE, _MOST = 2**64 - 1, 1e24
@@ -249,6 +259,8 @@ _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
 #: Columns of which a value needs one in the other column.
 _NEEDS = {"flows": {"fct_ns": "start_ns", "propagation_ns": "fct_ns"}, "jobs": {"finish_ns": "start_ns"}}
 _TYPES: dict[str, tuple[str, type]] = {"i64": ("whole numbers", int), "i32": ("whole numbers", int), "f64": ("numbers", float)}
+#: The types in Arrow's words.
+_ARROW_TYPES = {"i64": "int64", "i32": "int32", "f64": "double", "string": "string", "bool": "bool"}
 _TYPES |= {"string": ("texts", str), "bool": ("true and false", bool)}
 
 
@@ -268,24 +280,34 @@ def _columns(text: str) -> Iterator[tuple[str, _Column]]:
 _TABLES = {name: dict(_columns(text)) for name, text in _COLUMNS.items()}
 
 
-class Table:
-    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and pandas take it too."""
+class Table(Displayed):
+    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and pandas take it too.
 
-    def __init__(self, name: str, inner: _core.Table, path: Path | None, others: Callable[[str], Collection[int]]) -> None:
+    `t["fct_ns"]` is a column as a list. `t[["id", "fct_ns"]]` is a table of these columns, and `t[10:20]` a table of these rows.
+    """
+
+    def __init__(
+        self, name: str, inner: _core.Table, path: Path | None = None, others: Callable[[str], Collection[int]] = lambda _: (), part: Part | None = None
+    ) -> None:
         """`path` is that of a table that was read, which is checked; `others` are values of a table and column that this one refers to."""
         self._name, self._inner, self._path, self._others = name, inner, path, others
+        self._part = part
         self._checked: set[str] = set()
 
     @property
     def column_names(self) -> list[str]:
         """The names of the columns, in their order."""
-        return self._inner.column_names
+        return self._inner.column_names if self._part is None else list(self._part.columns)
 
     def column(self, name: str) -> list[Any]:
-        """A column as a list; nulls are `None`. Raises `NotAsWritten` if it has values that afflux does not write."""
-        spec = _TABLES[self._name].get(name)
+        """A column as a list; nulls are `None`. Raises `KeyError` if there is none, `NotAsWritten` if it has values that afflux does not write."""
+        return self._column(name) if self._part is None else self._part.of_list(self._column(self._known(name)))
+
+    def _column(self, name: str) -> list[Any]:
+        """A column of the whole table."""
+        spec = _TABLES.get(self._name, {}).get(name)
         if self._path is None or spec is None:
-            return self._inner.column(name)
+            return self._inner.column(self._known(name))
         if name not in self._inner:
             raise NotAsWritten(self._path, f"it has no column {name}")
         try:
@@ -332,20 +354,77 @@ class Table:
         """The exception for rows that contradict each other."""
         return NotAsWritten(self._path or f"{self._name}.parquet", found)
 
-    def __getitem__(self, name: str) -> list[Any]:
-        return self.column(name)
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+
+    @overload
+    def __getitem__(self, key: slice | list[str] | tuple[str, ...]) -> "Table": ...
+
+    def __getitem__(self, key: str | slice | list[str] | tuple[str, ...]) -> "list[Any] | Table":
+        if isinstance(key, str):
+            return self.column(key)
+        rows = range(len(self._inner)) if self._part is None else self._part.rows
+        if isinstance(key, slice):
+            part = Part(rows[key], tuple(self.column_names))
+        elif isinstance(key, list | tuple) and all(isinstance(name, str) for name in key):
+            part = Part(rows, tuple(map(self._known, key)))
+            if len({*key}) < len(key):
+                raise ValueError(f"a column is named twice: {', '.join(key)}")
+        else:
+            raise TypeError(
+                f'{key!r} is no part of a table: write a column as in table["id"], columns as in table[["id", "fct_ns"]], or rows as in table[10:20]'
+            )
+        return Table(self._name, self._inner, self._path, self._others, part)
+
+    def _known(self, name: str) -> str:
+        """A name of a column. Raises `KeyError` if there is none of this name."""
+        if name not in self.column_names:
+            raise KeyError(spelling.unknown("column", name, self.column_names))
+        return name
 
     def __contains__(self, name: object) -> bool:
         return name in self.column_names
 
     def __len__(self) -> int:
-        return len(self._inner)
+        return len(self._inner if self._part is None else self._part.rows)
 
-    def __repr__(self) -> str:
-        return repr(self._inner)
+    def to_arrow(self) -> "pyarrow.Table":
+        """A `pyarrow.Table`, without a copy of the columns. Raises `MissingExtra`, an `ImportError`, if pyarrow is not installed."""
+        made = library("Table.to_arrow", "pyarrow").table(self._inner)
+        return made if self._part is None else self._part.of_frame(made, "take")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A `pandas.DataFrame`. Raises `MissingExtra`, an `ImportError`, if pandas or pyarrow, which converts the columns, is not installed."""
+        library("Table.to_pandas", "pandas", "pyarrow")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """A `polars.DataFrame`, without a copy of the columns. Raises `MissingExtra`, an `ImportError`, if polars is not installed."""
+        made = library("Table.to_polars", "polars").DataFrame(self._inner)
+        return made if self._part is None else self._part.of_frame(made, "__getitem__")
 
     def __arrow_c_schema__(self) -> object:
-        return self._inner.__arrow_c_schema__()
+        return (self._inner if self._part is None else self._cut().schema).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._inner.__arrow_c_stream__(requested_schema)
+        return (self._inner if self._part is None else self._cut()).__arrow_c_stream__(requested_schema)
+
+    def _cut(self) -> Any:
+        """A part of a table in a library that can cut columns. Raises `MissingExtra` if neither pyarrow nor polars is installed."""
+        with suppress(MissingExtra):
+            return self.to_arrow()
+        with suppress(MissingExtra):
+            return self.to_polars()
+        return self.to_arrow()
+
+    def _card(self) -> Card:
+        rows = range(len(self._inner)) if self._part is None else self._part.rows
+        types = {name: _ARROW_TYPES[column.type] for name, column in _TABLES.get(self._name, {}).items()}
+        return shown.of_table(self._name, self.column_names, rows, types, self._values)
+
+    def _values(self, name: str) -> Sequence[Any]:
+        """The values of a whole column, for a look at some of them: not compared with what afflux writes."""
+        try:
+            return self._inner.column(name)
+        except TypeError:  # a type that no column of afflux has
+            return ["?"] * len(self._inner)

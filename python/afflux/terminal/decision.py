@@ -19,7 +19,8 @@ def decision(found: Decision, dir: Path) -> Iterator[RenderableType]:
         for row in goals.rows:
             made.add_row(*row)
         yield made
-    yield from verdicts(found.comparison)
+    else:
+        yield from verdicts(found.comparison)
     for note in found.outcome.notes:
         yield Text(f"note: {note}", style="dim")
     yield Text(f"written to {dir / 'decision.json'}, {dir / 'report.html'}, {found.outcome.dir}", style="dim")

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Column, Table
@@ -25,6 +27,18 @@ COLOURS = {
     "application": "bright_blue",
 }
 
+#: A letter per label, in bars of several labels: they can be read without colours.
+LETTERS = {
+    "propagation": "P",
+    "serialization": "S",
+    "recovery": "R",
+    "reordering": "O",
+    "paused": "U",
+    "queueing": "Q",
+    "pacing": "C",
+    "window": "W",
+    "application": "A",
+}
 
 #: Columns of words are broken into lines of at least this many characters.
 PROSE = 24
@@ -33,8 +47,8 @@ PROSE = 24
 class Fitted(Table):
     """A table whose cells are never clipped.
 
-    What is too wide for the terminal is made narrower in this order: heads and columns of words are broken into lines, columns that only illustrate
-    (`extras`) are left out, and other columns move to further tables below, which repeat the names.
+    A table that is too wide for the terminal is made narrower in this order: heads and columns of words are broken into lines, columns that only
+    illustrate (`extras`) are left out, names and labels are broken between their words, and columns move to further tables below, which repeat the names.
     """
 
     #: Number of columns, from the left, that name the row.
@@ -55,6 +69,7 @@ class Fitted(Table):
         places = list(range(len(self.columns)))
         if _together(least) > room:
             places = [place for place in places if place not in self.extras]
+        least = self._broken_labels(places, least, room)
         # Names are kept whole unless they leave no room for the widest of the other columns.
         names = places[: self.names]
         beside = max((least[place] for place in places[self.names :]), default=0)
@@ -69,15 +84,38 @@ class Fitted(Table):
                 yield from Text().__rich_console__(console, options)
             yield from self._of(chosen, widest, least, room, first=part == 0).__rich_console__(console, options)
 
+    def _broken_labels(self, places: Sequence[int], least: list[int], room: int) -> list[int]:
+        """Widths with names and labels broken between their words, as far as one table for all columns needs it. If they do not suffice for that: `least`."""
+        excess, made = _together([least[place] for place in places]) - room, list(least)
+        labels = [place for place in places if self.columns[place].justify == "left" and place not in self.extras]
+        for place in sorted(labels, key=lambda place: -least[place]):
+            column = self.columns[place]
+            words = [word for cell in column.cells for word in str(cell).split()]
+            head = _narrowest(column.header) if isinstance(column.header, str) else least[place]
+            made[place] = max(min(least[place], max(map(cell_len, words), default=0)), head, least[place] - max(excess, 0))
+            excess -= least[place] - made[place]
+        return made if excess <= 0 else least
+
     def _parts(self, names: list[int], others: list[int], least: list[int], room: int) -> Iterator[list[int]]:
-        """The columns of each table."""
-        taken: list[int] = []
-        for place in others:
-            if taken and _together([least[one] for one in [*names, *taken, place]]) > room:
-                yield [*names, *taken]
-                taken = []
-            taken.append(place)
-        yield [*names, *taken]
+        """The columns of each table: as few tables as possible, then as few as possible with one column besides the names, then of about equal width."""
+
+        @cache
+        def best(start: int) -> tuple[int, int, int, tuple[int, ...]]:
+            """For the columns from `start` on: number of tables, of those with one column, the sum of their squared widths, and where each table ends."""
+            if start == len(others):
+                return 0, 0, 0, ()
+            found = []
+            for end in range(start + 1, len(others) + 1):
+                width = _together([least[place] for place in [*names, *others[start:end]]])
+                if width > room and end > start + 1:
+                    break
+                tables, lone, squares, ends = best(end)
+                found.append((tables + 1, lone + (end == start + 1), squares + width**2, (end, *ends)))
+            return min(found)
+
+        ends = best(0)[3]
+        for start, end in zip((0, *ends[:-1]), ends, strict=True):
+            yield [*names, *others[start:end]]
 
     def _of(self, chosen: list[int], widest: list[int], least: list[int], room: int, *, first: bool) -> Table:
         """A table of some of the columns; what is left of the width goes to those that are narrower than they could be, from the left."""
@@ -175,12 +213,12 @@ def bar(share: float, width: int, colour: str) -> Text:
 
 
 def stacked(shares: dict[str, float], width: int) -> Text:
-    """Shares side by side, exactly `width` characters if they add up to one."""
+    """Shares side by side, each as its letter on its colour, exactly `width` characters if they add up to one."""
     line, done, total = Text(), 0, 0.0
     for label, share in shares.items():
         total += share
         cells = round(total * width) - done
-        line.append("█" * cells, style=COLOURS[label])
+        line.append(LETTERS[label] * cells, style=_on(label))
         done += cells
     return line
 
@@ -195,10 +233,19 @@ def diverging(value: int, most: int, width: int, colour: str) -> Text:
 
 
 def legend(labels: Sequence[str]) -> Text:
-    line = Text()
-    for label in labels:
-        line.append("█", style=COLOURS[label]).append(f" {label}  ", style="dim")
-    return line
+    """The letters of stacked bars with their labels."""
+    return Text("  ").join(Text.assemble((LETTERS[label], _on(label)), (f"\N{NO-BREAK SPACE}{label}", "dim")) for label in labels)
+
+
+def _on(label: str) -> str:
+    return f"black on {COLOURS[label]}"
+
+
+def zeros(names: Sequence[str]) -> Iterator[Text]:
+    """The sentence below a table that names the rows left out because all their values are zero."""
+    if names:
+        listed = f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else f"{names[0]} is"
+        yield Text(f"{listed} zero and not shown", style="dim")
 
 
 #: An answer of more characters than fit on a screen.

@@ -6,12 +6,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from .. import settings
 from ..results import realtime, split
 from ..results.explain import ALL, LABELS, Flow, Queue
 from ..results.senders import Known
 from ..results.waits import Behind, Place, where
 from ..words import text
-from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table
+from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table, zeros
 
 
 def flow(one: Flow, width: int) -> Iterator[RenderableType]:
@@ -20,14 +21,17 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
     made = table("", "", "ns", "share", "", extras=[-1])
     for label, ns in one.parts_ns.items():
+        if not ns:
+            continue
         share = one.share(label)
-        made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
-        if label == "queueing" and ns and one.host_ns is not None:
+        made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]))
+        if label == "queueing" and one.host_ns is not None:
             part = one.host_ns / one.fct_ns
             made.add_row("  in its host", text.count(one.host_ns), text.share(part), bar(part, max(width - 44, 10), COLOURS[label]))
     made.add_section()
     made.add_row("completion", text.count(one.fct_ns), "", "")
     yield made
+    yield from zeros([label for label, ns in one.parts_ns.items() if not ns])
 
 
 def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
@@ -53,15 +57,19 @@ def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Itera
         return
     title = "mean share of each flow's completion time" if per_flow else "parts of the mean completion time"
     made = table(f"Where the time went: {title}", "", *([] if per_flow else ["mean"]), *map(_group, groups), "", extras=[-1])
+    zero = [label for label in LABELS if not any(group.mean.parts_ns[label] for group in groups)]
     for label in LABELS:
+        if label in zero:
+            continue
         values = [(group.mean.flow_shares if per_flow else group.mean.shares)[label] for group in groups]
         times = [] if per_flow else [text.time(groups[0].mean.parts_ns[label])]
         bars = bar(values[0], max(min(width - 28 - 15 * len(groups), 40), 8), COLOURS[label])
-        made.add_row(label, *times, *map(text.share, values), bars, style="" if any(values) else "dim")
+        made.add_row(label, *times, *map(text.share, values), bars)
     made.add_section()
     made.add_row("mean completion", *([] if per_flow else [""]), *(text.time(group.mean.fct_ns) for group in groups), "")
     made.add_row("flows", *([] if per_flow else [""]), *(text.count(group.mean.flows) for group in groups), "")
     yield made
+    yield from zeros(zero)
     weight = "every flow has the same weight" if per_flow else "a flow weighs as much as the time it took (--shares: all the same)"
     unfinished = groups[0].unfinished
     left = f"; without {plural(unfinished, 'flow')} that did not finish" if unfinished else ""
@@ -76,25 +84,31 @@ def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
     """The difference between two designs' mean completion times, part by part."""
     yield Text(found.sentence(), style="bold")
     whole = found.all
-    made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "", extras=[-1])
+    names = settings.short_names([found.baseline, found.design])
+    made = table("The mean completion time and its parts", "", names[found.baseline], names[found.design], "difference", "", extras=[-1])
     most = max(map(abs, whole.parts_ns.values()), default=0)
     room = max(min(width - 60, 40), 10)
+    zero = []
     for label, ns in whole.parts_ns.items():
         before, after = (mean.parts_ns[label] for mean in (whole.baseline, whole.design))
-        style = "" if before or after else "dim"
-        made.add_row(label, text.time(before), text.time(after), text.signed_time(ns), diverging(ns, most, room, COLOURS[label]), style=style)
+        if before or after:
+            made.add_row(label, text.time(before), text.time(after), text.signed_time(ns), diverging(ns, most, room, COLOURS[label]))
+        else:
+            zero.append(label)
     made.add_section()
     made.add_row("mean completion", text.time(whole.baseline.fct_ns), text.time(whole.design.fct_ns), text.signed_time(whole.fct_ns), "")
     yield made
+    yield from zeros(zero)
     if len(found.changes) > 2:
         made = table(f"The difference by {whole.by}", "", *map(_group, found.changes))
-        for label in LABELS:
-            values = [change.parts_ns[label] for change in found.changes]
-            made.add_row(label, *map(text.signed_time, values), style="" if any(values) else "dim")
+        differ = [label for label in LABELS if any(change.parts_ns[label] for change in found.changes)]
+        for label in differ:
+            made.add_row(label, *(text.signed_time(change.parts_ns[label]) for change in found.changes))
         made.add_section()
         made.add_row("mean completion", *(text.signed_time(change.fct_ns) for change in found.changes))
         made.add_row("flows", *(text.count(change.design.flows) for change in found.changes))
         yield made
+        yield from zeros([label for label in LABELS if label not in differ and label not in zero])
     yield Text(found.note(), style="dim")
 
 
