@@ -121,7 +121,7 @@ def read(path: Path, scenario: Path | None = None) -> Question:
     if len(designs) < 2:
         raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
     seeds = _take(path, "", own, "seeds", str, None)
-    currency = _take(path, "", own, "currency", str, None) or made.get("cost.currency")
+    currency = _take(path, "", own, "currency", str, None) or (made.get("cost.currency", "USD") if made.get("cost") else None)
     return Question(path, made, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
 
 

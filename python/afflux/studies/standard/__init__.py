@@ -10,6 +10,7 @@ from pathlib import Path
 from ... import templates
 from ...batch import Point
 from ...comparison.compare import Comparison
+from ...decision.points import with_values
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
 from ...metrics import Metric
@@ -20,8 +21,7 @@ from ...words import Words
 from .. import Check, Row, Study
 from . import overview, sentences
 from .evidence import Evidence, gather
-from .goals import read
-from .mixtures import Mixtures
+from .mixtures import Mixtures, read
 
 __all__ = ["STUDY", "Standard"]
 
@@ -52,9 +52,9 @@ class Standard(Study):
         return f"study-{self.name}-{own.stem}" if own else f"study-{self.name}"
 
     def _mixtures(self, quick: bool = False) -> Mixtures:
-        goals = read(self.goals)
-        varied = None if not quick else [name for name in _VARIED if name in {tenant.name for tenant in goals.tenants}]
-        return Mixtures.of(self.scenario, goals, range(1, (_QUICK if quick else _SEEDS) + 1), varied)
+        asked = read(self.goals, self.scenario)
+        seeds = asked.seeds or range(1, _SEEDS + 1)
+        return Mixtures.of(asked, seeds[:_QUICK] if quick else seeds, _VARIED if quick else None)
 
     def points(self, quick: bool) -> Sequence[Point]:
         return list(self._mixtures(quick).points())
@@ -91,7 +91,7 @@ class Standard(Study):
 
     def shown(self, designs: Designs) -> Designs:
         found = self.evidence(designs)
-        return overview.with_values(found, designs) if found else designs
+        return with_values(found.question, designs, found.values) if found else designs
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
         found = self.evidence(designs)
