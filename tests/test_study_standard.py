@@ -166,7 +166,7 @@ def test_the_table_and_the_page():
     assert len(overview.rows(evidence(DEEP_WINS))) == 12
 
 
-# Goals and loads.
+# Decision files and loads.
 
 
 def test_the_goals_of_the_study():
@@ -215,6 +215,21 @@ def test_wrong_goals_are_named(old, new, said, tmp_path):
     with pytest.raises(ValueError, match=re.escape(said)) as raised:
         read(path, MIXTURE)
     assert str(path) in str(raised.value)
+
+
+def test_the_scenario_that_a_file_names_is_simulated(tmp_path):
+    """Without --scenario; the template's mixture stands in only where the file names none."""
+    (tmp_path / "mine.toml").write_text(small().to_toml())
+    path = tmp_path / "goals.toml"
+    path.write_text('scenario = "mine.toml"\n' + THEIRS.read_text())
+    assert read(path, None, MIXTURE).scenario["traffic.hadoop.size"] == "100MB"
+    assert read(path, MIXTURE).scenario["traffic.hadoop.size"] == "3.5GB"
+    path.write_text(THEIRS.read_text())
+    assert read(path, None, MIXTURE).scenario["traffic.hadoop.size"] == "3.5GB"
+    with pytest.raises(ValueError, match="there is no scenario"):
+        read(path)
+    assert standard.Standard(tmp_path / "mine.toml", path).folder == "study-standard-mine"
+    assert standard.Standard(None, path).folder == "study-standard-goals"
 
 
 def test_a_single_tenant_is_no_mixture(tmp_path):

@@ -94,8 +94,11 @@ class Question:
         return next(design for design in self.designs if design.name == name)
 
 
-def read(path: Path, scenario: Path | None = None) -> Question:
-    """`scenario`: stands in for the one that the file names. Raises `ValueError` with the file, the key, what was found and what is allowed."""
+def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None) -> Question:
+    """`scenario`: stands in for the one that the file names; `otherwise`: is used if the file names and holds none.
+
+    Raises `ValueError` with the file, the key, what was found and what is allowed.
+    """
     written = path.read_text(encoding="utf-8")
     try:
         data = tomllib.loads(written)
@@ -103,7 +106,7 @@ def read(path: Path, scenario: Path | None = None) -> Question:
         raise ValueError(f"{path}: {error}") from None
     own = {key: data.pop(key) for key in KEYS if key in data}
     named = _take(path, "", own, "scenario", str, None)
-    if scenario is None and named is None and not data:
+    if scenario is None and named is None and not data and (scenario := otherwise) is None:
         raise ValueError(f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs')
     if (scenario or named) and data:
         wrong = next(iter(data))

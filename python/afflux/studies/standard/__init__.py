@@ -25,6 +25,7 @@ from .mixtures import Mixtures, read
 
 __all__ = ["STUDY", "Standard"]
 
+_SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals" / "standard.toml"
 _SEEDS, _QUICK = 8, 5
 #: The quick part raises the load of this tenant, which fills the uplinks most.
 _VARIED = ("bulk",)
@@ -39,8 +40,9 @@ class Standard(Study):
     parts = ("designs", "tenants alone", "other loads", "other conditions")
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
-        self.scenario = scenario or templates.FILES / "standard.toml"
-        self.goals = goals or templates.FILES / "goals" / "standard.toml"
+        #: None: the scenario that the goals name, or that of the template.
+        self.scenario = scenario
+        self.goals = goals or _GOALS
         self._found: tuple[Designs, Evidence | None] | None = None
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
@@ -48,11 +50,11 @@ class Standard(Study):
 
     @property
     def folder(self) -> str:
-        own = self.scenario if self.scenario != templates.FILES / "standard.toml" else None
+        own = self.scenario or (self.goals if self.goals != _GOALS else None)
         return f"study-{self.name}-{own.stem}" if own else f"study-{self.name}"
 
     def _mixtures(self, quick: bool = False) -> Mixtures:
-        asked = read(self.goals, self.scenario)
+        asked = read(self.goals, self.scenario, _SCENARIO)
         seeds = asked.seeds or range(1, _SEEDS + 1)
         return Mixtures.of(asked, seeds[:_QUICK] if quick else seeds, _VARIED if quick else None)
 

@@ -37,12 +37,12 @@ class Change:
         return f"{self.tenant.name} x {self.factor:g}"
 
 
-def read(goals: Path, scenario: Path) -> Question:
+def read(goals: Path, scenario: Path | None = None, otherwise: Path | None = None) -> Question:
     """A decision file for this study: every goal starts from the tenant alone with a design, its own fabric, and every tenant has a goal and a load.
 
     Raises `ValueError` with the file and the key.
     """
-    found = file.read(goals, scenario)
+    found = file.read(goals, scenario, otherwise)
     for place, goal in enumerate(found.goals):
         if goal.tenant is None:
             raise ValueError(f"{goals}: key goal[{place}].tenant is missing: the study has goals of tenants only")
