@@ -13,7 +13,7 @@ from afflux import studies, templates
 from afflux._core import load, parse
 from afflux.estimates.checking import check
 from afflux.estimates.topology import FIELD, drawing, tiers
-from afflux.studies.standard import goals
+from afflux.studies.standard import mixtures
 
 MANY = """
 format = 1
@@ -188,7 +188,7 @@ def test_new_standard_writes_a_mixture_and_its_goals(invoke, tmp_path):
     checked = invoke("check", "mixture.toml")
     assert checked.exit_code == 0, checked.stderr
     blocks = [block["name"] for block in afflux.load(files[0])["traffic"]]
-    assert [tenant.name for tenant in goals.read(files[1]).tenants] == blocks
+    assert [tenant.name for tenant in mixtures.read(files[1], files[0]).tenants] == blocks
     own, built_in = studies.find("standard").of_files(*files), studies.find("standard")
     for quick in (True, False):
         points = own.points(quick)

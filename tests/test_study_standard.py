@@ -1,138 +1,47 @@
-"""The study of one standard fabric: the rule of its choice and its sentences on made numbers, what it measures, and a small run of it.
+"""The study of one standard fabric: its sentences on made numbers (those of `tenants`), its decision file, and a small run of it.
 
-Values are ratios to the tenants' own fabrics, spread over ten seeds (`made.SPREAD` twice) so that the paired logarithms have a standard error of 0.2357
-times the spread. With t(9) = 2.262 the 95 % interval of a ratio is the ratio times exp(±0.533 · spread).
+The rule of its choice is that of `afflux decide` (test_decision_rule.py).
 """
 
 import json
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from conftest import REPO
-from made import SPREAD
+from tenants import BULK, DEEP_WINS, FINE, GOALS, HADOOP, NONE, OWN_FABRIC, PRICES, QUERIES, QUERY, SHALLOW_WINS, alone, judged, mixture, seeds
 
 from afflux import studies, templates
-from afflux.metrics import JOB_TIME
+from afflux.decision import points
+from afflux.decision.file import Candidate, Condition, Question
+from afflux.decision.judge import Judged, Values
+from afflux.decision.measures import value
 from afflux.results import coflows
+from afflux.results.designs import Design, Designs
 from afflux.results.result import Result
 from afflux.results.statistics import quantile
 from afflux.scenario import Scenario
 from afflux.studies import standard
-from afflux.studies.standard import measures, overview, sentences
-from afflux.studies.standard.choice import MET, MISSED, OPEN, OWN, Choice, Judged, Values
+from afflux.studies.standard import overview, sentences
 from afflux.studies.standard.evidence import Cost, Evidence
-from afflux.studies.standard.goals import Candidate, Condition, Goals, Tenant, read
-from afflux.studies.standard.mixtures import Change, times
+from afflux.studies.standard.mixtures import OWN, Change, read, times
 
 THEIRS = templates.FILES / "goals" / "standard.toml"
-SEEDS = 10
-JOBS = Tenant("hadoop", "job_time", 0.1, "deep", "traffic.hadoop.size")
-QUERIES = Tenant("query", "query_p99", 0.5, "shallow", "traffic.query.queries_per_second")
-COPIES = Tenant("bulk", "goodput", 0.4, "shallow", "traffic.bulk.load")
-TENANTS = (JOBS, QUERIES, COPIES)
-#: Values on the tenants' own fabrics: 10 s, 200 us, 8 Gbps.
-ALONE = {"hadoop": 10e9, "query": 200e3, "bulk": 8e9}
-DESIGNS = (Candidate("deep", {"switch": {"preset": "jericho_plus"}}, 900), Candidate("shallow", {}, 300), Candidate("ecn", {"switch.ecn.k": "1MB"}, 300))
-GOALS = Goals(Path("goals.toml"), TENANTS, DESIGNS, ())
-PRICES = {"deep": 100_000.0, "shallow": 40_000.0, "ecn": 40_000.0, OWN: 180_000.0}
-WATTS = {"deep": 3_600.0, "shallow": 1_200.0, "ecn": 1_200.0, OWN: 6_000.0}
-FINE = {"hadoop": 1.02, "query": 1.1, "bulk": 0.9}
+MIXTURE = templates.FILES / "standard.toml"
+DESIGNS = (
+    Candidate("deep", {"switch": {"preset": "jericho_plus"}}, power=3_600.0),
+    Candidate("shallow", power=1_200.0),
+    Candidate("ecn", {"switch.ecn.k": "1MB"}, power=1_200.0),
+)
+ASKED = Question(Path("goals.toml"), Scenario(), Path("mixture.toml"), DESIGNS, (HADOOP, QUERY, BULK), GOALS, currency="USD")
+COST = Cost(PRICES | {OWN: 180_000.0}, points.power(ASKED) | {OWN: 6_000.0})
 
 
-def seeds(middle: float, by: float = 0.01) -> dict[int, float]:
-    return {seed + 1: middle * math.exp(by * SPREAD[seed % 5]) for seed in range(SEEDS)}
-
-
-def mixture(by: float = 0.01, **ratios: Mapping[str, float]) -> Values:
-    """Each design's ratios to the own fabrics, whose values are the same with each seed."""
-    own = {name: dict.fromkeys(range(1, SEEDS + 1), value) for name, value in ALONE.items()}
-    return {OWN: own} | {design: {name: seeds(ALONE[name] * ratio, by) for name, ratio in some.items()} for design, some in ratios.items()}
-
-
-def judged(values: Values) -> Judged:
-    return Judged.of(values, TENANTS, PRICES)
-
-
-def evidence(values: Values, changed: tuple[tuple[Change, Judged], ...] = (), conditions: tuple[tuple[Condition, Judged], ...] = ()) -> Evidence:
-    """Alone each tenant has what it has on its own fabric."""
-    alone = {design: {name: seeds(value, 0.001) for name, value in ALONE.items()} for design in values if design != OWN}
+def evidence(values: Values, changed: Sequence[tuple[Change, Judged]] = (), conditions: Sequence[tuple[Condition, Judged]] = ()) -> Evidence:
     behind = {"shallow": {"query": {"bulk": 0.7, "query": 0.25, "hadoop": 0.05}}, "deep": {"query": {"bulk": 0.8, "hadoop": 0.2}}}
     parts = {"shallow": {"query": {"recovery": 4_000_000, "queueing": 1_000_000, "window": 200_000, "pacing": 0}}}
-    return Evidence(GOALS, values, judged(values), alone, Cost(PRICES, "USD", WATTS), changed, conditions, behind, parts)
-
-
-#: Plain and marking switches lose queries; deep ones meet all goals.
-DEEP_WINS = mixture(deep=FINE, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9})
-SHALLOW_WINS = mixture(deep=FINE | {"query": 4}, shallow=FINE, ecn=FINE)
-#: All miss: deep ones the job, by 30 %, shallow ones the queries.
-NONE = mixture(deep=FINE | {"hadoop": 1.3}, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9, "bulk": 0.3})
-
-
-# The rule.
-
-
-def test_the_plainest_of_the_cheapest_wins():
-    assert judged(SHALLOW_WINS).choice == Choice("shallow", True, "shallow")
-
-
-def test_deep_buffers_win_where_nothing_cheaper_meets_the_goals():
-    found = judged(DEEP_WINS)
-    assert found.choice == Choice("deep", True, "deep")
-    assert [one.tenant.name for one in found.states("shallow", MISSED)] == ["query"]
-    assert found.states("deep", MISSED) == found.states("deep", OPEN) == []
-
-
-def test_nothing_meets_the_goals():
-    found = judged(NONE)
-    # 1.3 / 1.1 is nearer than 1.9 / 1.5, and than 60 / 1.5.
-    assert found.choice == Choice(None, False, "deep")
-    assert found.worst("deep").beyond == pytest.approx(math.log(1.3 / 1.1), abs=1e-3)
-
-
-def test_settings_count_only_at_the_same_price():
-    # Both meet the goals: the first of the list is chosen, though the other one is better.
-    better = {"hadoop": 0.9, "query": 0.9, "bulk": 1.1}
-    assert judged(mixture(deep=better, shallow=FINE, ecn=better)).choice.design == "shallow"
-    assert Judged.of(mixture(deep=better, shallow=FINE, ecn=better), TENANTS, PRICES | {"ecn": 39_999.0}).choice.design == "ecn"
-
-
-def test_goodput_is_the_other_way_round():
-    for ratio, state in ((0.5, MISSED), (0.7, MET), (1.5, MET)):
-        found = judged(mixture(deep=FINE, shallow=FINE | {"bulk": ratio}, ecn=FINE))
-        assert found.standings["shallow"]["bulk"].state == state
-        assert (found.worst("shallow").beyond > 0) == (state == MISSED)
-
-
-def test_what_is_not_clear_is_open():
-    # Spread by a factor of exp(1): the intervals hold the limits. Typical values decide, and the choice is not certain.
-    wide = dict.fromkeys(("deep", "shallow", "ecn"), FINE)
-    assert judged(mixture(0.5, **wide)).choice == Choice("shallow", False, "deep")
-    # A dearer design whose goals are clearly met comes before a cheaper one whose goals are open.
-    known = {**mixture(0.5, **wide), "deep": mixture(deep=FINE)["deep"]}
-    assert judged(known).choice == Choice("deep", True, "deep")
-    # Beyond a limit, though not clearly: no choice for now.
-    beyond = dict.fromkeys(wide, FINE | {"query": 1.6})
-    found = judged(mixture(0.5, **beyond))
-    assert found.choice.design is None
-    assert found.states("shallow", MISSED) == []
-    assert [one.tenant.name for one in found.outside("shallow")] == ["query"]
-
-
-def test_goals_are_judged_together():
-    """Of nine goals that are met with a chance of 2 % each, none counts as met; of one goal alone it would."""
-    near = {tenant.name: tenant.limit * math.exp(-0.05 if tenant.metric.lower_is_better else 0.05) for tenant in TENANTS}
-    values = mixture(0.075, deep=near, shallow=near, ecn=near)
-    together = judged(values).standings["shallow"]["hadoop"]
-    assert together.goal.p is not None
-    assert 0.05 / 9 < together.goal.p < 0.05
-    assert together.state == OPEN
-    one = Judged.of({OWN: values[OWN], "shallow": values["shallow"]}, [JOBS], PRICES)
-    assert one.standings["shallow"]["hadoop"].state == MET
-    few = judged({design: {name: {1: of[1], 2: of[2]} for name, of in some.items()} for design, some in values.items()})
-    assert {one.state for some in few.standings.values() for one in some.values()} == {OPEN}
+    return Evidence(ASKED, values, judged(values), alone(0.001), COST, changed, conditions, behind, parts)
 
 
 # Sentences.
@@ -181,8 +90,8 @@ def test_deep_switches_are_chosen_and_why():
 
 def test_a_tenant_that_spoils_its_own_queue_is_no_victim():
     of = evidence(DEEP_WINS)
-    alone = {**of.alone, "shallow": {**of.alone["shallow"], "query": seeds(ALONE["query"] * 60, 0.01)}}
-    itself = Evidence(GOALS, of.values, of.judged, alone, of.cost)
+    spoiled = {**of.alone, "shallow": {**of.alone["shallow"], QUERIES.name: seeds(OWN_FABRIC[QUERIES.name] * 60, 0.01)}}
+    itself = Evidence(ASKED, of.values, of.judged, spoiled, of.cost)
     said = sentences.parts(itself)[sentences.CAUSE]
     assert said.startswith(
         "likely query's own traffic. With shallow, query (p99 query time) has 12.0 ms alone and 12.0 ms in the mixture, which is no clear loss"
@@ -212,7 +121,7 @@ def test_an_uncertain_choice_names_what_is_open():
 
 
 def test_the_first_sentence_survives_or_flips():
-    half, more = Change(COPIES, 0.5), Change(COPIES, 1.5)
+    half, more = Change(BULK, 0.5), Change(BULK, 1.5)
     kept = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(SHALLOW_WINS)))))
     assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5, too (10 paired seeds each)."
     flips = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))
@@ -257,27 +166,45 @@ def test_the_table_and_the_page():
     assert len(overview.rows(evidence(DEEP_WINS))) == 12
 
 
-# Goals and loads.
+# Decision files and loads.
 
 
 def test_the_goals_of_the_study():
-    goals = read(THEIRS)
-    assert goals.order == ["deep", "shallow", "ecn", "dctcp", "pfc", "classes"]
-    assert {tenant.measure for tenant in goals.tenants} == set(measures.MEASURES)
-    assert measures.MEASURES["job_time"] is JOB_TIME
+    asked = read(THEIRS, MIXTURE)
+    assert asked.order == ["deep", "shallow", "ecn", "dctcp", "pfc", "classes"]
+    assert [goal.name for goal in asked.goals] == ["hadoop.job_time_mean", "query.query_p99", "storage.fct_p99", "bulk.flow_goodput"]
+    assert asked.currency == "USD"
+    # Power of a whole fabric: four switches.
+    assert asked.scenario.check().switches == 4
+    assert points.power(asked) == {"deep": 3_600.0} | dict.fromkeys(asked.order[1:], 1_200.0)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("within = 0.1", "within = 0", "key tenant[0].within: found 0: write a share above 0"),
-        ("within = 0.4", "within = 1.5", "key tenant[3].within: found 1.5: write a share above 0 and below 1, as more is better"),
-        ('measure = "job_time"', 'measure = "job_tim"', "key tenant[0].measure: there is no measure called 'job_tim'"),
-        ('own = "pfc"', 'own = "pcf"', "key tenant[2].own: there is no design called 'pcf'"),
-        ("within = 0.1", "withn = 0.1", "key tenant[0].withn: there is no key called 'withn'"),
-        ('name = "query"', 'name = "hadoop"', "tenant: the name 'hadoop' stands 2 times"),
-        ("watts = 900", 'watts = "900W"', "key design[0].watts: found '900W': write a number"),
-        ("watts = 900", "watts = 900\nwatts = 900", "goals.toml: Cannot overwrite a value"),
+        ("within = 0.1", "within = -1", "key goal[0].within: found -1: write a share of 0 or more"),
+        ("within = 0.4", "within = 1.5", "key goal[3].within: found 1.5: write a share of 0 or more and below 1, as more is better"),
+        ('measure = "job_time_mean"', 'measure = "job_time_men"', "key goal[0].measure: there is no measure called 'job_time_men'"),
+        ('design = "pfc"', 'design = "pcf"', "key goal[2].design: there is no design called 'pcf'"),
+        ("within = 0.1", "withn = 0.1", "key goal[0].withn: there is no key called 'withn'"),
+        ("[[goal]]", '[[tenant]]\nname = "hadoop"\n\n[[goal]]', "tenant: the name 'hadoop' stands 2 times"),
+        ("power = 3600", 'power = "900W"', "key design[0].power: found '900W': write a number"),
+        ("power = 3600", "power = 3600\npower = 3600", "goals.toml: Cannot overwrite a value"),
+        # Goals and tenants of this study.
+        ('tenant = "bulk"\nmeasure = "flow_goodput"', 'measure = "flow_goodput"', "key goal[3].alone: all traffic is alone already: name a tenant"),
+        (
+            'tenant = "bulk"\nmeasure = "flow_goodput"\nwithin = 0.4\ndesign = "shallow"\nalone = true',
+            'measure = "flow_goodput"\nat_least = "1Gbps"',
+            "key goal[3].tenant is missing",
+        ),
+        ('within = 0.1\ndesign = "deep"\nalone = true', 'at_most = "2s"', "goal[0]: the study starts from the tenant's own fabric: write within = SHARE"),
+        ('design = "deep"\nalone = true', 'design = "deep"', "goal[0]: the study starts from the tenant's own fabric"),
+        ('design = "deep"\nalone = true', "alone = true", "goal[0]: the study starts from the tenant's own fabric"),
+        ('tenant = "bulk"\n', 'tenant = "query"\n', "key tenant[3]: tenant bulk: it has no goal: write a [[goal]] block"),
+        ('tenant = "storage"\n', 'tenant = "query"\n', "key tenant[1]: tenant query: its goals start from the designs shallow, pfc: write one"),
+        ('load = "traffic.bulk.load"\n', "", "key tenant[3].load is missing: name the key of the scenario"),
+        ('load = "traffic.bulk.load"', 'load = "traffic.bulk.lod"', "key tenant[3].load: the scenario has no traffic.bulk.lod"),
+        ('load = "traffic.bulk.load"', 'load = "traffic.bulk.kind"', "key tenant[3].load: traffic.bulk.kind: a load is a number or a quantity"),
     ],
 )
 def test_wrong_goals_are_named(old, new, said, tmp_path):
@@ -286,8 +213,33 @@ def test_wrong_goals_are_named(old, new, said, tmp_path):
     path = tmp_path / "goals.toml"
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ValueError, match=re.escape(said)) as raised:
-        read(path)
+        read(path, MIXTURE)
     assert str(path) in str(raised.value)
+
+
+def test_the_scenario_that_a_file_names_is_simulated(tmp_path):
+    """Without --scenario; the template's mixture stands in only where the file names none."""
+    (tmp_path / "mine.toml").write_text(small().to_toml())
+    path = tmp_path / "goals.toml"
+    path.write_text('scenario = "mine.toml"\n' + THEIRS.read_text())
+    assert read(path, None, MIXTURE).scenario["traffic.hadoop.size"] == "100MB"
+    assert read(path, MIXTURE).scenario["traffic.hadoop.size"] == "3.5GB"
+    path.write_text(THEIRS.read_text())
+    assert read(path, None, MIXTURE).scenario["traffic.hadoop.size"] == "3.5GB"
+    with pytest.raises(ValueError, match="there is no scenario"):
+        read(path)
+    assert standard.Standard(tmp_path / "mine.toml", path).folder == "study-standard-mine"
+    assert standard.Standard(None, path).folder == "study-standard-goals"
+
+
+def test_a_single_tenant_is_no_mixture(tmp_path):
+    path = tmp_path / "goals.toml"
+    path.write_text(
+        '[[tenant]]\nname = "query"\nload = "traffic.query.queries_per_second"\n[[design]]\nname = "a"\n[[design]]\nname = "b"\n'
+        '[[goal]]\ntenant = "query"\nmeasure = "query_p99"\nwithin = 0.5\ndesign = "a"\nalone = true\n'
+    )
+    with pytest.raises(ValueError, match=re.escape(f"{path}: key tenant: found 1: the study needs at least two tenants")):
+        read(path, MIXTURE)
 
 
 def test_loads_times_a_factor():
@@ -312,29 +264,42 @@ def small() -> Scenario:
 
 def test_measures(tmp_path):
     result = small().run(out=tmp_path / "run")
-    tenants = {tenant.name: tenant for tenant in read(THEIRS).tenants}
+    goals = {goal.tenant.name: goal for goal in read(THEIRS, MIXTURE).goals}
+
+    def of(name: str) -> float:
+        found = value(result, goals[name].tenant, goals[name].measure)
+        assert found.exact
+        return found.number
+
     (job,) = result.summary["jobs"]["each"]
-    assert measures.value(result, tenants["hadoop"]) == job["completion_ns"]
+    assert of("hadoop") == job["completion_ns"]
     queries = sorted(one.completion_ns for one in coflows.jobs(result) if one.name.startswith("query"))
     assert len(queries) >= 4
-    assert measures.value(result, tenants["query"]) == quantile(queries, 0.99)
+    assert of("query") == quantile(queries, 0.99)
     storage = sorted(fct for own, fct in zip(result.flows.column("class"), result.flows.column("fct_ns"), strict=True) if own == "storage")
-    assert measures.value(result, tenants["storage"]) == pytest.approx(quantile(storage, 0.99))
+    assert of("storage") == pytest.approx(quantile(storage, 0.99))
     bulk = [fct for own, fct in zip(result.flows.column("class"), result.flows.column("fct_ns"), strict=True) if own == "bulk"]
-    assert measures.value(result, tenants["bulk"]) == pytest.approx(8e9 * 2e6 * len(bulk) / sum(bulk))
-    cut = small().set("run.until", "5ms").run(out=tmp_path / "cut")
-    for name in ("hadoop", "bulk"):
-        with pytest.raises(ValueError, match=f"tenant {name} has no .*remove run.until"):
-            measures.value(cut, tenants[name])
+    assert of("bulk") == pytest.approx(8e9 * 2e6 * len(bulk) / sum(bulk))
+
+
+def test_a_mixture_that_does_not_finish_is_refused(tmp_path):
+    cut = small().set("run.until", "5ms")
+    (tmp_path / "mine.toml").write_text(cut.to_toml())
+    study = standard.Standard(tmp_path / "mine.toml")
+    order = read(THEIRS, MIXTURE).order
+    result = cut.run(out=tmp_path / "cut")
+    designs = Designs(Design(name, {1: result}) for name in order)
+    with pytest.raises(ValueError, match=r"deep, seed 1: a part of the traffic did not finish: remove run\.until"):
+        study.evidence(designs)
 
 
 def test_points():
-    points = studies.find("standard").points(False)
+    whole = studies.find("standard").points(False)
     quick = studies.find("standard").points(True)
-    assert len({(point.name, point.seed) for point in points}) == len(points)
-    assert {(point.name, point.seed) for point in quick} < {(point.name, point.seed) for point in points}
+    assert len({(point.name, point.seed) for point in whole}) == len(whole)
+    assert {(point.name, point.seed) for point in quick} < {(point.name, point.seed) for point in whole}
     assert {point.seed for point in quick} == {1, 2, 3, 4, 5}
-    by_name = {point.name: point for point in points}
+    by_name = {point.name: point for point in whole}
     more = by_name["classes, bulk x 1.5"].scenario
     assert more["traffic.bulk.load"] == pytest.approx(0.9)
     assert by_name["classes, hadoop x 0.5"].scenario["traffic.hadoop.size"] == "1.75GB"
@@ -354,8 +319,9 @@ def test_the_study_in_small(tmp_path):
     (tmp_path / "mine.toml").write_text(scenario.to_toml())
     (tmp_path / "goals.toml").write_text(
         "".join(
-            f'[[tenant]]\nname = "{name}"\nmeasure = "{measure}"\nwithin = {within}\nown = "plain"\nload = "traffic.{name}.{load}"\n'
-            for name, measure, within, load in (("query", "query_p99", 0.5, "queries_per_second"), ("bulk", "goodput", 0.4, "load"))
+            f'[[tenant]]\nname = "{name}"\nload = "traffic.{name}.{load}"\n'
+            f'[[goal]]\ntenant = "{name}"\nmeasure = "{measure}"\nwithin = {within}\ndesign = "plain"\nalone = true\n'
+            for name, measure, within, load in (("query", "query_p99", 0.5, "queries_per_second"), ("bulk", "flow_goodput", 0.4, "load"))
         )
         + '[[design]]\nname = "plain"\n[[design]]\nname = "marks"\n[design.set]\n"switch.ecn" = { k = "100kB", incapable = "pass" }\n'
         + '"host.transport.ecn" = "classic"\n"host.transports.bulk.ecn" = "classic"\n'
@@ -374,7 +340,8 @@ def test_the_study_in_small(tmp_path):
     found = study.evidence(verdict.outcome.designs)
     assert found is not None
     if plain:
-        assert found.values[OWN]["query"][1] == measures.value(plain, found.goals.tenants[0])
+        goal = found.question.goals[0]
+        assert found.numbers(OWN, goal)[1] == value(plain, goal.tenant, goal.measure).number
     assert found.behind[found.choice.shown]["query"]
     assert {path.name for path in verdict.written} == {"sonic.json", "linux.txt", "notes.txt", "report.html", "results.md"}
     assert "WRED_PROFILE" in json.loads((tmp_path / "out/settings/sonic.json").read_text()) or found.choice.shown == "plain"
@@ -391,7 +358,7 @@ def test_mixtures_that_lack_a_tenant_are_refused(tmp_path):
     scenario = small()
     scenario["traffic"] = [block for block in scenario["traffic"] if block["name"] != "bulk"]
     (tmp_path / "mine.toml").write_text(scenario.to_toml())
-    with pytest.raises(ValueError, match=r'tenant bulk of .*standard.toml needs a \[\[traffic\]\] block with name = "bulk" and class likewise'):
+    with pytest.raises(ValueError, match=r"standard.toml: key tenant\[3\].name: there is no class of traffic called 'bulk'"):
         standard.Standard(tmp_path / "mine.toml").points(True)
 
 
@@ -408,5 +375,5 @@ def test_the_readme_names_the_settings_that_are_written(tmp_path):
 def test_what_the_readme_says_is_in_its_goals():
     """The README's table of goals is that of the template."""
     text = (REPO / "studies" / "standard" / "README.md").read_text()
-    for tenant in read(THEIRS).tenants:
-        assert f"{100 * tenant.within:g} %" in text, tenant
+    for goal in read(THEIRS, MIXTURE).goals:
+        assert f"{100 * goal.within:g} %" in text, goal

@@ -1,6 +1,5 @@
 """Simulates the designs of a decision, and judges them."""
 
-import copy
 import html
 import json
 import os
@@ -17,15 +16,14 @@ from ..files import durable
 from ..metrics import Metric
 from ..report import Facts, Table
 from ..report import Told as Page
-from ..results.designs import Design, Designs
-from ..results.result import Result
+from ..results.designs import Designs
 from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS
-from ..words import Marked, Words, join, say
+from ..words import Marked, Words, capital, join, say
 from . import sentences
 from .file import Question, read
 from .judge import MET, MISSED, OPEN, Judged
 from .looks import BUDGET, Look, looks
-from .points import alone_values, points, prices, values
+from .points import alone_values, points, power, prices, values, with_values
 
 #: Seeds without an option or a key, and with `--quick`.
 SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
@@ -65,10 +63,10 @@ class Decision:
         """A row per design: the value of each goal with its state, price and power; None without goals."""
         if self.judged is None:
             return None
-        goals, brief = self.question.goals, self.question.currency
+        goals = self.question.goals
         head: list[str] = [say("decision.head.design"), *(_title(self.judged.standings[self.question.order[0]][place]) for place in range(len(goals)))]
         if self.prices:
-            head.append(say("decision.head.price", currency=brief) if brief else say("decision.head.price.bare"))
+            head.append(sentences.price_head(self.question.currency))
         if self.power:
             head.append(say("decision.head.power"))
         rows = [self._row(design) for design in self.question.order]
@@ -83,19 +81,7 @@ class Decision:
             cells.append(f"{self.prices[design]:,.0f}")
         if self.power:
             cells.append(f"{self.power[design]:,.0f} W" if design in self.power else "–")
-        return [*cells, self._verdict(design)]
-
-    def _verdict(self, design: str) -> Words:
-        """Which goals a design misses or leaves open."""
-        assert self.judged
-        found = []
-        told: set[str] = set()
-        for state in (MISSED, OPEN):
-            names = [one.goal.tenant.name if one.goal.tenant else one.goal.measure for one in self.judged.states(design, state)]
-            if names := [name for name in dict.fromkeys(names) if name not in told]:
-                found.append(say(f"decision.state.{state}", names=", ".join(names)))
-            told.update(names)
-        return join(found, ("; ", "；")) if found else say("decision.state.met")
+        return [*cells, sentences.verdict(self.judged, design)]
 
     def __repr__(self) -> str:
         lines = [str(self.sentence())]
@@ -208,28 +194,12 @@ def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Seq
     every = outcome.designs
     shown = Designs([every[name] for name in question.order], every.notes)
     cost = prices(question, every)
-    power = {design.name: design.power for design in question.designs if design.power is not None}
     of_goals = None
     if question.goals:
         own, alone = values(question, every), alone_values(question, every)
         of_goals = Judged.of(own, alone, question.order, question.goals, cost, made[-1].level)
-        shown = _with_values(question, shown, own)
-    return Decision(question, outcome, shown, of_goals, compare(shown, question.order[0]), cost, power, tuple(seeds), tuple(made))
-
-
-def _with_values(question: Question, designs: Designs, found: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Designs:
-    """The designs with the values of their goals in the summaries, where the metrics of goals find them."""
-
-    def result(design: str, seed: int, one: Result) -> Result:
-        made = copy.copy(one)
-        tenants: dict[str, dict[str, float]] = {}
-        for goal in question.goals:
-            tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
-        made.summary = one.summary | {"tenants": tenants}
-        return made
-
-    some = [Design(name, {seed: result(name, seed, one) for seed, one in design.results.items()}) for name, design in designs.items()]
-    return Designs(some, designs.notes)
+        shown = with_values(question, every, own)
+    return Decision(question, outcome, shown, of_goals, compare(shown, question.order[0]), cost, power(question), tuple(seeds), tuple(made))
 
 
 def measures(decision: Decision) -> Sequence[Metric]:
@@ -262,9 +232,5 @@ def page(decision: Decision) -> Page:
     return Page(
         join(head),
         lead=of[sentences.COSTS],
-        facts=Facts(why=[*of[sentences.SIZE], *of[sentences.OTHERS]], sure=[_capital(parts[sentences.SURE])], chosen=chosen),
+        facts=Facts(why=[*of[sentences.SIZE], *of[sentences.OTHERS]], sure=[capital(parts[sentences.SURE])], chosen=chosen),
     )
-
-
-def _capital(words: Words) -> Words:
-    return Words(f"{words[:1].upper()}{words[1:]}", words.ja)

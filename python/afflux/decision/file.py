@@ -96,8 +96,11 @@ class Question:
         return next(design for design in self.designs if design.name == name)
 
 
-def read(path: Path, scenario: Path | None = None) -> Question:
-    """`scenario`: stands in for the one that the file names. Raises `ValueError` with the file, the key, what was found and what is allowed."""
+def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None) -> Question:
+    """`scenario`: stands in for the one that the file names; `otherwise`: is used if the file names and holds none.
+
+    Raises `ValueError` with the file, the key, what was found and what is allowed.
+    """
     written = path.read_text(encoding="utf-8")
     try:
         data = tomllib.loads(written)
@@ -105,7 +108,7 @@ def read(path: Path, scenario: Path | None = None) -> Question:
         raise ValueError(f"{path}: {error}") from None
     own = {key: data.pop(key) for key in KEYS if key in data}
     named = _take(path, "", own, "scenario", str, None)
-    if scenario is None and named is None and not data:
+    if scenario is None and named is None and not data and (scenario := otherwise) is None:
         raise ValueError(f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs')
     if (scenario or named) and data:
         wrong = next(iter(data))
@@ -124,7 +127,7 @@ def read(path: Path, scenario: Path | None = None) -> Question:
     if len(designs) < 2:
         raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
     seeds = _take(path, "", own, "seeds", str, None)
-    currency = _take(path, "", own, "currency", str, None) or made.get("cost.currency")
+    currency = _take(path, "", own, "currency", str, None) or (made.get("cost.currency", "USD") if made.get("cost") else None)
     return Question(path, made, source, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
 
 

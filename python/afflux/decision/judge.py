@@ -12,7 +12,7 @@ Among equal prices the design that stands first counts: today's comes before any
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..comparison.paired import SAME, Difference, of_pairs
 from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, holm
@@ -37,6 +37,8 @@ class Standing:
     given: bool = False
     #: Whether some values are only lower bounds of what they would be.
     cut: bool = False
+    #: Of a relative goal: the value beside the one that the goal starts from, without the share that the goal allows.
+    start: Difference | None = None
 
     @property
     def limit(self) -> float:
@@ -75,31 +77,34 @@ class Choice:
         return self.design or self.nearest
 
 
+def paired(goal: Goal, design: str, base: Mapping[int, float], new: Mapping[int, Value]) -> Difference:
+    """The values of a goal's measure beside others, over the seeds that both have."""
+    seeds = sorted(new.keys() & base.keys())
+    return of_pairs(goal.metric, design, [(base[seed], new[seed].number) for seed in seeds], numbers=seeds)
+
+
 def judge(values: Values, alone: Values, designs: Sequence[str], goals: Sequence[Goal], level: float = 1 - CONFIDENCE) -> Standings:
     """Where each design stands with each goal; the chance of a wrong statement is at most `level`."""
-    found: list[tuple[str, Goal, Difference, bool, bool]] = []
-    for design in designs:
-        for goal in goals:
-            own = values[design][goal.name]
-            base = _limits(values, alone, design, goal, list(own))
-            seeds = sorted(own.keys() & base.keys())
-            pairs = [(base[seed], own[seed].number) for seed in seeds]
-            cut = any(not own[seed].exact for seed in seeds)
-            given = goal.against == design and not goal.alone
-            found.append((design, goal, of_pairs(goal.metric, design, pairs, numbers=seeds), given, cut))
-    judged = [place for place, (_, _, d, given, _) in enumerate(found) if not given and d.p is not None and d.samples >= ENOUGH_SEEDS]
-    held = dict(zip(judged, holm([found[place][2].p or 0.0 for place in judged], level), strict=True))
+    found = [_standing(values, alone, design, goal) for design in designs for goal in goals]
+    judged = [place for place, one in enumerate(found) if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS]
+    held = dict(zip(judged, holm([found[place].against.p or 0.0 for place in judged], level), strict=True))
     standings: dict[str, list[Standing]] = {design: [] for design in designs}
-    for place, (design, goal, d, given, cut) in enumerate(found):
-        standings[design].append(Standing(goal, d, MET if given else _state(goal, d, held.get(place, False), cut), given, cut))
+    for place, one in enumerate(found):
+        standings[one.against.design].append(one if one.given else replace(one, state=_state(one.goal, one.against, held.get(place, False), one.cut)))
     return standings
 
 
-def _limits(values: Values, alone: Values, design: str, goal: Goal, seeds: Sequence[int]) -> dict[int, float]:
+def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standing:
+    """Not yet judged: `MET` if given, otherwise `OPEN`."""
+    own = values[design][goal.name]
     if goal.limit is not None:
-        return dict.fromkeys(seeds, goal.limit)
-    base = alone[goal.against or design] if goal.alone else values[goal.against or design]
-    return {seed: value.number * goal.factor for seed, value in base[goal.name].items()}
+        limits, start = dict.fromkeys(own, goal.limit), None
+    else:
+        starts = {seed: value.number for seed, value in (alone if goal.alone else values)[goal.against or design][goal.name].items()}
+        limits, start = {seed: number * goal.factor for seed, number in starts.items()}, paired(goal, design, starts, own)
+    given = goal.against == design and not goal.alone
+    cut = any(not own[seed].exact for seed in own.keys() & limits.keys())
+    return Standing(goal, paired(goal, design, limits, own), MET if given else OPEN, given, cut, start)
 
 
 def _state(goal: Goal, d: Difference, held: bool, cut: bool) -> str:

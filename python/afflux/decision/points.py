@@ -1,7 +1,7 @@
 """The simulations of a decision: each design, and tenants alone where goals are held against that."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..batch import Point
@@ -63,21 +63,34 @@ def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
             yield Point(alone_name(design.name, tenant), made, {}, seed)
 
 
-def values(question: Question, designs: Designs) -> Values:
-    """The values of each design's goals by seed."""
+def values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
+    """The values of each simulated design's goals by seed. `named`: the name of a design's points."""
     goals = {goal.name: goal for goal in question.goals}
-    return {name: {goal.name: by_seed(designs[name], goal) for goal in goals.values()} for name in question.order if name in designs}
+    return {name: {goal.name: by_seed(designs[named(name)], goal) for goal in goals.values()} for name in question.order if named(name) in designs}
 
 
-def alone_values(question: Question, designs: Designs) -> Values:
-    """The values of tenants alone."""
-    found: dict[str, dict[str, Mapping[int, Value]]] = {}
-    for design, tenant in alones(question):
-        name = alone_name(design.name, tenant)
-        if name in designs:
-            own = {goal.name: goal for goal in question.goals if goal.tenant == tenant and goal.alone}
-            found.setdefault(design.name, {}).update({name_: by_seed(designs[name], goal) for name_, goal in own.items()})
-    return found
+def alone_values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
+    """The values of tenants alone, with each design that was simulated so."""
+    goals = {goal.name: (goal, goal.tenant) for goal in question.goals if goal.alone and goal.tenant}
+    return {
+        design: {key: by_seed(designs[name], goal) for key, (goal, tenant) in goals.items() if (name := named(alone_name(design, tenant))) in designs}
+        for design in question.order
+    }
+
+
+def with_values(question: Question, designs: Designs, found: Values) -> Designs:
+    """The designs of the question with the values of their goals in the summaries, where the metrics of goals find them."""
+
+    def result(design: str, seed: int, one: Result) -> Result:
+        made = copy.copy(one)
+        tenants: dict[str, dict[str, float]] = {}
+        for goal in question.goals:
+            tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
+        made.summary = one.summary | {"tenants": tenants}
+        return made
+
+    some = [Design(name, {seed: result(name, seed, one) for seed, one in designs[name].results.items()}) for name in question.order]
+    return Designs(some, designs.notes)
 
 
 def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
@@ -94,3 +107,8 @@ def prices(question: Question, designs: Designs) -> dict[str, float]:
         if price is not None:
             found[design.name] = float(price)
     return found if len(found) == len(question.designs) else {}
+
+
+def power(question: Question) -> dict[str, float]:
+    """The power of the designs whose power is known, in W."""
+    return {design.name: design.power for design in question.designs if design.power is not None}

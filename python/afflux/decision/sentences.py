@@ -89,6 +89,26 @@ def _rule(goal: Goal) -> Words:
     return say("decision.rule", change=changes.change(goal.factor), base=base)
 
 
+def money(price: float, currency: str | None) -> str:
+    return f"{currency} {COST.show(price)}" if currency else COST.show(price)
+
+
+def price_head(currency: str | None) -> Words:
+    return say("decision.head.price", currency=currency) if currency else say("decision.head.price.bare")
+
+
+def verdict(judged: Judged, design: str) -> Words:
+    """Which goals a design misses or leaves open, for a table."""
+    found = []
+    told: set[str] = set()
+    for state in (MISSED, OPEN):
+        names = [one.goal.tenant.name if one.goal.tenant else one.goal.measure for one in judged.states(design, state)]
+        if names := [name for name in dict.fromkeys(names) if name not in told]:
+            found.append(say(f"decision.state.{state}", names=", ".join(names)))
+        told.update(names)
+    return join(found, _LISTED) if found else say("decision.state.met")
+
+
 def _choice(of: Told) -> Words:
     choice, judged = of.choice, of.judged
     if choice.design is None:
@@ -166,7 +186,7 @@ def _cost(of: Told) -> Words:
     design, today = of.choice.shown, of.order[0]
     said = []
     if of.prices:
-        said.append(_beside("decision.cost", of.prices, design, today, lambda value: f"{of.currency} {COST.show(value)}" if of.currency else COST.show(value)))
+        said.append(_beside("decision.cost", of.prices, design, today, lambda value: money(value, of.currency)))
     if design in of.power and today in of.power:
         said.append(_beside("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W"))
     return join(said)

@@ -90,6 +90,11 @@ def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:
     return Words(between[0].join(parts), between[1].join(map(japanese, parts)))
 
 
+def capital(words: Words) -> Words:
+    """With a capital letter, as a sentence of its own."""
+    return Words(f"{words[:1].upper()}{words[1:]}", words.ja)
+
+
 def japanese(text: Any) -> Any:
     """The Japanese of words, everything else as it is."""
     return text.ja if isinstance(text, Words) else text

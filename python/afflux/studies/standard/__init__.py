@@ -10,6 +10,7 @@ from pathlib import Path
 from ... import templates
 from ...batch import Point
 from ...comparison.compare import Comparison
+from ...decision.points import with_values
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
 from ...metrics import Metric
@@ -20,11 +21,11 @@ from ...words import Words
 from .. import Check, Row, Study
 from . import overview, sentences
 from .evidence import Evidence, gather
-from .goals import read
-from .mixtures import Mixtures
+from .mixtures import Mixtures, read
 
 __all__ = ["STUDY", "Standard"]
 
+_SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals" / "standard.toml"
 _SEEDS, _QUICK = 8, 5
 #: The quick part raises the load of this tenant, which fills the uplinks most.
 _VARIED = ("bulk",)
@@ -39,8 +40,9 @@ class Standard(Study):
     parts = ("designs", "tenants alone", "other loads", "other conditions")
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
-        self.scenario = scenario or templates.FILES / "standard.toml"
-        self.goals = goals or templates.FILES / "goals" / "standard.toml"
+        #: None: the scenario that the goals name, or that of the template.
+        self.scenario = scenario
+        self.goals = goals or _GOALS
         self._found: tuple[Designs, Evidence | None] | None = None
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
@@ -48,13 +50,13 @@ class Standard(Study):
 
     @property
     def folder(self) -> str:
-        own = self.scenario if self.scenario != templates.FILES / "standard.toml" else None
+        own = self.scenario or (self.goals if self.goals != _GOALS else None)
         return f"study-{self.name}-{own.stem}" if own else f"study-{self.name}"
 
     def _mixtures(self, quick: bool = False) -> Mixtures:
-        goals = read(self.goals)
-        varied = None if not quick else [name for name in _VARIED if name in {tenant.name for tenant in goals.tenants}]
-        return Mixtures.of(self.scenario, goals, range(1, (_QUICK if quick else _SEEDS) + 1), varied)
+        asked = read(self.goals, self.scenario, _SCENARIO)
+        seeds = asked.seeds or range(1, _SEEDS + 1)
+        return Mixtures.of(asked, seeds[:_QUICK] if quick else seeds, _VARIED if quick else None)
 
     def points(self, quick: bool) -> Sequence[Point]:
         return list(self._mixtures(quick).points())
@@ -91,7 +93,7 @@ class Standard(Study):
 
     def shown(self, designs: Designs) -> Designs:
         found = self.evidence(designs)
-        return overview.with_values(found, designs) if found else designs
+        return with_values(found.question, designs, found.values) if found else designs
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
         found = self.evidence(designs)

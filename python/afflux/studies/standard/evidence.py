@@ -1,38 +1,39 @@
 """All that the answer is made of, taken from the results."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from ...decision.file import Condition, Goal, Question
+from ...decision.judge import Choice, Judged, Values
+from ...decision.measures import Tenant
+from ...decision.points import alone_name
 from ...results import split
 from ...results.designs import Design, Designs
 from ...results.result import Result
 from ...results.waits import NOBODY, behind
 from ...results.waits import OWN as SAME_FLOW
-from .choice import Choice, Judged, Values
-from .goals import Condition, Goals, Tenant
-from .mixtures import Change, Mixtures, alone_name
+from .mixtures import OWN, Change, Mixtures
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Prices and power by design; `choice.OWN` stands for the tenants' own fabrics together."""
+    """Prices and power by design; `OWN` stands for the tenants' own fabrics together."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
-    currency: str | None = None
-    watts: Mapping[str, float] = field(default_factory=dict)
+    power: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    goals: Goals
+    question: Question
     values: Values
     judged: Judged
-    #: Each tenant alone on each shared design.
+    #: Each tenant alone on each design.
     alone: Values
     cost: Cost
-    changed: tuple[tuple[Change, Judged], ...] = ()
-    conditions: tuple[tuple[Condition, Judged], ...] = ()
+    changed: Sequence[tuple[Change, Judged]] = ()
+    conditions: Sequence[tuple[Condition, Judged]] = ()
     #: By design and tenant: shares of the waits of its frames in switches, by the tenant behind whose frames they waited.
     behind: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     #: By design and tenant: parts by which the mean completion time of its flows is longer in the mixture than alone, in ns.
@@ -46,42 +47,61 @@ class Evidence:
     def rejected(self) -> str | None:
         """The plainest design that is no dearer than the choice and has a value beyond its limit: the cause is looked for there."""
         chosen, prices = self.choice.shown, self.cost.prices
-        for design in self.goals.order:
+        for design in self.question.order:
             if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.outside(design):
                 return design
         return None
 
+    def numbers(self, design: str, goal: Goal) -> Mapping[int, float]:
+        """The values of a goal's measure by seed; with `OWN` those of the tenant on its own fabric."""
+        found = self.alone[str(goal.against)] if design == OWN else self.values[design]
+        return {seed: value.number for seed, value in found[goal.name].items()}
+
+    def survives(self, other: Judged) -> bool:
+        """Whether the first sentence, which names the design or says that there is none, is the same."""
+        return self.choice.design == other.choice.design
+
 
 def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
     """None if a design of the mixture, or a tenant's own fabric, was not simulated."""
-    goals, values = mixtures.goals, mixtures.mixture(designs)
-    if values is None:
+    asked = mixtures.question
+    if not all(name in designs for name in asked.order):
         return None
-    prices, currency = mixtures.prices(designs)
-    cost = Cost(prices, currency, mixtures.watts())
-    free = dict.fromkeys(goals.order, 0.0)
-    judged = Judged.of(values, goals.tenants, prices or free)
-    changed = tuple(
-        (change, Judged.of(found, goals.tenants, prices or free)) for change in mixtures.changes if (found := mixtures.mixture(designs, change)) is not None
-    )
-    conditions = tuple(
-        (condition, Judged.of(found, goals.tenants, prices or free))
-        for condition in goals.conditions
-        if (found := mixtures.under(designs, condition, values)) is not None
-    )
-    made = Evidence(goals, values, judged, mixtures.alone(designs), cost, changed, conditions)
+    _refuse_unfinished(designs)
+    values, alone = mixtures.values(designs), mixtures.alone(designs)
+    if values is None or alone is None:
+        return None
+    cost = Cost(mixtures.prices(designs), mixtures.power())
+
+    def judged(some: Values, base: Values = alone) -> Judged:
+        return Judged.of(some, base, list(some), asked.goals, cost.prices)
+
+    changed = [
+        (change, judged(some, base))
+        for change in mixtures.changes
+        if (some := mixtures.values(designs, change)) is not None and (base := mixtures.alone_with(designs, change, alone)) is not None
+    ]
+    conditions = [(condition, judged(some)) for condition in asked.conditions if (some := mixtures.values(designs, condition)) is not None]
+    made = Evidence(asked, values, judged(values), alone, cost, changed, conditions)
     looked_at = [design for design in (made.choice.shown, made.rejected) if design]
-    waits = {design: _behind(designs[design], goals.tenants) for design in looked_at}
-    parts = {design: _parts(designs, design, goals.tenants) for design in looked_at}
-    return Evidence(goals, values, judged, made.alone, cost, changed, conditions, waits, parts)
+    waits = {design: _behind(designs[design], asked.tenants) for design in looked_at}
+    parts = {design: _parts(designs, design, asked.tenants) for design in looked_at}
+    return replace(made, behind=waits, parts=parts)
 
 
-def _of_tenant(name: str, tenants: tuple[Tenant, ...]) -> str | None:
-    """The tenant that a class belongs to: a job's flows have classes such as `hadoop.fetch`."""
-    return next((tenant.name for tenant in tenants if name == tenant.name or name.startswith(f"{tenant.name}.")), None)
+def _refuse_unfinished(designs: Designs) -> None:
+    """Of flows that the end of the run cuts off only a bound is known, which is no value to compare a fabric by."""
+    for design in designs.values():
+        for seed, result in design.results.items():
+            if result.summary["flows"]["unfinished"] or (result.summary["jobs"] or {}).get("unfinished"):
+                raise ValueError(f"{design.name}, seed {seed}: a part of the traffic did not finish: remove run.until")
 
 
-def _behind(design: Design, tenants: tuple[Tenant, ...]) -> dict[str, dict[str, float]]:
+def _of_tenant(flow_class: str, tenants: Sequence[Tenant]) -> str | None:
+    return next((tenant.name for tenant in tenants if tenant.has(flow_class)), None)
+
+
+def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, float]]:
     """Shares over the seeds whose waits were recorded; without waits behind frames of the same flow, which a sender causes itself."""
     sums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for result in design.results.values():
@@ -96,14 +116,14 @@ def _behind(design: Design, tenants: tuple[Tenant, ...]) -> dict[str, dict[str, 
     return {tenant: {cause: wait / sum(causes.values()) for cause, wait in causes.items()} for tenant, causes in sums.items() if sum(causes.values())}
 
 
-def _parts(designs: Designs, design: str, tenants: tuple[Tenant, ...]) -> dict[str, dict[str, int]]:
+def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str, dict[str, int]]:
     """The split of the mean completion time in the mixture less that alone: of each tenant's class of flows that takes the most time in the mixture."""
     found: dict[str, dict[str, int]] = {}
     together = _by_class(designs[design])
     for tenant in tenants:
         name = alone_name(design, tenant)
         alone = _by_class(designs[name]) if name in designs else {}
-        classes = [one for one in together if one in alone and _of_tenant(one, (tenant,))]
+        classes = [one for one in together if one in alone and tenant.has(one)]
         if classes:
             longest = max(classes, key=lambda one: together[one].flows * together[one].fct_ns)
             found[tenant.name] = {label: ns - alone[longest].parts_ns[label] for label, ns in together[longest].parts_ns.items()}
