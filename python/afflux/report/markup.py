@@ -61,7 +61,8 @@ class Terms:
 
     def listed(self) -> str:
         """The definitions, by name."""
-        entries = sorted(self.used, key=lambda key: say(f"term.{key}.name").casefold())
+        # `ECN` and `ecn` are two terms.
+        entries = sorted(self.used, key=lambda key: (say(f"term.{key}.name").casefold(), key))
         return "".join(f'<div><dt>{both(say(f"term.{key}.name"))}</dt><dd id="term-{key}">{both(say(f"term.{key}"))}</dd></div>' for key in entries)
 
 
