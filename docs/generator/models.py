@@ -7,7 +7,7 @@ from afflux import _core
 
 from . import keys, validated
 from .examples import toml
-from .schema import Key, Table, document
+from afflux.reference.document import Key, Table, document
 
 FOLDER = "reference/models"
 
