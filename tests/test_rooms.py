@@ -17,7 +17,7 @@ LEVELS = (
     {"_core"},
     {"congestion", "extras", "live", "signals", "spelling", "streams"},
     {"files", "templates", "words"},
-    {"metrics", "settings"},
+    {"metrics", "reference", "settings"},
     {"results"},
     {"comparison", "executors", "scenario"},
     {"batch", "estimates", "exchange", "report"},

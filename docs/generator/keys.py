@@ -10,6 +10,7 @@ from .examples import example, scenarios, toml
 
 FOLDER = "reference/keys"
 
+
 def file(table: Table) -> str:
     """The page's file in its folder."""
     return f"{table.name or 'scenario'}.md"

@@ -36,6 +36,7 @@ LINKED = {"topology.hosts": 2, "topology.switches": ["switch0"], "topology.link"
 IRN = {"host.transport.mode": "irn"}
 LOSSY = {"host.transport.mode": "gbn_no_pfc", "host.transport.entropy": "flow"}
 ROUNDS = {"traffic.rounds": 2}
+COFLOW = {"traffic": [{"kind": "flows", "format": "coflow", "file": "coflows.txt"}]}
 
 #: What else a scenario has for keys whose names begin so: without it afflux speaks of that first.
 CONTEXT: dict[str, dict[str, Any]] = {
@@ -97,12 +98,15 @@ CONTEXT: dict[str, dict[str, Any]] = {
 #: What a scenario has further where the key itself is left out, so that it has a default: for a key, or for all of a table.
 LEFT_OUT: dict[str, dict[str, Any]] = {
     "host.nic_queue.": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
+    "host.nic_queue.strict": {"host.scheduling": "strict_priority", "host.nic_queue": [{"name": "low"}, {"name": "high"}]},
     "host.priorities": {"host.scheduling": "strict_priority"},
     "host.processor.": {"host.processor.packet_time": "1us"},
     "host.processor.packet_time": {"host.processor.interrupt_time": "1us"},
     "host.storm.": {"host.storm.until": "1ms"},
     "host.storm.until": {"run.until": "10ms"},
     "host.transport.rdma.mode": LOSSLESS | {"host.transport": {"kind": "rdma"}, "traffic.priority": 3},
+    "host.transport.tcp.hystart_plusplus": {"host.transport.congestion": "newreno"},
+    "host.transport.mptcp.queue_segments": {"host.transport.mptcp.coupling": "queue_aware"},
     "switch.aqm.coupling": {"switch.aqm": {"kind": "pi2", "ecn": True, "scalable": True}},
     "switch.aqm.ecn_threshold": {"switch.aqm": {"kind": "pie", "ecn": True}},
     "switch.drop_when": {"switch.sharing": "static", "switch.buffer": "225kB"},
@@ -113,6 +117,9 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "switch.processor.": {"switch.processor.packet_time": "1us"},
     "switch.processor.packet_time": {"switch.processor.interrupt_time": "1us"},
     "switch.queue.strict": {"switch.scheduling": "strict_priority", "switch.queue": [{"name": "low"}, {"name": "high"}]},
+    "switch.voq.credit": {"switch.voq.ports_per_core": 2},
+    "switch.voq.xoff": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
+    "switch.voq.xon": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
     "topology.fault.": {"topology.fault.down": [{"from": "1ms"}]},
     "topology.fault.down": {"topology.fault": [{"link": "host0-switch0", "loss": 0.1}]},
     "topology.hosts.": {"topology.hosts": [{"name": "a", "address": "10.0.0.1"}, {"name": "b"}]},
@@ -121,6 +128,8 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "topology.override.rate": {"topology.override": [{"link": "host0-switch0", "delay": "2us"}]},
     "traffic.datagram.": {"traffic.duration": "1ms"},
     "traffic.datagram.duration": {"traffic.bytes": "1MB"},
+    **dict.fromkeys([f"traffic.flows.{name}" for name in ("coflows", "megabyte", "placement", "size_scale", "time_scale")], COFLOW),
+    "traffic.flows.origin": {"traffic": [{"kind": "flows", "format": "hpcc", "file": "flow.txt"}]},
     "traffic.incast.bytes": {"traffic": [{"kind": "incast", "total": "1MB"}]},
     "traffic.incast.rounds": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
     "traffic.incast.period": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
@@ -184,7 +193,7 @@ class Probe:
         for limit, words in RELATIVE:
             if found := limit.search(text):
                 return words.format(found[1])
-        if ELSEWHERE.search(text):
+        if ELSEWHERE.search(text) or str(inputs()) in text:
             return None
         _, write, rest = text.rpartition("write ")
         said = (rest if write else text).removeprefix("allowed is ").removesuffix("; one that is down is a [[topology.fault]]")
@@ -286,6 +295,8 @@ INPUTS = {
     "jobs.tsv": "job0\t0\t0\t1000000\t1000000\t1000000\n",
     "topology.txt": "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n",
     "aimd.py": "import afflux\n\n\nclass Aimd(afflux.CongestionControl):\n    pass\n",
+    "flow.txt": "1\n0 1 3 50000 2.0\n",
+    "coflows.txt": "4 1\n7 100 1 0 1 2:3.0\n",
     "matrix.csv": "[[0.0, 1.0], [1.0, 0.0]]\n",
     "sizes.txt": "1000 0.5\n2000 1\n",
 }

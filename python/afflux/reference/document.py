@@ -300,8 +300,12 @@ def of_kinds(said: dict[str, str]) -> tuple[str, str | None]:
 
 
 #: Words of a source.
-KNOWN = re.compile(r"RFC|IEEE|IETF|SIGCOMM|NSDI|\bpapers?\b|\b(19|20)\d\d\b|ns-[23]|htsim|simulator|Linux|SONiC|NVIDIA|Mellanox|Arista|Trident|Tomahawk|Jericho|Hadoop|mapreduce|terasort")
-KNOWN_TOO = re.compile(r"HPCC|ConWeave|DCTCP|Parsimon|PDQ|study|guess|estimate|chosen for afflux|MRAppMaster|Committer|Writer|[A-Z]\w+(Impl|Format|Handler|Client|Stream|er)\b")
+KNOWN = re.compile(
+    r"RFC|IEEE|IETF|SIGCOMM|NSDI|\bpapers?\b|\b(19|20)\d\d\b|ns-[23]|htsim|simulator|Linux|SONiC|NVIDIA|Mellanox|Arista|Trident|Tomahawk|Jericho"
+    r"|Hadoop|mapreduce|terasort|HPCC|ConWeave|DCTCP|Parsimon|PDQ|study|guess|estimate|chosen for afflux|MRAppMaster"
+    # Classes of Hadoop.
+    r"|[A-Z]\w+(Impl|Format|Handler|Client|Stream|er)\b"
+)
 
 
 def source(default: str | None, text: str) -> str | None:
@@ -309,7 +313,7 @@ def source(default: str | None, text: str) -> str | None:
     if len(OF_KIND.findall(text)) > 1:
         return None
     said = [*re.findall(r"\(((?:[^()]|\([^()]*\))*)\)", default or ""), *re.findall(r"(?:, as in|: as in|, as) ([^;()]+)", default or "")]
-    return next((one.strip() for one in said if KNOWN.search(one) or KNOWN_TOO.search(one)), None)
+    return next((one.strip() for one in said if KNOWN.search(one)), None)
 
 
 def within_code(text: str, at: int) -> bool:

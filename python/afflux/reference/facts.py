@@ -101,19 +101,23 @@ def literals(key: Key) -> list[Any]:
     """The values of the key's type that the words about its default name, in their order."""
     said = key.default or ""
     found = []
-    for text in re.findall(r"`([^`]+)`|((?<![\w.^/])-?\d[\d.]*(?:e-?\d+)?(?![\w^]|[.,]\d))", said):
-        if not (key.type.number or key.type.probability) and text[1]:
+    for text in re.findall(r"`([^`]+)`|((?<![\w.^/])-?\d[\d.]*(?:e-?\d+)?(?![\w^]|[.,]\d))|\b(true|false)\b", said):
+        if (text[1] and not (key.type.number or key.type.probability)) or (text[2] and key.schema.get("type") != "boolean"):
             continue
         try:
-            found.append(tomllib.loads(f"x = {text[0] or text[1].rstrip('.')}")["x"])
+            found.append(tomllib.loads(f"x = {text[0] or text[1].rstrip('.') or text[2]}")["x"])
         except tomllib.TOMLDecodeError:
             continue
     return found
 
 
+#: One value, and behind it at most its source or a remark.
+_ONE = re.compile(r"(?:`[^`]+`|true|false|-?\d[\d.]*(?:e-?\d+)?)(?=$|[;:]| \(|, as )(?!.*\bwith\b)")
+
+
 def plain(key: Key) -> bool:
     """Is the default one value, whatever else is written?"""
-    return re.match(r"(?:`[^`]+`|-?\d[\d.]*(?:e-?\d+)?)(?=$|[;:]| \(|, as )(?!.*\bwith\b)", key.default or "") is not None and len(literals(key)) >= 1
+    return _ONE.match(key.default or "") is not None and bool(literals(key))
 
 
 def computed(key: Key) -> Any:

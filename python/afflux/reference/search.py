@@ -36,7 +36,9 @@ def _find(path: str, steps: list[str]) -> list[Key | Table]:
         last = number == len(steps) - 1
         found = list(_within(places, step))
         if found:
-            places = [(inner, None) if isinstance(one, Key) else _chosen(one, step) for one in found for inner in (_tables(one) if isinstance(one, Key) else [one])]
+            places = [place for one in found for place in _below(one, step)]
+            # Several kinds may have the same table.
+            places = [place for at, place in enumerate(places) if place not in places[:at]]
         elif last or not _named(steps[:number], places):
             raise Unknown(_unknown(path, steps[:number], step, places))
     if not found:
@@ -55,6 +57,10 @@ def _tables(key: Key) -> list[Table]:
 
 def _chosen(table: Table, kind: str) -> Place:
     return (table, None) if table.kind else (table, kind)
+
+
+def _below(one: Key | Table, step: str) -> list[Place]:
+    return [(table, None) for table in _tables(one)] if isinstance(one, Key) else [_chosen(one, step)]
 
 
 def _open(place: Place) -> list[Table]:

@@ -91,12 +91,10 @@ def _list(rows: list[tuple[str, str]]) -> Iterator[RenderableType]:
 
 
 def _short(key: Key) -> str:
-    """The type without its alternatives' details."""
-    bare = [toml.value(value) for value, _ in key.type.choices]
-    if key.type.choices and key.name != "kind" and len(", ".join(bare)) <= LONG:
-        words = [word for word in key.type.words if word not in ("one of these words", "true or false")]
-        return " or ".join([*(re.split(r"[:;,]", word)[0] for word in words), *(" or ".join(bare).split(" or ") if "one of these words" in key.type.words else [])])
-    return " or ".join(re.split(r"[:;]", word)[0] for word in key.type.words).replace("one of these words", "a word")
+    """The type without its alternatives' details, and with the words that may be written if they are few."""
+    words = [re.split(r"[:;]", word)[0] for word in key.type.words]
+    choices = " or ".join(toml.value(value) for value, _ in key.type.choices)
+    return " or ".join(words).replace("one of these words", choices if key.name != "kind" and len(choices) <= LONG else "a word")
 
 
 def _cut(text: str) -> str:

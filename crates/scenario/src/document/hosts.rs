@@ -141,7 +141,7 @@ table! {
         /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2). Default: none: one
         /// of `fixed`, `min` with `max`, and `mean` is required instead.
         file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Default: none: any content is read, and the resolved scenario has its digest.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Bytes per unit of the file's sizes. Default `"1B"`; most ns-2 files count packets of `"1460B"`.
         unit: Size,

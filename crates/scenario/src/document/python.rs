@@ -11,7 +11,7 @@ table! {
     pub struct Python {
         /// The Python file. A relative path starts at the scenario's directory.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Default: none: any content is read, and the resolved scenario has its digest.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Name of the class, which derives from `afflux.CongestionControl`. Default: the only such class in the file.
         class: String,

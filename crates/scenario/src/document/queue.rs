@@ -18,8 +18,8 @@ macro_rules! queue {
                 /// Name of the queue, for readers. Default: `"queue"` and its number.
                 name: String,
                 /// Priorities (0 to 7) whose frames go to this queue; priorities that no queue names go to queue 0. SONiC's queues are
-                /// numbered as its traffic classes. Default: none, unless no queue names any: then priority p goes to queue
-                /// min(p, queues−1).
+                /// numbered as its traffic classes. Default: if no queue names any, each priority p whose
+                /// min(p, queues−1) is the number of the queue; otherwise none.
                 priorities: Vec<u8>,
                 /// Served before all queues that are not strict. Default: `false`, with `scheduling = "strict_priority"` `true`.
                 strict: bool,

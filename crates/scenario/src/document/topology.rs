@@ -35,9 +35,9 @@ macro_rules! fabric {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+                /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0`, `host1` ….
                 hosts: Vec<HostName>,
-                /// Names of the switches in their order, all of them or none. Default: by kind.
+                /// Names of the switches in their order, all of them or none. Default: those of the kind, with numbers from 0.
                 switches: Vec<String>,
             }
         }
@@ -183,7 +183,7 @@ fabric! {
     pub struct Hpcc, named {
         /// The file; a relative path is relative to the scenario file.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Default: none: any content is read, and the resolved scenario has its digest.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
     }
 }

@@ -32,7 +32,7 @@ block! {
         framework: Framework,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Default: none: any content is read, and the resolved scenario has its digest.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Factor on all sizes: the traced clusters had 600 and 3000 machines. Default 1.
         size_scale: f64,

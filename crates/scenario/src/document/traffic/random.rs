@@ -38,7 +38,7 @@ block! {
         /// File of weights from rack to rack: JSON rows, or Parsimon's `{"matrix": {"inner": [[…]]}}`. Default: none: racks do not
         /// matter.
         matrix: String,
-        /// SHA-256 of `matrix`: another content is refused. Default: none: any content is read, and the resolved scenario has its digest.
+        /// SHA-256 of `matrix`: another content is refused. Default: the digest of the file that is found.
         matrix_sha256: String,
     }
 }
