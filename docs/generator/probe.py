@@ -104,6 +104,8 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "host.processor.packet_time": {"host.processor.interrupt_time": "1us"},
     "host.storm.": {"host.storm.until": "1ms"},
     "host.storm.until": {"run.until": "10ms"},
+    "host.transport.rdma.": {"host.transport.mode": "gbn_no_pfc"},
+    **dict.fromkeys([f"host.transport.rdma.{name}" for name in ("bdp", "rto_high", "rto_low", "rto_low_frames")], IRN),
     "host.transport.rdma.mode": LOSSLESS | {"host.transport": {"kind": "rdma"}, "traffic.priority": 3},
     "host.transport.tcp.hystart_plusplus": {"host.transport.congestion": "newreno"},
     "host.transport.mptcp.queue_segments": {"host.transport.mptcp.coupling": "queue_aware"},

@@ -36,8 +36,8 @@ table! {
         /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
         nic_ecn: Or<Off, Ecn>,
         /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a name, or a table with `kind` and parameters. Default:
-        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or `pacer`,
-        /// otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
+        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or
+        /// `pacer`, otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
         qdisc: Qdisc,
@@ -113,8 +113,8 @@ table! {
         quantum: Size,
         /// Queues of the NIC, by class; all queues are replaced. Default: that of `[host]`.
         nic_queue: Vec<NicQueue>,
-        /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name none. Default: `[host.transport]`. A DCTCP sender does not use explicit
-        /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
+        /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name none. Default: `[host.transport]`. A DCTCP sender does not
+        /// use explicit congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
         transport: String,
     }
 }

@@ -53,8 +53,8 @@ block! {
 block! {
     /// Traffic of limited rate between hosts until the end of the run; it needs `[run] until`.
     pub struct Background {
-        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`. With TCP each pair has one long connection whose source hands over data at the rate (as `iperf3 --fq-rate`
-        /// does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`. With TCP each pair has one long connection
+        /// whose source hands over data at the rate (as `iperf3 --fq-rate` does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
         transport: String,
         /// How the traffic is sent. Default `"tcp"`.
         protocol: Protocol,
