@@ -211,6 +211,7 @@ def test_show_config(invoke, tmp_path):
     ("words", "place", "expected"),
     [
         ("afflux run x.toml --set switch.ecn.k", 4, ["switch.ecn.k=", "switch.ecn.kmax=", "switch.ecn.kmin="]),
+        ("afflux schema switch.ecn.k", 2, ["switch.ecn.k", "switch.ecn.kmax", "switch.ecn.kmin"]),
         ("afflux new lo", 2, ["long-fat", "lossless-rdma"]),
         ("afflux sw", 1, ["sweep"]),
     ],

@@ -19,9 +19,11 @@ from given import REFERENCE
 
 import afflux
 from afflux import _core
+from afflux.reference import facts
+from afflux.reference.document import Key, document, split_default
 from docs.generator import api, commands, examples, keys, models, notebooks, outside, validated
 from docs.generator.probe import probe
-from docs.generator.schema import Key, document, split_default, unknown
+from docs.generator.schema import unknown
 
 SCHEMA = json.loads(_core.schema())
 KEYS = keys.pages()
@@ -59,14 +61,14 @@ def test_every_key_says_what_it_is():
     assert len({keys.file(table) for table in document().tables}) == len(document().tables)
     for key in document().every_key():
         name = f"{key.table.name}.{key.name}"
-        facts = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", keys.entry(key)))
+        shown = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", keys.entry(key)))
         assert key.text or key.default, name
-        assert facts["Type"], name
-        assert facts["Default"], name
-        assert len(facts["Example"]) > len(f"<code>{key.name} = </code>"), name
+        assert shown["Type"], name
+        assert shown["Default"], name
+        assert len(shown["Example"]) > len(f"<code>{key.name} = </code>"), name
         if key.type.number or key.type.units:
-            assert facts["Unit"], name
-    assert all(isinstance(models.find(name), Key) for name in keys.UNITS)
+            assert shown["Unit"], name
+    assert all(isinstance(models.find(name), Key) for name in facts.UNITS)
     assert all(models.find(name) is not None for name in examples.OWN)
 
 
@@ -84,7 +86,7 @@ def test_ranges_are_asked_for():
     assert probe().range(known.table("switch").key("alpha")) == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
     assert probe().range(known.table("host.transport.timely").key("t_low")) == 'a time above 0, at most "1s"'
     assert probe().range(known.table("switch.balance.conga").key("tdre")) == 'a time from "1ns" to "1s"'
-    assert sum(1 for key in known.every_key() if keys.limits(key)) > 400
+    assert sum(1 for key in known.every_key() if facts.limits(key)) > 400
     assert probe().range(known.table("switch.voq").key("max_time")) == 'a time above 0, or "off"; a time up to 1s'
     assert probe().range(known.table("host.pacer").key("max_rate")) == "at least `min_rate`"
     assert probe().range(known.table("switch.balance.letflow").key("gap")) == "0 or more"
@@ -93,7 +95,10 @@ def test_ranges_are_asked_for():
 def test_defaults_are_taken_from_descriptions():
     assert split_default('Least rate. Default `"10Mbps"`.') == ("Least rate.", '`"10Mbps"`')
     assert split_default("Weight. Default 0.5 (e.g. in Linux 6.1). See RED.") == ("Weight. See RED.", "0.5 (e.g. in Linux 6.1)")
-    assert split_default("With `a`: x. Default 1. With `b`: y. Default 2.")[1] is None
+    assert split_default("With `a`: x. Default 1. With `b`: y. Default 2.") == ("With `a`: x. With `b`: y.", "1 with `a`; 2 with `b`")
+    assert split_default("With `a`: x. Default 1. With `b`: y. Default 1.") == ("With `a`: x. With `b`: y.", "1")
+    assert split_default("With `a`: x. Default 1. With `b`: y.")[1] is None
+    assert split_default("Rate. Default 1; 2 in ns-3. In an override the default is that of `[switch] rate`.") == ("Rate.", "that of `[switch] rate`")
 
 
 # --------------------------------------------------------------------------------------------------------------------------- models

@@ -1,6 +1,5 @@
 """A value for every key: from scenarios of the repository where one has the key, otherwise its default, otherwise one of its type."""
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -8,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .schema import Document, Key, Table, document
+from afflux.files.toml import value as toml
+from afflux.reference import facts
+from afflux.reference.document import Document, Key, Table, document
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -197,22 +198,5 @@ def filled(table: Table, kind: str | None = None) -> dict[str, Any]:
 
 def literal(key: Key) -> Any:
     """The value at the beginning of what is said about the default, where it is one of the key's type."""
-    match = re.match(r"`([^`]+)`|(-?\d[\d.]*(?:e-?\d+)?)(?![\w^])|(true|false)\b", key.default or "")
-    if not match or (match[2] and not key.type.number):
-        return None
-    try:
-        return tomllib.loads(f"x = {next(filter(None, match.groups()))}")["x"]
-    except tomllib.TOMLDecodeError:
-        return None
-
-
-def toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        names = [name if re.fullmatch(r"[\w-]+", name) else json.dumps(name) for name in value]
-        inner = ", ".join(f"{name} = {toml(part)}" for name, part in zip(names, value.values(), strict=True))
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(toml(part) for part in value)}]"
-    return json.dumps(value, ensure_ascii=False)
+    begins = re.match(r"`|-?\d|(?:true|false)\b", key.default or "")
+    return next(iter(facts.literals(key)), None) if begins else None

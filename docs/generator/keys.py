@@ -3,58 +3,12 @@
 import html
 import re
 
+from afflux.reference import facts
+from afflux.reference.document import Key, Table, document
+
 from .examples import example, scenarios, toml
-from .probe import probe
-from .schema import Key, Table, document
 
 FOLDER = "reference/keys"
-
-#: Units of plain numbers, by table and key; of all others the number has no unit (a share, a factor, a count of what the text names).
-UNITS = {
-    "switch.aqm.alpha": "1/s",
-    "switch.aqm.beta": "1/s",
-    "switch.aqm.limit": "frames",
-    "switch.aqm.drop_batch": "frames",
-    "switch.device_queue": "frames",
-    "switch.override.device_queue": "frames",
-    "switch.processor.queue": "frames",
-    "switch.voq.evict_packets": "packets",
-    "switch.pfc.quanta": "512 bit times",
-    "host.pacer.queue_gain": "bps per bit",
-    "host.transport.cubic.c": "segments/s³",
-    "host.transport.bbr.send_quantum": "segments",
-    "host.transport.bbr3.send_quantum": "segments",
-    "host.transport.mptcp.queue_segments": "segments",
-    "host.transport.delayed_ack.segments": "segments",
-    "host.transport.tcp.burst": "segments",
-    "host.transport.tcp.initial_window": "segments",
-    "host.transport.tcp.max_window": "segments",
-    "host.transport.tcp.dupack_threshold": "acknowledgements or segments",
-    "host.transport.pfabric.initial_window": "segments",
-    "host.transport.pfabric.max_window": "segments",
-    "host.transport.pfabric.probe_after": "time-outs",
-    "host.transport.ndp.initial_window": "frames",
-    "host.transport.rdma.rto_low_frames": "frames",
-    "host.transport.swift.ai": "frames",
-    "host.transport.swift.fs_max": "frames",
-    "host.transport.swift.fs_min": "frames",
-    "host.transport.swift.initial_window": "frames",
-    "host.transport.swift.max_window": "frames",
-    "host.transport.swift.min_window": "frames",
-    "host.transport.hpcc.max_stage": "round trips",
-    "host.transport.pdq.early_start": "round trips",
-    "host.transport.entropy.reps.explore": "frames",
-    "traffic.random.flows_per_second": "1/s per source",
-    "traffic.partition_aggregate.queries_per_second": "1/s per host",
-    "traffic.partition_aggregate.messages_per_second": "1/s per host",
-    "traffic.partition_aggregate.background_per_second": "1/s per host",
-    "traffic.cluster.map_cpu_per_mb": "time per MB",
-    "traffic.cluster.reduce_cpu_per_mb": "time per MB",
-    "cost.port": "`cost.currency`",
-    "cost.switch": "`cost.currency`",
-    "cost.override.port": "`cost.currency`",
-    "cost.override.switch": "`cost.currency`",
-}
 
 
 def file(table: Table) -> str:
@@ -140,14 +94,16 @@ def kinds(table: Table) -> str:
 
 
 def entry(key: Key) -> str:
-    facts = [
-        ("Type", types(key)),
-        ("Unit", unit(key)),
-        ("Default", default(key)),
-        ("Range", limits(key)),
-        ("Example", code(f"{key.name} = {toml(example(key))}")),
+    computed = facts.computed(key)
+    known = [
+        ("Type", facts.type_of(key, here=False)),
+        ("Unit", facts.unit(key)),
+        ("Default", facts.default(key)),
+        ("Computed", computed and f"`{toml(computed)}` {facts.SMALL}"),
+        ("Range", facts.limits(key)),
+        ("Example", f"`{key.name} = {toml(example(key))}`"),
     ]
-    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts if value)
+    rows = "".join(f"<div><dt>{name}</dt><dd>{inline(value)}</dd></div>" for name, value in known if value)
     parts = [f"### `{key.name}` {{ #{key.name} }}\n", f"{paragraph(key.text)}\n", f'<dl class="facts">{rows}</dl>\n']
     if key.type.choices and key.name != "kind" and any(text for _, text in key.type.choices):
         parts.append("| value | meaning |\n|---|---|\n" + "".join(f"| `{toml(value)}` | {cell(text) or '–'} |\n" for value, text in key.type.choices))
@@ -155,50 +111,6 @@ def entry(key: Key) -> str:
         places = [document().by_definition[name] for name in key.type.tables]
         parts.append("Its keys: " + ", ".join(f"[`{place.title}`]({file(place)})" for place in places) + ".\n")
     return "\n".join(parts)
-
-
-def types(key: Key) -> str:
-    words = [inline(word) for word in key.type.words]
-    bare = [code(toml(value)) for value, text in key.type.choices if not any(said for _, said in key.type.choices)]
-    if bare and "one of these words" in words:
-        at = words.index("one of these words")
-        words[at : at + 1] = bare
-    return " or ".join(word.replace("one of these words", "a word of the table below") if key.name != "kind" else "a word of the table above" for word in words)
-
-
-def unit(key: Key) -> str:
-    if (own := UNITS.get(f"{key.table.name}.{key.name}")) is not None:
-        return inline(own)
-    if key.type.units:
-        return html.escape("; ".join(key.type.units))
-    return "none" if key.type.number else ""
-
-
-def default(key: Key) -> str:
-    if key.required:
-        return "none: the key must be written"
-    if key.default:
-        return inline(key.default)
-    return "see the text" if re.search(r"\bDefault\b", key.text) else "none"
-
-
-def limits(key: Key) -> str:
-    low, high = key.type.low, key.type.high
-    said = None if low is not None and high is not None else probe().range(key)
-    if said is not None:
-        return inline(re.sub(r'("[^"]*")', r"`\1`", said))
-    stated = re.search(r"\b(\d[\d,]*) (?:\([^)]*\) )?to (\d[\d,]*)\b(?! %|\s?[a-zA-Z]*Hz)", key.text) if key.type.number and high is None else None
-    if stated:
-        return f"{stated[1]} to {stated[2]}"
-    if low is not None and high is not None:
-        return f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
-    if low is not None and key.type.number:
-        return f"from {number(low)}"
-    return ""
-
-
-def number(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def paragraph(text: str) -> str:

@@ -4,10 +4,10 @@ import re
 from itertools import groupby
 
 from afflux import _core
+from afflux.reference.document import Key, Table, document
 
 from . import keys, validated
 from .examples import toml
-from .schema import Key, Table, document
 
 FOLDER = "reference/models"
 

@@ -1,14 +1,17 @@
 """Ranges that the JSON Schema does not have: afflux is given values that are too small and too large, and says what may be written."""
 
+import atexit
 import re
+import tempfile
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import afflux
-
-from .schema import Key, Table
+from afflux.files.toml import with_defaults
+from afflux.reference.document import Key, Table
 
 #: Too small and too large, by the beginning of the type.
 EXTREMES: dict[str, tuple[Any, ...]] = {
@@ -33,6 +36,7 @@ LINKED = {"topology.hosts": 2, "topology.switches": ["switch0"], "topology.link"
 IRN = {"host.transport.mode": "irn"}
 LOSSY = {"host.transport.mode": "gbn_no_pfc", "host.transport.entropy": "flow"}
 ROUNDS = {"traffic.rounds": 2}
+COFLOW = {"traffic": [{"kind": "flows", "format": "coflow", "file": "coflows.txt"}]}
 
 #: What else a scenario has for keys whose names begin so: without it afflux speaks of that first.
 CONTEXT: dict[str, dict[str, Any]] = {
@@ -91,6 +95,61 @@ CONTEXT: dict[str, dict[str, Any]] = {
 }
 
 
+#: What a scenario has further where the key itself is left out, so that it has a default: for a key, or for all of a table.
+LEFT_OUT: dict[str, dict[str, Any]] = {
+    "host.nic_queue.": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
+    "host.nic_queue.strict": {"host.scheduling": "strict_priority", "host.nic_queue": [{"name": "low"}, {"name": "high"}]},
+    "host.priorities": {"host.scheduling": "strict_priority"},
+    "host.processor.": {"host.processor.packet_time": "1us"},
+    "host.processor.packet_time": {"host.processor.interrupt_time": "1us"},
+    "host.storm.": {"host.storm.until": "1ms"},
+    "host.storm.until": {"run.until": "10ms"},
+    "host.transport.rdma.": {"host.transport.mode": "gbn_no_pfc"},
+    **dict.fromkeys([f"host.transport.rdma.{name}" for name in ("bdp", "rto_high", "rto_low", "rto_low_frames")], IRN),
+    "host.transport.rdma.mode": LOSSLESS | {"host.transport": {"kind": "rdma"}, "traffic.priority": 3},
+    "host.transport.tcp.hystart_plusplus": {"host.transport.congestion": "newreno"},
+    "host.transport.mptcp.queue_segments": {"host.transport.mptcp.coupling": "queue_aware"},
+    "switch.aqm.coupling": {"switch.aqm": {"kind": "pi2", "ecn": True, "scalable": True}},
+    "switch.aqm.ecn_threshold": {"switch.aqm": {"kind": "pie", "ecn": True}},
+    "switch.drop_when": {"switch.sharing": "static", "switch.buffer": "225kB"},
+    "switch.ecn.kmin": {"switch.ecn": {"k": "100kB"}},
+    "switch.ecn.kmax": {"switch.ecn": {"k": "100kB"}},
+    "switch.mmu.shift": {"switch.sharing": "hpcc"},
+    "switch.priorities": {"switch.scheduling": "strict_priority"},
+    "switch.processor.": {"switch.processor.packet_time": "1us"},
+    "switch.processor.packet_time": {"switch.processor.interrupt_time": "1us"},
+    "switch.queue.strict": {"switch.scheduling": "strict_priority", "switch.queue": [{"name": "low"}, {"name": "high"}]},
+    "switch.voq.credit": {"switch.voq.ports_per_core": 2},
+    "switch.voq.xoff": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
+    "switch.voq.xon": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
+    "topology.fault.": {"topology.fault.down": [{"from": "1ms"}]},
+    "topology.fault.down": {"topology.fault": [{"link": "host0-switch0", "loss": 0.1}]},
+    "topology.hosts.": {"topology.hosts": [{"name": "a", "address": "10.0.0.1"}, {"name": "b"}]},
+    "topology.hosts.name": {"topology.hosts": [{"address": "10.0.0.1"}, {"name": "b"}]},
+    "topology.override.": {"topology.override": [{"link": "host0-switch0", "rate": "10Gbps"}]},
+    "topology.override.rate": {"topology.override": [{"link": "host0-switch0", "delay": "2us"}]},
+    "traffic.datagram.": {"traffic.duration": "1ms"},
+    "traffic.datagram.duration": {"traffic.bytes": "1MB"},
+    **dict.fromkeys([f"traffic.flows.{name}" for name in ("coflows", "megabyte", "placement", "size_scale", "time_scale")], COFLOW),
+    "traffic.flows.origin": {"traffic": [{"kind": "flows", "format": "hpcc", "file": "flow.txt"}]},
+    "traffic.incast.bytes": {"traffic": [{"kind": "incast", "total": "1MB"}]},
+    "traffic.incast.rounds": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
+    "traffic.incast.period": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
+    "traffic.pairs.period": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}]},
+    "traffic.permutation.period": {"traffic": [{"kind": "permutation", "sizes": "1MB"}]},
+    "traffic.random.": {"traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "duration": "1ms"}]},
+    "traffic.random.sigma": {"traffic.arrivals": "lognormal"},
+    "traffic.random.matrix_sha256": {
+        "topology": {"kind": "leaf_spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
+        "traffic.matrix": "matrix.csv",
+    },
+    "traffic.random.duration": {"traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "flows": 10}]},
+    "traffic.random.flows_per_second": {"traffic": [{"kind": "random", "sizes": "1MB", "load": 0.5, "load_basis": "host_payload", "duration": "1ms"}]},
+    "traffic.sizes.": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": {"file": "sizes.txt", "unit": "1B"}}]},
+    "traffic.sizes.file": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": {"fixed": "1MB"}}]},
+}
+
+
 def put(scenario: dict[str, Any], path: str, value: Any) -> None:
     """Sets a key; of arrays of tables that of the first."""
     *steps, name = path.split(".")
@@ -136,13 +195,39 @@ class Probe:
         for limit, words in RELATIVE:
             if found := limit.search(text):
                 return words.format(found[1])
-        if ELSEWHERE.search(text):
+        if ELSEWHERE.search(text) or str(inputs()) in text:
             return None
         _, write, rest = text.rpartition("write ")
         said = (rest if write else text).removeprefix("allowed is ").removesuffix("; one that is down is a [[topology.fault]]")
         return said if LIMIT.search(said) else None
 
     def error(self, key: Key, value: Any) -> "afflux.ScenarioError | None":
+        scenario, table = self.around(key, CONTEXT)
+        table[key.name] = value
+        try:
+            self.checked(scenario)
+        except afflux.ScenarioError as error:
+            return error
+        except (afflux.Error, OSError, ValueError):
+            return None
+        return None
+
+    def computed(self, key: Key) -> Any:
+        """The value that afflux gives a key that is not written; None if it gives none. Raises `ScenarioError` if the key has to be written."""
+        further = {begin: others for begin, others in LEFT_OUT.items() if begin.endswith(".") or begin == key.place}
+        scenario, table = self.around(key, CONTEXT, further)
+        table.pop(key.name, None)
+        found: Any = with_defaults(self.checked(scenario).resolved)
+        for step in self.steps(key.table):
+            found = found.get(step.place.rpartition(".")[2]) if isinstance(found, dict) else None
+            found = found[0] if isinstance(found, list) and found else found
+        return found.get(key.name) if isinstance(found, dict) else None
+
+    def checked(self, scenario: dict[str, Any]) -> Any:
+        return afflux.Scenario(scenario, path=inputs() / "scenario.toml").check()
+
+    def around(self, key: Key, *contexts: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A scenario with the key's table, and that table in it."""
         scenario = self.scenario(key.table)
         table = scenario
         for step in self.steps(key.table):
@@ -153,8 +238,8 @@ class Probe:
             table = table[name]
             if isinstance(table, list):
                 table = table[0]
-        for begin, others in CONTEXT.items():
-            if f"{key.table.name}.{key.name}".startswith(begin):
+        for begin, others in [pair for context in contexts for pair in context.items()]:
+            if key.place.startswith(begin):
                 for path, other in others.items():
                     put(scenario, path, deepcopy(other))
         # A table that the context has put in place of the one above.
@@ -165,14 +250,7 @@ class Probe:
         kinds = key.table.key("kind")
         if kinds is not None and (kind := re.search(r"With `(\w+)`", key.text)) and kind[1] in [word for word, _ in kinds.type.choices]:
             table["kind"] = kind[1]
-        table[key.name] = value
-        try:
-            afflux.Scenario(scenario).check()
-        except afflux.ScenarioError as error:
-            return error
-        except (afflux.Error, OSError, ValueError):
-            return None
-        return None
+        return scenario, table
 
     def fresh(self, table: Table) -> Any:
         made = self.filled(table.parent, table.kind) if table.kind and table.parent else self.filled(table) if table.kinds or self.must(table) else {}
@@ -211,6 +289,29 @@ class Probe:
         if congestion and name in [word for word, _ in congestion.type.choices]:
             made["congestion"] = name
         return made
+
+
+#: Files that the scenarios name.
+INPUTS = {
+    "flows.csv": "start_ns,src,dst,bytes\n0,0,1,1000\n",
+    "jobs.tsv": "job0\t0\t0\t1000000\t1000000\t1000000\n",
+    "topology.txt": "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n",
+    "aimd.py": "import afflux\n\n\nclass Aimd(afflux.CongestionControl):\n    pass\n",
+    "flow.txt": "1\n0 1 3 50000 2.0\n",
+    "coflows.txt": "4 1\n7 100 1 0 1 2:3.0\n",
+    "matrix.csv": "[[0.0, 1.0], [1.0, 0.0]]\n",
+    "sizes.txt": "1000 0.5\n2000 1\n",
+}
+
+
+@cache
+def inputs() -> Path:
+    """A directory that has them until the process ends."""
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    for name, text in INPUTS.items():
+        (Path(directory.name) / name).write_text(text, encoding="utf-8")
+    return Path(directory.name)
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from . import _core, commands
@@ -29,6 +30,13 @@ def _plain(params: list[Any]) -> list[Any]:
 
 
 class _Command(TyperCommand):
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        for param in self.params:
+            # Help is markup for typer, which would take a table's name such as [record] for a style and leave it out.
+            if text := getattr(param, "help", None):
+                param.help = escape(text)  # type: ignore[attr-defined]
+
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain(super().get_params(ctx))
 
@@ -82,7 +90,7 @@ def root(
 
 
 def _register(to: typer.Typer, function: Callable[..., Any], panel: str, examples: Sequence[str], name: str | None = None) -> None:
-    help = " ".join((function.__doc__ or "").split())
+    help = escape(" ".join((function.__doc__ or "").split()))
     first, dot, _ = help.partition(". ")
     to.command(name, cls=_Command, help=help, short_help=first + dot.strip(), epilog=example(*examples), rich_help_panel=panel)(function)
 

@@ -63,7 +63,7 @@ macro_rules! keys {
             $(
                 $(#[doc = $doc])*
                 $(#[schemars $form])?
-                #[serde(skip_serializing_if = "Option::is_none")]
+                #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $key: Option<$ty>,
             )*
         }
@@ -329,6 +329,9 @@ pub fn describe(schema: &mut Schema, keys: &[Described]) {
         if let Some(default) = &key.default {
             property.insert("default".into(), json(default));
         }
+        if let Some(source) = key.source {
+            property.insert("x-source".into(), source.into());
+        }
         if let Some((least, most)) = &key.range {
             property.insert("minimum".into(), json(least));
             property.insert("maximum".into(), json(most));
@@ -471,6 +474,7 @@ mod tests {
         assert_eq!(schema["title"], "Example");
         assert_eq!(key("low")["default"], "50us");
         assert_eq!(key("low")["description"], "Below this it grows. Default `\"50us\"` (paper).");
+        assert_eq!((&key("low")["x-source"], key("weight").get("x-source")), (&"paper".into(), None));
         assert_eq!((&key("weight")["minimum"], &key("weight")["maximum"]), (&0.001.into(), &1.0.into()));
         assert_eq!(key("weight")["description"], "A weight. Default 0.875.");
         assert_eq!((&key("number")["default"], &key("number")["maximum"]), (&24.into(), &4096.into()));

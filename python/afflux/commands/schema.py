@@ -1,14 +1,48 @@
 """`afflux schema`."""
 
+from typing import Annotated
+
+import typer
+
 from .. import _core
-from ..terminal import pager
-from ..terminal.console import failures, page
-from .options import NoPager
+from ..reference import search
+from ..terminal import keys, pager
+from ..terminal.console import failures, page, print_json, show
+from .options import Json, NoPager
 
-EXAMPLES = ("afflux schema > scenario.schema.json",)
+EXAMPLES = (
+    "afflux schema switch.ecn",
+    "afflux schema host.transport.congestion",
+    "afflux schema traffic.incast.senders",
+    "afflux schema > scenario.schema.json",
+)
 
 
-def schema(no_pager: NoPager = False) -> None:
-    """Print the JSON Schema of scenario files."""
+def _paths(incomplete: str) -> list[str]:
+    return [path for path in search.paths() if path.startswith(incomplete)]
+
+
+def schema(
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KEY",
+            help="Path of a key or table, as in switch.ecn.kmin, traffic[0].sizes or traffic.incast.",
+            show_default=False,
+            autocompletion=_paths,
+        ),
+    ] = None,
+    as_json: Json = False,
+    no_pager: NoPager = False,
+) -> None:
+    """Explain a key of scenario files: meaning, type, unit, default, range and source. For a table, list its keys. Without KEY, print the JSON Schema of
+    scenario files."""
     with failures():
-        page(_core.schema() + "\n", pager.command())
+        if key is None:
+            page(_core.schema() + "\n", pager.command())
+            return
+        found = search.merged(search.find(key))
+        if as_json:
+            print_json([keys.described(one, kinds) for one, kinds in found])
+        else:
+            show((part for one, kinds in found for part in keys.shown(one, kinds)), paged=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
+from rich.markup import escape
 from rich.segment import Segment
 
 from .. import _core, signals
@@ -29,7 +30,7 @@ INPUT = "Input"
 
 def example(*lines: str) -> str:
     """The end of a command's help."""
-    return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
+    return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in map(escape, lines))
 
 
 @contextmanager

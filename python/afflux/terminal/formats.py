@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
@@ -39,7 +40,7 @@ def _format(command: Any, options: Sequence[_Row], common: dict[str, str]) -> Gr
     arguments = " ".join(param.metavar + "…" * (param.nargs != 1) for param in command.params if param.param_type_name == "argument")
     head = Text.assemble((command.name, "bold cyan"), " ", (arguments, "yellow"))
     own = [row for row in options if common.get(row[0]) != row[1]]
-    return Group(head, Padding(Text(command.help or ""), (0, 0, 0, 2)), *([_grid(own, indent=2)] if own else []))
+    return Group(head, Padding(Text.from_markup(command.help or ""), (0, 0, 0, 2)), *([_grid(own, indent=2)] if own else []))
 
 
 def _grid(rows: Sequence[_Row], indent: int = 0) -> Padding:
@@ -47,8 +48,7 @@ def _grid(rows: Sequence[_Row], indent: int = 0) -> Padding:
     grid.add_column(style="cyan", width=26 - indent)
     grid.add_column()
     for names, help in rows:
-        # As text: what stands in brackets is no markup.
-        grid.add_row(names, Text(help))
+        grid.add_row(names, Text.from_markup(help))
     return Padding(grid, (0, 0, 0, indent))
 
 
@@ -63,7 +63,7 @@ def _options(command: Any, context: Any) -> list[_Row]:
         default = param.show_default if isinstance(param.show_default, str) else None
         if default is None and not param.is_flag and param.show_default is not False and isinstance(param.default, str | int | float):
             default = str(param.default)
-        rows.append((names, (param.help or "") + (f" [default: {default}]" if default else "")))
+        rows.append((names, (param.help or "") + (escape(f" [default: {default}]") if default else "")))
     return rows
 
 

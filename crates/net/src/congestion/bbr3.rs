@@ -16,7 +16,7 @@ use afflux_engine::random::Stream;
 keys! {
     /// Parameters of BBR version 3.
     pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
-        /// Only version 1 has flavours.
+        /// Only version 1 has flavours. Default: none: the key is refused.
         flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
         /// Time without a smaller round trip after which the sender drains the pipe to measure the round trip.
         probe_rtt_interval: Duration = "5s", check up_to_a_day;

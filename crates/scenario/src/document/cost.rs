@@ -12,7 +12,7 @@ table! {
         switch: f64,
         /// Price of a port of a switch that a link is plugged into: transceiver, its part of the cable, licence. Default 0.
         port: f64,
-        /// Switches of another price.
+        /// Switches of another price. Default: none: all switches have the same prices.
         #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
         pub overrides: Vec<CostOverride>,
     }
@@ -22,9 +22,9 @@ table! {
         /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
         #[serde(rename = "match")]
         pub matching: Names,
-        /// Price of a switch.
+        /// Price of a switch. Default: that of `[cost]`.
         switch: f64,
-        /// Price of a port.
+        /// Price of a port. Default: that of `[cost]`.
         port: f64,
     }
 }

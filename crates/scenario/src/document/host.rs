@@ -20,12 +20,13 @@ table! {
         scheduling: Scheduling,
         /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
         priorities: u8,
-        /// With `scheduling = "dwrr"` or `"ets"`: as in `[switch]`. Default: a full frame.
+        /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
         quantum: Size,
-        /// Queues of each NIC, by class, 2 to 8 of them.
+        /// Queues of each NIC, by class, 2 to 8 of them. Default: none: one queue, or with `scheduling = "strict_priority"` as many as `priorities`
+        /// says.
         nic_queue: Vec<NicQueue>,
-        /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Missing ones are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
-        /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
+        /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Default: of each missing DSCP that of SONiC: 3 → 3,
+        /// 4 → 4, 5 → 2, 8 → 0, 46 → 5, 48 → 6, all others → 1.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub dscp_to_priority: BTreeMap<String, u8>,
         /// Whether the host uses explicit congestion notification: asks for it if its transport does, and agrees when a peer asks. If not, no
@@ -35,8 +36,8 @@ table! {
         /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
         nic_ecn: Or<Off, Ecn>,
         /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a name, or a table with `kind` and parameters. Default:
-        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or `pacer`,
-        /// otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
+        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or
+        /// `pacer`, otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
         qdisc: Qdisc,
@@ -50,7 +51,7 @@ table! {
         pacer: Or<Off, Pacer>,
         /// Whether the NIC obeys PAUSE frames of its switch. Default `true`.
         honours_pause: bool,
-        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none.
+        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no storm.
         storm: Storm,
         /// A processor that handles arriving frames, or `"off"`: handling takes no time. Default `"off"`.
         processor: Or<Off, Processor>,
@@ -63,14 +64,14 @@ table! {
         /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
         /// `"1500B"` for `"ethernet"`.
         mtu: Size,
-        /// The transport of all traffic that names no other.
+        /// The transport of all traffic that names no other. Default: Linux's TCP with CUBIC, `{ kind = "tcp", stack = "linux", congestion = "cubic" }`.
         transport: Transport,
-        /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`.
+        /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`. Default: none: `[host.transport]` is the only one.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub transports: BTreeMap<String, Transport>,
         /// A congestion control written in Python. Default: the built-in one that `congestion` names.
         python: Python,
-        /// Hosts that differ. Later overrides win.
+        /// Hosts that differ. Later overrides win. Default: none: all hosts are alike.
         #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
         pub overrides: Vec<HostOverride>,
     }
@@ -80,40 +81,40 @@ table! {
         /// Names of hosts: `"host0"`, `["host1", "host2?"]`.
         #[serde(rename = "match")]
         pub matching: Names,
-        /// As in `[host]`.
+        /// Delay of the NIC and stack, added once when a frame leaves and once when one arrives. Default: that of `[host]`.
         delay: Duration,
-        /// As in `[host]`.
+        /// Limit of the NIC's queue. Default: that of `[host]`.
         queue: Or<Unlimited, QueueSize>,
-        /// As in `[host]`.
+        /// Order in which the NIC sends. Default: that of `[host]`.
         scheduling: Scheduling,
-        /// As in `[host]`.
+        /// With `scheduling = "strict_priority"`: number of queues, 2 to 8. Default: that of `[host]`.
         priorities: u8,
-        /// As in `[host]`.
+        /// Whether the host uses explicit congestion notification. Default: that of `[host]`.
         ecn: bool,
-        /// As in `[host]`.
+        /// ECN marking of the NIC's queues, or `"off"`. Default: that of `[host]`.
         nic_ecn: Or<Off, Ecn>,
-        /// As in `[host]`; the whole value is replaced.
+        /// Queueing discipline of the kernel; the whole value is replaced. Default: that of `[host]`.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
         qdisc: Qdisc,
-        /// As in `[host]`.
+        /// With `qdisc`: bytes from which on the NIC takes no more from the kernel. Default: that of `[host]`.
         bql: Size,
-        /// As in `[host]`.
+        /// With `qdisc`: queues of the NIC, 1 to 64. Default: that of `[host]`.
         hardware_queues: u8,
-        /// As in `[host]`.
+        /// Whether the NIC obeys PAUSE frames of its switch. Default: that of `[host]`.
         honours_pause: bool,
-        /// As in `[host]`.
+        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: that of `[host]`.
         storm: Storm,
-        /// As in `[host]`; the whole value is replaced.
+        /// A processor that handles arriving frames, or `"off"`; the whole value is replaced. Default: that of `[host]`.
         processor: Or<Off, Processor>,
-        /// As in `[host]`; the whole value is replaced.
+        /// Timing of real hosts, or `"exact"`; the whole value is replaced. Default: that of `[host]`.
         timing: Or<Exact, Timing>,
-        /// As in `[host]`.
+        /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn. Default: that of `[host]`.
         quantum: Size,
-        /// As in `[host]`; all queues are replaced.
+        /// Queues of the NIC, by class; all queues are replaced. Default: that of `[host]`.
         nic_queue: Vec<NicQueue>,
-        /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name none. A DCTCP sender does not use explicit
-        /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
+        /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name none. Default: `[host.transport]`. A DCTCP sender does not
+        /// use explicit congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
         transport: String,
     }
 }
@@ -140,23 +141,25 @@ table! {
         base: String,
         /// Name in results. Default `"custom"`.
         name: String,
-        /// Bytes of all headers and trailers of a data frame.
+        /// Bytes of all headers and trailers of a data frame. Default: that of `base`, `"58B"` for `"ethernet"`.
         data_header: Size,
-        /// Size of an acknowledgement without options.
+        /// Size of an acknowledgement without options. Default: that of `base`, `"58B"` for `"ethernet"`.
         ack: Size,
-        /// Size of a congestion notification of RDMA in a frame of its own (`cnp = "packet"`). Default: that of the profile, or `ack` where that is written.
+        /// Size of a congestion notification of RDMA in a frame of its own (`cnp = "packet"`). Default: `ack` if it is written, otherwise that of `base`.
         cnp: Size,
-        /// Size of a SYN or SYN-ACK.
+        /// Size of a SYN or SYN-ACK. Default: that of `base`, `"70B"` for `"ethernet"`.
         syn: Size,
-        /// Additional bytes of an acknowledgement with SACK blocks: `sack_base` plus `sack_block` for each.
+        /// Additional bytes of an acknowledgement with SACK blocks: `sack_base` plus `sack_block` for each. Default: that of `base`, `"4B"` for
+        /// `"ethernet"`.
         sack_base: Size,
-        /// See `sack_base`.
+        /// Bytes of each SACK block in an acknowledgement, see `sack_base`. Default: that of `base`, `"8B"` for `"ethernet"`.
         sack_block: Size,
-        /// Smaller frames are padded to this.
+        /// Smaller frames are padded to this. Default: that of `base`, `"64B"` for `"ethernet"`.
         min_frame: Size,
-        /// Preamble, start delimiter and inter-frame gap: on the link only.
+        /// Preamble, start delimiter and inter-frame gap: on the link only. Default: that of `base`, `"20B"` for `"ethernet"`.
         gap: Size,
-        /// The part of `data_header` that counts towards the MTU (network and transport layer).
+        /// The part of `data_header` that counts towards the MTU (network and transport layer). Default: that of `base`, `"40B"` for
+        /// `"ethernet"`.
         mtu_header: Size,
     }
 }

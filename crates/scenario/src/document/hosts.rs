@@ -138,21 +138,22 @@ table! {
     /// A distribution of sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
     #[derive(Default)]
     pub struct SizeTable {
-        /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2).
+        /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2). Default: none: one
+        /// of `fixed`, `min` with `max`, and `mean` is required instead.
         file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Bytes per unit of the file's sizes. Default `"1B"`; most ns-2 files count packets of `"1460B"`.
         unit: Size,
         /// Round sizes up to whole units, as ns-2's scripts do with packets. Default `false`.
         whole_units: bool,
-        /// Every flow has this size.
+        /// Every flow has this size. Default: none: one of `file`, `min` with `max`, and `mean` is required instead.
         fixed: Size,
-        /// Uniform from `min` …
+        /// Uniform distribution from `min` to `max`, both included. Default: none: one of `file`, `fixed` and `mean` is required instead.
         min: Size,
-        /// … to `max`, both included.
+        /// Uniform distribution from `min` to `max`, both included. Default: none: one of `file`, `fixed` and `mean` is required instead.
         max: Size,
-        /// Exponential with this mean.
+        /// Exponential distribution with this mean. Default: none: one of `file`, `fixed`, and `min` with `max` is required instead.
         mean: Size,
     }
 }

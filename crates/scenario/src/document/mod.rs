@@ -47,28 +47,29 @@ table! {
         pub format: u32,
         /// Name in results and of the default output directory. Default: the file's name without `.toml`.
         name: String,
-        /// What the scenario is about, for readers and reports.
+        /// What the scenario is about, for readers and reports. Default: none: results have no description.
         description: String,
         /// The fabric.
         pub topology: Topology,
-        /// Settings of all switches.
+        /// Settings of all switches. Default: every key has its own default.
         #[serde(default)]
         pub switch: Switch,
-        /// Settings of all hosts: NIC, frame sizes and transport.
+        /// Settings of all hosts: NIC, frame sizes and transport. Default: every key has its own default.
         #[serde(default)]
         pub host: Host,
-        /// The traffic: any number of blocks, which are all active together.
+        /// The traffic: any number of blocks, which are all active together. Default: required: at least one block.
         #[serde(default)]
         pub traffic: Vec<Traffic>,
-        /// How to run.
+        /// How to run. Default: every key has its own default.
         #[serde(default)]
         pub run: Run,
-        /// Records to write.
+        /// Records to write. Default: every key has its own default.
         #[serde(default)]
         pub record: Record,
-        /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
+        /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none: the
+        /// fabric has no cost.
         cost: Cost,
-        /// Tables of the SONiC configuration that the switches were imported from.
+        /// Tables of the SONiC configuration that the switches were imported from. Default: none: the switches were not imported.
         sonic: Sonic,
     }
 }

@@ -15,7 +15,7 @@ table! {
         interrupt_time: Duration,
         /// Largest number of waiting frames, including the one in processing. Default 300 (Linux 2.2 and 2.4: `netdev_max_backlog`).
         queue: u32,
-        /// Stalls, as of a receiver whose kernel writes to its disk (the KEK talk of 2001). Default: none.
+        /// Stalls, as of a receiver whose kernel writes to its disk (the KEK talk of 2001). Default: none: it never stands still.
         stall: Stall,
     }
 

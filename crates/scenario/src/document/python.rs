@@ -11,14 +11,15 @@ table! {
     pub struct Python {
         /// The Python file. A relative path starts at the scenario's directory.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Name of the class, which derives from `afflux.CongestionControl`. Default: the only such class in the file.
         class: String,
         /// Names of the transports whose connections use the class: names of `[host.transports.NAME]`, and `"default"` for `[host.transport]`. The others
         /// keep their `congestion`. Default: all.
         transports: Vec<String>,
-        /// Keyword arguments with which the class is called for each connection, as in `{ increase = 2.0 }`. Default: none.
+        /// Keyword arguments with which the class is called for each connection, as in `{ increase = 2.0 }`. Default: none: it is called
+        /// without arguments.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub parameters: BTreeMap<String, Parameter>,
     }

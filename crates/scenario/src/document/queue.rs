@@ -17,15 +17,17 @@ macro_rules! queue {
                 index: u8,
                 /// Name of the queue, for readers. Default: `"queue"` and its number.
                 name: String,
-                /// Priorities (0 to 7) whose frames go to this queue; priorities that no queue names go to queue 0. Default, if no queue names any:
-                /// priority p goes to queue min(p, queues−1); SONiC's queues are numbered as its traffic classes.
+                /// Priorities (0 to 7) whose frames go to this queue; priorities that no queue names go to queue 0. SONiC's queues are
+                /// numbered as its traffic classes. Default: if no queue names any, each priority p whose
+                /// min(p, queues−1) is the number of the queue; otherwise none.
                 priorities: Vec<u8>,
-                /// Served before all queues that are not strict.
+                /// Served before all queues that are not strict. Default: `false`, with `scheduling = "strict_priority"` `true`.
                 strict: bool,
                 /// With `scheduling = "dwrr"`: share of the bandwidth that strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6)
-                /// and 15 (3 and 4).
+                /// and 15 (3 and 4). Default: required with `"dwrr"`, unless the queue is strict.
                 weight: u32,
                 /// With `scheduling = "ets"`: share of the bandwidth that strict queues leave, in whole percent; all shares add up to 100 %.
+                /// Default: required with `"ets"`, unless the queue is strict.
                 bandwidth: Percent,
                 $($fields)*
             }
@@ -48,15 +50,15 @@ macro_rules! queue {
 queue! {
     /// A queue of every port of a switch. Its service rule is `strict = true`, `weight` or `bandwidth`.
     pub struct Queue {
-        /// ECN marking of this queue, or `"off"`. Default: as in `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
+        /// ECN marking of this queue, or `"off"`. Default: that of `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
         ecn: Or<Off, Ecn>,
-        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
+        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
         alpha: f64,
-        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
+        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
         reserved: Size,
         /// Limit of this queue, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, in addition to the
-        /// threshold with `"dynamic"`. Default: no limit of its own.
+        /// threshold with `"dynamic"`. Default: none: no limit of its own.
         buffer: QueueSize,
     }
 }

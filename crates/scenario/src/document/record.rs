@@ -25,12 +25,13 @@ table! {
         /// `"off"`. Default `"off"`; a fraction of the round trip shows every change.
         senders: Or<Off, Duration>,
         /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`), at the ports of: `"switches"`, `"hosts"`, `"all"`, or names as in
-        /// `["leaf*", "host0"]`. Default: none.
+        /// `["leaf*", "host0"]`. Default: none: no gaps are recorded.
         gaps: Names,
         /// Queueing by cause: which class of traffic each class waited behind (`waits.parquet`, and in `afflux explain`), at the ports of: as `gaps`.
-        /// Default: none.
+        /// Default: none: it is not recorded.
         waits: Names,
-        /// Links to capture: `"host0>leaf0"` is what host0 sends to leaf0, `"host0-leaf0"` both directions in one file. Default: none.
+        /// Links to capture: `"host0>leaf0"` is what host0 sends to leaf0, `"host0-leaf0"` both directions in one file. Default: none: nothing is
+        /// captured.
         capture: Names,
         /// Bytes kept of each captured frame, from `"96B"` (all headers) to `"65535B"`. Default `"96B"`; tcpdump keeps whole frames.
         snaplen: Size,

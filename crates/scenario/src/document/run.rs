@@ -26,7 +26,7 @@ table! {
         engine: EngineKind,
         /// Worker threads; results do not depend on it. Default 1.
         threads: u32,
-        /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none, the papers' and standards' rules.
+        /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none: the papers' and standards' rules.
         compat: Compat,
         /// End a run without progress: flow control holds frames in the network, and for this simulated time none has left it. The result says who waits for
         /// whom. `"off"`: go on until `until`. Default `"10s"`.

@@ -3,6 +3,7 @@
 use super::{Aqm, Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Scheduling, Size, Trimming, Voq};
 use afflux_config::{table, words};
 use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
+use schemars::Schema;
 
 macro_rules! switch {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
@@ -10,7 +11,7 @@ macro_rules! switch {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// A product whose values the keys have that are not written here.
+                /// A product whose values the keys have that are not written here. Default: none: such keys have the defaults below.
                 preset: Preset,
                 /// Buffer memory: of each queue with `sharing = "static"` (there also in packets, as in `"100packets"`), otherwise of the whole switch.
                 /// Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"` `"9MiB"`, with `"hpcc"` `"32MiB"`.
@@ -25,13 +26,14 @@ macro_rules! switch {
                 /// With `sharing = "dynamic"`: bytes that each queue may always hold, independently of the other queues. Default `"0B"`; SONiC has 1792 B on
                 /// Trident 3. With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
                 reserved: Size,
-                /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
+                /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`. Default:
+                /// every key has its own default.
                 mmu: Mmu,
                 /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"`, `"hpcc"` or `"voq"`. Default `"off"`.
                 pfc: Or<Off, Pfc>,
                 /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,
-                /// With `sharing = "voq"`: the queues of a deep-buffer switch.
+                /// With `sharing = "voq"`: the queues of a deep-buffer switch. Default: every key has its own default.
                 voq: Voq,
                 /// Frames that count in a queue's length. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
                 queue_length: QueueLength,
@@ -45,7 +47,8 @@ macro_rules! switch {
                 ecn: Or<Off, Ecn>,
                 /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
                 aqm: Or<Off, Aqm>,
-                /// Cut data frames to headers if a queue is full, for `kind = "ndp"` in `[host.transport]`.
+                /// Cut data frames to headers if a queue is full, for `kind = "ndp"` in `[host.transport]`. Default: none: a full queue
+                /// drops them.
                 trimming: Trimming,
                 /// Order in which a port sends. Default `"fifo"`, or what the `queue` blocks say.
                 scheduling: Scheduling,
@@ -69,7 +72,8 @@ macro_rules! switch {
                 balance: Balance,
                 /// The hash by which paths are chosen. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
                 hash: RouteHash,
-                /// Queues of each port, by class, 2 to 8 of them. In an override all queues are replaced.
+                /// Queues of each port, by class, 2 to 8 of them. In an override all queues are replaced. Default: none: one queue, or with
+                /// `scheduling = "strict_priority"` as many as `priorities` says.
                 queue: Vec<Queue>,
             }
         }
@@ -80,7 +84,7 @@ switch! {
     /// Settings of all switches.
     #[derive(Default)]
     pub struct Switch {
-        /// Switches that differ. Later overrides win.
+        /// Switches that differ. Later overrides win. Default: none: all switches are alike.
         #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
         pub overrides: Vec<SwitchOverride>,
     }
@@ -88,10 +92,20 @@ switch! {
 
 switch! {
     /// Switches that differ from the others; missing keys are as in `[switch]`.
+    #[schemars(transform = defaults_of_switch)]
     pub struct SwitchOverride {
         /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
         #[serde(rename = "match")]
         pub matching: Names,
+    }
+}
+
+/// The keys of `[switch]` have other defaults in an override: their values in `[switch]`.
+fn defaults_of_switch(schema: &mut Schema) {
+    let keys = schema.get_mut("properties").and_then(|keys| keys.as_object_mut());
+    for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
+        let about = key["description"].as_str().unwrap_or_default();
+        key["description"] = format!("{about} In an override the default is that of `[switch] {name}`.").into();
     }
 }
 
@@ -158,11 +172,11 @@ table! {
     /// ECN marking: never below `kmin`, with a probability that rises to `pmax` at `kmax`, always above. Either `k` (a step, as for DCTCP) or
     /// `kmin` and `kmax`.
     pub struct Ecn {
-        /// A step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10 Gbps.
+        /// A step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10 Gbps. Default: required, or `kmin` and `kmax`.
         k: QueueSize,
-        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`.
+        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`. Default: `k`.
         kmin: QueueSize,
-        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`.
+        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`. Default: `k`.
         kmax: QueueSize,
         /// Probability at `kmax`. Default 1; ConWeave and HPCC 0.2, SONiC 0.05.
         pmax: Chance,

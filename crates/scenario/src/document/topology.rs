@@ -35,9 +35,9 @@ macro_rules! fabric {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+                /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0`, `host1` ….
                 hosts: Vec<HostName>,
-                /// Names of the switches in their order, all of them or none. Default: by kind.
+                /// Names of the switches in their order, all of them or none. Default: those of the kind, with numbers from 0.
                 switches: Vec<String>,
             }
         }
@@ -47,10 +47,10 @@ macro_rules! fabric {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// Links that differ in rate, delay or MTU.
+                /// Links that differ in rate, delay or MTU. Default: none: all links are as the keys above say.
                 #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
                 pub overrides: Vec<LinkOverride>,
-                /// Links that lose frames or are down for a time.
+                /// Links that lose frames or are down for a time. Default: none: all links work.
                 #[serde(rename = "fault", default, skip_serializing_if = "Vec::is_empty")]
                 pub faults: Vec<Fault>,
             }
@@ -183,7 +183,7 @@ fabric! {
     pub struct Hpcc, named {
         /// The file; a relative path is relative to the scenario file.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
     }
 }
@@ -199,7 +199,7 @@ fabric! {
         rate: Speed,
         /// Propagation delay, one way, of the links that name none. Default `"1us"`.
         delay: Duration,
-        /// The links.
+        /// The links. Default: required: every host and every switch needs a link.
         #[serde(default)]
         pub link: Vec<Link>,
     }
@@ -260,7 +260,8 @@ table! {
     pub struct NamedHost {
         /// Name of the host. Default: its first address.
         name: String,
-        /// Its IP address, or an array of them: captures and flow lists may name it by any of them.
+        /// Its IP address, or an array of them: captures and flow lists may name it by any of them. Default: none: they
+        /// know it by its name.
         address: Names,
     }
 }
@@ -322,7 +323,7 @@ table! {
         rate: Speed,
         /// Propagation delay, one way. Default: the fabric's `delay`.
         delay: Duration,
-        /// Largest IP packet. Default: the fabric carries any.
+        /// Largest IP packet. Default: none: the link carries packets of any size.
         mtu: Size,
         /// Number of parallel links. Default 1.
         count: u32,
@@ -333,11 +334,12 @@ table! {
         /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. The name means all parallel links; `"leaf0-spine1#0"` is the first one.
         /// `"leaf0>spine1"` is the direction from leaf0 to spine1 alone.
         pub link: Names,
-        /// Another rate.
+        /// Another rate. Default: unchanged.
         rate: Speed,
-        /// Another propagation delay, of both directions.
+        /// Another propagation delay, of both directions. Default: unchanged.
         delay: Duration,
         /// Largest IP packet: the ports at both ends discard longer frames that arrive, and hosts at its ends send and accept no larger packets.
+        /// Default: unchanged.
         mtu: Size,
     }
 
@@ -347,7 +349,7 @@ table! {
         pub link: Names,
         /// Probability that a frame is lost on the wire, in each direction that `link` names. Default 0.
         loss: Chance,
-        /// When the links are down, in both directions.
+        /// When the links are down, in both directions. Default: none: they are never down.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub down: Vec<Down>,
     }

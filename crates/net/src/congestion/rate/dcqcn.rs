@@ -33,32 +33,44 @@ keys! {
         /// Where the defaults of the keys below come from. The simulators' rates of increase are for 25 Gbps and scale with the first host's link.
         parameters: DcqcnParameters = "paper";
         /// Weight of a notification in alpha.
-        g: f64 = (set(parameters, nic).g), in 1e-6 to 1.0;
+        g: f64 = (set(parameters, nic).g)
+            "0.00390625 (1/256); 0.0048828125 with `\"nvidia\"`", in 1e-6 to 1.0;
         /// Alpha at the start.
-        initial_alpha: f64 = (set(parameters, nic).initial_alpha), in 0.0 to 1.0;
+        initial_alpha: f64 = (set(parameters, nic).initial_alpha)
+            "1; 0.9990234375 with `\"nvidia\"`", in 0.0 to 1.0;
         /// Period of alpha's updates.
-        alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha))), check up_to_a_second;
+        alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha)))
+            "`\"55us\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"1us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
         /// Notifications are looked for at the end of every such time since the first, a nanosecond after alpha's update (NVIDIA's adapters); `"0ns"`:
         /// each cuts the rate at once (the paper), and alpha falls where none has come for `alpha_period`.
-        decrease_period: Duration as Option<Span> = (Duration(Span::from_us(set(parameters, nic).decrease))), check |Duration(period), _| {
+        decrease_period: Duration as Option<Span> = (Duration(Span::from_us(set(parameters, nic).decrease)))
+            "`\"0ns\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"4us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check |Duration(period), _| {
             Ok((period > Span::ZERO).then_some(period))
         };
         /// Period of the timer that raises the rate.
-        increase_period: Duration = (Duration(Span::from_us(set(parameters, nic).increase))), check up_to_a_second;
+        increase_period: Duration = (Duration(Span::from_us(set(parameters, nic).increase)))
+            "`\"55us\"`; `\"60us\"` with `\"zhu\"`, `\"300us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
         /// Bytes sent after which the rate is raised too; `"0B"`: by time alone.
-        byte_counter: Size as Option<u64> = (Size(Bytes(set(parameters, nic).bytes))), check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
+        byte_counter: Size as Option<u64> = (Size(Bytes(set(parameters, nic).bytes)))
+            "`\"10MB\"`; `\"300MB\"` with `\"zhu\"`, `\"32767B\"` with `\"nvidia\"`, `\"0B\"` with the others", check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
         /// Raises that only go back towards the target.
-        fast_recovery: u32 = (set(parameters, nic).fast);
+        fast_recovery: u32 = (set(parameters, nic).fast)
+            "5; 1 with parameters other than `\"paper\"` and `\"zhu\"`";
         /// Additive increase of the target.
-        additive: Speed as u64 = (mbps(set(parameters, nic).additive)), check bits_per_second;
+        additive: Speed as u64 = (mbps(set(parameters, nic).additive))
+            "`\"40Mbps\"`; `\"5Mbps\"` with `\"nvidia\"`, per 25 Gbps of the first host's link `\"5Mbps\"` with `\"hpcc\"` and `\"hpcc_paper\"`, `\"10Mbps\"` with `\"conweave\"`", check bits_per_second;
         /// Hyper increase of the target.
-        hyper: Speed as u64 = (mbps(set(parameters, nic).hyper)), check bits_per_second;
+        hyper: Speed as u64 = (mbps(set(parameters, nic).hyper))
+            "`\"200Mbps\"`; `\"50Mbps\"` with `\"nvidia\"`, per 25 Gbps of the first host's link `\"50Mbps\"` with `\"hpcc\"` and `\"hpcc_paper\"`, `\"25Mbps\"` with `\"conweave\"`", check bits_per_second;
         /// Least rate.
-        min_rate: Speed as u64 = (mbps(set(parameters, nic).least)), check bits_per_second;
+        min_rate: Speed as u64 = (mbps(set(parameters, nic).least))
+            "`\"100Mbps\"`; `\"1Gbps\"` with `\"hpcc\"` and `\"hpcc_paper\"`, `\"1Mbps\"` with `\"nvidia\"`", check bits_per_second;
         /// Every cut sets the target to the rate before it, not only the first after a raise.
-        clamp_target: bool = (set(parameters, nic).clamp);
+        clamp_target: bool = (set(parameters, nic).clamp)
+            "`true`; `false` with parameters other than `\"paper\"` and `\"zhu\"`";
         /// Part of the rate that the first notification leaves.
-        first_rate: f64 = (set(parameters, nic).first), in 0.001 to 1.0;
+        first_rate: f64 = (set(parameters, nic).first)
+            "1; 0.85 with `\"nvidia\"`", in 0.001 to 1.0;
     }
 }
 

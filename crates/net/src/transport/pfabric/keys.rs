@@ -71,7 +71,7 @@ keys! {
         rank: Rank = (if rto == Timeout::Fixed { Rank::Remaining } else { Rank::None }) "`\"remaining\"`, `\"none\"` with `rto = \"estimated\"`";
         /// Connections.
         connections: Connections = "own";
-        /// Parameters of DCTCP.
+        /// Parameters of DCTCP. Default: every key has its own default.
         dctcp: dctcp::Keys = none;
     }
 }

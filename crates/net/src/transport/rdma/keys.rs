@@ -68,7 +68,8 @@ macro_rules! rdma {
                     Some(RdmaWindow::None) => size(bytes, payload, at.clone()).and(Err(Wrong::at(at, "needs window = \"fixed\" or \"scaled\""))),
                     Some(_) => size(bytes, payload, at),
                 };
-                /// How receivers report marks. Default: as the DCQCN parameters say, otherwise `"ack"`.
+                /// How receivers report marks. Default: `"packet"` where `dcqcn.parameters` is `"paper"`, `"zhu"` or `"nvidia"`, otherwise
+                /// `"ack"`.
                 cnp: Cnp = none;
                 /// With `cnp = "packet"`: least time between two of a flow. Default `"50us"` (the paper of DCQCN); newer NVIDIA adapters have 4 us.
                 cnp_interval: Duration = none;
@@ -110,7 +111,7 @@ macro_rules! rdma {
                 /// Priority of acknowledgements and notifications, 0 to 7. Default: that of the flow. NICs send them before data in any case.
                 ack_priority: u8 = none, check priority;
                 $(
-                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
+                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`. Default: every key has its own default.")]
                     $module: rate::$module::Keys = none;
                 )+
             }

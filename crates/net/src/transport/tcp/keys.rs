@@ -82,7 +82,7 @@ macro_rules! tcp {
                     part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
                 };
                 /// Bytes that the application can have handed over and that are not acknowledged, fixed (Linux's `SO_SNDBUF`, doubled). Bookkeeping, about
-                /// 2 % in large buffers, is not taken off.
+                /// 2 % in large buffers, is not taken off. Default: none: the buffer grows up to `send_buffer_max`.
                 send_buffer: Size = none, check |Size(size), at| match size.0 {
                     bytes if bytes < u64::from(mss) || bytes > 1 << 40 => Err(Wrong::at(at, format!("\"{size}\": write at least a segment of {mss} B, at most 1 TiB"))),
                     _ => Ok(size),
@@ -127,7 +127,7 @@ macro_rules! tcp {
                     check |count, at| if count.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(count.0) };
                 /// Delayed acknowledgements, or `"off"`: every segment is acknowledged.
                 delayed_ack: Or<Off, DelayedAckKeys> = (if stack == Stack::Linux { Or::some(DelayedAckKeys::default()) } else { Or::NONE })
-                    "on with `stack = \"linux\"`, otherwise `\"off\"`";
+                    "`{}` with `stack = \"linux\"`, otherwise `\"off\"`";
                 /// From the fourth duplicate acknowledgement on, at most one is sent per twentieth of a round trip, and they are at most 1 ms
                 /// apart (Linux's `tcp_comp_sack_delay_ns`).
                 sack_compression: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
@@ -207,10 +207,10 @@ macro_rules! tcp {
                         SlowStart::Own(instead) => Err(Wrong::at(at, instead)),
                         SlowStart::Standard => Ok(on),
                     };
-                /// Multipath TCP (RFC 8684): a connection has several subflows, and each subflow is a TCP of this table. Default: off.
+                /// Multipath TCP (RFC 8684): a connection has several subflows, and each subflow is a TCP of this table. Default: none: one path.
                 mptcp: mptcp::Keys = none;
                 $(
-                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
+                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`. Default: every key has its own default.")]
                     $module: congestion::$module::Keys = none;
                 )+
             }

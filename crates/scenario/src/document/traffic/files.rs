@@ -10,7 +10,7 @@ block! {
         transport: String,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
-        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Format of the file. Default: by its extension.
         format: FileFormat,

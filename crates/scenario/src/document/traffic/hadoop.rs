@@ -6,7 +6,7 @@ use afflux_config::{table, words};
 block! {
     /// One sort of Hadoop's kind (TeraSort): the same volume is read, shuffled and written.
     pub struct Hadoop {
-        /// As in `kind = "flows"`; TCP.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`, which must be TCP. Default `"default"`.
         transport: String,
         /// Which framework runs the tasks. Default `"mapreduce"`.
         framework: Framework,
@@ -16,7 +16,7 @@ block! {
         files: u32,
         /// Number of reducers (`mapreduce.job.reduces`, which has no useful default). Default: one per compute node.
         reducers: u32,
-        /// The machines and the configuration of Hadoop.
+        /// The machines and the configuration of Hadoop. Default: every key has its own default.
         #[serde(default)]
         pub cluster: Cluster,
     }
@@ -26,13 +26,13 @@ block! {
     /// Hadoop jobs from a file of the Facebook traces of the SWIM project: per line job, submission in seconds, seconds since the one before,
     /// bytes of map input, shuffle and output, separated by tabs. All share one cluster; jobs without shuffle have no reducers.
     pub struct HadoopTrace {
-        /// As in `kind = "flows"`; TCP.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`, which must be TCP. Default `"default"`.
         transport: String,
         /// Which framework runs the tasks. Default `"mapreduce"`.
         framework: Framework,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
-        /// SHA-256 of the file, as in `kind = "flows"`.
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String,
         /// Factor on all sizes: the traced clusters had 600 and 3000 machines. Default 1.
         size_scale: f64,
@@ -44,7 +44,7 @@ block! {
         jobs: u64,
         /// Shuffled bytes per reducer of a job. Default `"1GB"`.
         bytes_per_reducer: Size,
-        /// As in `kind = "hadoop"`.
+        /// The machines and the configuration of Hadoop. Default: every key has its own default.
         #[serde(default)]
         pub cluster: Cluster,
     }
@@ -53,8 +53,8 @@ block! {
 block! {
     /// Traffic of limited rate between hosts until the end of the run; it needs `[run] until`.
     pub struct Background {
-        /// As in `kind = "flows"`. With TCP each pair has one long connection whose source hands over data at the rate (as `iperf3 --fq-rate`
-        /// does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`. With TCP each pair has one long connection
+        /// whose source hands over data at the rate (as `iperf3 --fq-rate` does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
         transport: String,
         /// How the traffic is sent. Default `"tcp"`.
         protocol: Protocol,
@@ -114,7 +114,7 @@ table! {
         count: u32,
         /// Rate of each disk for reading; concurrent requests share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
         read: Speed,
-        /// Rate of each disk for writing; concurrent requests share it. Default as `read`.
+        /// Rate of each disk for writing; concurrent requests share it. Default: `read`.
         write: Speed,
         /// Time before each request. Default `"8ms"`.
         seek: Duration,
@@ -126,13 +126,13 @@ table! {
     pub struct Cluster {
         /// Hosts that run tasks. Default `"all"`.
         compute: Hosts,
-        /// Hosts that hold blocks. Default: as `compute`.
+        /// Hosts that hold blocks. Default: `compute`.
         data: Hosts,
-        /// Data nodes to which logs are uploaded. Default: as `data`.
+        /// Data nodes to which logs are uploaded. Default: `data`.
         log_hosts: Hosts,
         /// The host of the name node and the resource manager. Default: the first data node.
         master: Receiver,
-        /// The host from which jobs are submitted. Default: as `master`.
+        /// The host from which jobs are submitted. Default: `master`.
         client: Receiver,
         /// Time from the end of a transfer until the programs learn of it, and from a decision until a transfer starts. It bounds the engine's lookahead:
         /// much less than the links' delay makes runs slow. Default `"5us"`.
@@ -145,9 +145,9 @@ table! {
         reduce_memory: Size,
         /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`). Default `"1536MiB"`.
         master_memory: Size,
-        /// Instead of memory: maps at a time per compute node; needs `reduce_slots`.
+        /// Instead of memory: maps at a time per compute node; needs `reduce_slots`. Default: none: memory limits them.
         map_slots: u32,
-        /// Reducers at a time per compute node.
+        /// Instead of memory: reducers at a time per compute node; needs `map_slots`. Default: none: memory limits them.
         reduce_slots: u32,
         /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default
         /// `"1s"`.
@@ -182,10 +182,10 @@ table! {
         /// With Tez: a container without work is given back after this (`tez.am.container.idle.release-timeout-min.millis`, `-max`). Default
         /// `["5s", "10s"]`.
         idle_release: Between,
-        /// Disks of compute nodes, for spills and merges.
+        /// Disks of compute nodes, for spills and merges. Default: every key has its own default.
         #[serde(default)]
         pub disks: Disks,
-        /// Disks of data nodes. Default: as `disks`.
+        /// Disks of data nodes. Default: `disks`.
         data_disks: Disks,
         /// Share of input blocks that are in a data node's memory. Default 0.
         block_cached: f64,

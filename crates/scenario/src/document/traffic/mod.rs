@@ -14,12 +14,13 @@ macro_rules! block {
                 /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0, or what a flow list's columns `priority`
                 /// and `dscp` say.
                 priority: u8,
-                /// DSCP of its flows, 0 to 63, instead of `priority`; `[host] dscp_to_priority` gives the priority.
+                /// DSCP of its flows, 0 to 63, instead of `priority`; `[host] dscp_to_priority` gives the priority. Default: none: `priority`
+                /// holds.
                 dscp: u8,
                 /// When the block begins; starts in files count from then. Default `"0s"`.
                 start: $crate::document::Duration,
                 /// When the senders of its flows end, from the start of the run: a flow that is not done by then has the status `terminated`, with what has
-                /// arrived, and a flow that would start later is not sent. Default: they send everything.
+                /// arrived, and a flow that would start later is not sent. Default: none: they send everything.
                 stop: $crate::document::Duration,
                 /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
                 /// `deadline_ns` takes precedence.

@@ -5,7 +5,7 @@ use crate::document::{Duration, HostItem, Hosts, Receiver, Senders, Size, Sizes,
 block! {
     /// Rounds of simultaneous flows to one receiver; every round is a job.
     pub struct Incast {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
         /// The receiver: a host, or `"random"` (drawn for each round). Default: host 0.
         to: Receiver,
@@ -15,13 +15,13 @@ block! {
         random_senders: bool,
         /// Hosts that may take part. Default `"all"`.
         hosts: Hosts,
-        /// Size of the flow of each sender; or `total`.
+        /// Size of the flow of each sender. Default: required, or `total`.
         bytes: Size,
-        /// Size of all flows of a round together.
+        /// Size of all flows of a round together. Default: none: `bytes` is required instead.
         total: Size,
         /// Number of rounds, in each of which all senders send once. Default 1.
         rounds: u32,
-        /// Time between the starts of rounds (open loop).
+        /// Time between the starts of rounds (open loop). Default: required with several rounds, unless `closed_loop = true`.
         period: Duration,
         /// A round starts when all flows of the previous round have arrived. Default `false`.
         closed_loop: bool,
@@ -37,7 +37,7 @@ block! {
     /// counts from the query, and `class`. Beside them messages (class `message`) and background (class `background`) between any two hosts. Give the
     /// hosts' least time-out, `min_rto`, in `[host.transport]`.
     pub struct PartitionAggregate {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
@@ -65,17 +65,17 @@ block! {
 block! {
     /// Every host sends to one other and receives from one: drawn at random, or by a stride.
     pub struct Permutation {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
-        /// As in `kind = "random"`.
+        /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         pub sizes: Sizes,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
-        /// Instead of drawing: the host at position i sends to the one at i + stride.
+        /// Instead of drawing: the host at position i sends to the one at i + stride. Default: none: destinations are drawn.
         stride: u32,
         /// Flows per pair. Default 1.
         rounds: u32,
-        /// Time between the starts of rounds; needed with more than one.
+        /// Time between the starts of rounds. Default: required with several rounds.
         period: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
         jitter: Duration,
@@ -85,15 +85,15 @@ block! {
 block! {
     /// Fixed pairs of hosts.
     pub struct Pairs {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
         /// `[[source, destination], …]`, numbers of hosts.
         pub pairs: Vec<[HostItem; 2]>,
-        /// As in `kind = "random"`.
+        /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         pub sizes: Sizes,
         /// Flows per pair. Default 1.
         rounds: u32,
-        /// Time between the starts of rounds; needed with more than one.
+        /// Time between the starts of rounds. Default: required with several rounds.
         period: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
         jitter: Duration,
@@ -103,9 +103,9 @@ block! {
 block! {
     /// One flow per ordered pair of hosts, together one job.
     pub struct AllToAll {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
-        /// As in `kind = "random"`.
+        /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         pub sizes: Sizes,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
@@ -125,9 +125,9 @@ block! {
         pub pairs: Vec<[HostItem; 2]>,
         /// Rate of payload of each source.
         pub rate: Speed,
-        /// Time during which each source sends; or `bytes`.
+        /// Time during which each source sends. Default: required, or `bytes`.
         duration: Duration,
-        /// Bytes that each source sends.
+        /// Bytes that each source sends. Default: none: `duration` is required instead.
         bytes: Size,
         /// Payload of a frame. Default: `mtu` less the profile's headers.
         payload: Size,

@@ -7,7 +7,7 @@ block! {
     /// Independent sources that start flows at random or regular times. The rate is given by `load` with `load_basis`, or by `flows_per_second`; the end
     /// by `duration` or `flows`.
     pub struct Random {
-        /// As in `kind = "flows"`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
         /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         pub sizes: Sizes,
@@ -15,15 +15,15 @@ block! {
         arrivals: Arrivals,
         /// Arrivals `"lognormal"`: standard deviation of the logarithm of gaps. Default 1; Parsimon has 1 and 2.
         sigma: f64,
-        /// Offered load as a fraction of the capacity that `load_basis` names.
+        /// Offered load as a fraction of the capacity that `load_basis` names. Default: required, or `flows_per_second`.
         load: f64,
-        /// Capacity that `load` is a fraction of. It has no default, because studies differ.
+        /// Capacity that `load` is a fraction of. Default: required with `load`, because studies differ.
         load_basis: LoadBasis,
-        /// Instead of `load`: flows per second of one source.
+        /// Instead of `load`: flows per second of one source. Default: none: `load` is required instead.
         flows_per_second: f64,
-        /// Time during which flows start.
+        /// Time during which flows start. Default: required, or `flows`.
         duration: Duration,
-        /// Total number of flows.
+        /// Total number of flows. Default: none: `duration` is required instead.
         flows: u64,
         /// Hosts that send. Default `"all"`.
         sources: Hosts,
@@ -31,13 +31,14 @@ block! {
         destinations: Hosts,
         /// Destinations are in other racks only. Default `false`: any host except the source.
         inter_rack: bool,
-        /// Share of flows that stay in the rack; the others leave it.
+        /// Share of flows that stay in the rack; the others leave it. Default: none: racks do not matter.
         rack_local: f64,
-        /// Hosts that receive more than others.
+        /// Hosts that receive more than others. Default: none: all destinations are equally likely.
         hotspot: Hotspot,
-        /// File of weights from rack to rack: JSON rows, or Parsimon's `{"matrix": {"inner": [[…]]}}`.
+        /// File of weights from rack to rack: JSON rows, or Parsimon's `{"matrix": {"inner": [[…]]}}`. Default: none: racks do not
+        /// matter.
         matrix: String,
-        /// SHA-256 of `matrix`: another content is refused. Written into resolved scenarios.
+        /// SHA-256 of `matrix`: another content is refused. Default: the digest of the file that is found.
         matrix_sha256: String,
     }
 }

@@ -1,0 +1,127 @@
+"""Keys by the path that a reader writes: `switch.ecn.kmin`, `traffic[0].sizes`, `traffic.hadoop.cluster`."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from .. import spelling
+from .document import Key, Table, document
+
+#: A table, and if it has kinds the one that the path names.
+Place = tuple[Table, str | None]
+
+
+class Unknown(LookupError):
+    """A path at which the schema has neither a key nor a table."""
+
+
+def find(path: str) -> list[Key | Table]:
+    """The keys at a path: several, if a table has the key with several kinds; the table, if the path ends in a kind. Raises `Unknown`."""
+    steps = parts(path)
+    try:
+        return _find(path, steps)
+    except Unknown:
+        # The name of a block may be that of a key, too.
+        if len(steps) > 2 and any(table.array for one in _find(path, steps[:1]) if isinstance(one, Key) for table in _tables(one)):
+            with contextlib.suppress(Unknown):
+                return _find(path, [steps[0], *steps[2:]])
+        raise
+
+
+def _find(path: str, steps: list[str]) -> list[Key | Table]:
+    places: list[Place] = [(document().tables[0], None)]
+    found: list[Key | Table] = []
+    for number, step in enumerate(steps):
+        last = number == len(steps) - 1
+        found = list(_within(places, step))
+        if found:
+            places = [place for one in found for place in _below(one, step)]
+            # Several kinds may have the same table.
+            places = [place for at, place in enumerate(places) if place not in places[:at]]
+        elif last or not _named(steps[:number], places):
+            raise Unknown(_unknown(path, steps[:number], step, places))
+    if not found:
+        raise Unknown("the path is empty: write a key, as in switch.ecn.kmin")
+    return found
+
+
+def parts(path: str) -> list[str]:
+    """The names in a path, without the numbers of blocks."""
+    return [step for step in re.split(r"\.|\[|\]", path) if step and not step.isdecimal()]
+
+
+def _tables(key: Key) -> list[Table]:
+    return [document().by_definition[name] for name in key.type.tables]
+
+
+def _chosen(table: Table, kind: str) -> Place:
+    return (table, None) if table.kind else (table, kind)
+
+
+def _below(one: Key | Table, step: str) -> list[Place]:
+    return [(table, None) for table in _tables(one)] if isinstance(one, Key) else [_chosen(one, step)]
+
+
+def _open(place: Place) -> list[Table]:
+    """The tables whose keys may stand at a place."""
+    table, kind = place
+    return [table, *(variant for name, variant in table.variants.items() if kind in (None, name))]
+
+
+def _within(places: list[Place], step: str) -> Iterator[Key | Table]:
+    """The keys called `step`, or else the kinds."""
+    tables = [table for place in places for table in _open(place)]
+    keys = [key for table in tables if (key := table.key(step))]
+    if keys:
+        yield from keys
+        return
+    for table, kind in places:
+        if kind is None and step in table.kinds:
+            yield table.variants.get(step, table)
+
+
+def _named(before: list[str], places: list[Place]) -> bool:
+    """May the name of a block, or of a table, stand here?"""
+    if any(table.array for table, _ in places):
+        return True
+    key = find(".".join(before))[0] if before else None
+    return isinstance(key, Key) and key.type.many == "map"
+
+
+def _unknown(path: str, before: list[str], step: str, places: list[Place]) -> str:
+    here = sorted({key.name for place in places for table in _open(place) for key in table.keys} | {kind for table, _ in places for kind in table.kinds})
+    head = ".".join(before)
+    if before and not here:
+        return f"{path}: {head} is not a table, so it has no keys"
+    what = f"there is no key {step!r} in [{head}]" if before else f"there is no key or table {step!r}"
+    near = spelling.nearest(step, here)
+    if not near:
+        same = [known for known in paths() if known.rpartition(".")[2] == step]
+        near = f" (did you mean {same[0]!r}?)" if same else spelling.nearest(path, paths())
+    listed = ", ".join(here) if len(here) <= spelling.FEW else f"`afflux schema {places[0][0].place}` lists keys"
+    return f"{what}{near}: {'the keys there are ' if len(here) <= spelling.FEW else ''}{listed}"
+
+
+@cache
+def paths() -> list[str]:
+    """Every path of a key or a kind, sorted; where a table may stand at several places, that of its page."""
+    found: dict[str, None] = {}
+    for key in document().every_key():
+        found[key.path] = None
+    for table in document().tables:
+        for kind, variant in table.variants.items():
+            found[f"{table.place}.{kind}"] = None
+            for key in variant.keys:
+                found[f"{table.place}.{kind}.{key.name}"] = None
+    return sorted(found)
+
+
+def merged(found: list[Key | Table]) -> list[tuple[Key | Table, list[str]]]:
+    """Keys that several kinds have alike, once, with the kinds."""
+    groups: dict[object, tuple[Key | Table, list[str]]] = {}
+    for one in found:
+        alike = (one.name, one.text, one.default, one.required, *one.type.words) if isinstance(one, Key) else one.name
+        kind = (one.table.kind if isinstance(one, Key) else one.kind) or ""
+        groups.setdefault(alike, (one, []))[1].append(kind)
+    return [(one, [kind for kind in kinds if kind]) for one, kinds in groups.values()]
