@@ -161,7 +161,7 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
         chosen_well += found.choice.certain and found.choice.design == right
     assert wrong <= 50
     assert chosen_well > 50, "it decides something"
-    assert decided > 150
+    assert decided > 50
 
 
 def test_equal_designs_are_called_better_in_at_most_5_percent():
