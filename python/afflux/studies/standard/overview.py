@@ -1,9 +1,11 @@
 """The designs side by side, the rows and checks of the study, and the answer in the parts of a page."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ...comparison import changes
 from ...comparison.compare import Comparison, compare
+from ...comparison.paired import difference
 from ...decision.judge import MISSED
 from ...decision.sentences import label, price_head, verdict
 from ...metrics import COST, Metric
@@ -86,8 +88,11 @@ def measures(of: Evidence) -> Sequence[Metric]:
 
 
 def against(of: Evidence, shown: Designs) -> Comparison:
-    """Each design compared with the one in which the cause is looked for, in the goals' measures, too."""
-    return compare(shown, of.rejected or of.choice.shown, metrics=measures(of))
+    """Each design compared with the one in which the cause is looked for, in the goals' measures, too: those are judged by the goals, not once more here."""
+    found = compare(shown, of.rejected or of.choice.shown)
+    base = shown[found.baseline]
+    own = [d for design in found.designs for metric in measures(of) if (d := difference(metric, base, shown[design], base.seeds))]
+    return replace(found, differences=(*own, *found.differences))
 
 
 _ROLES = {
