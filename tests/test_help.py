@@ -38,6 +38,7 @@ PARSED = {
     "afflux study conweave --executor dask --address tcp://head:8786": "needs a cluster",
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB": "simulates for half a minute; tests/test_plan.py runs shorter ones",
     "afflux tune fabric.toml --vary switch.ecn.kmin=20kB..400kB --vary host.transport.congestion=cubic,dctcp --objective job_time": "takes minutes",
+    "afflux decide designs.toml --executor dask --address tcp://head:8786": "needs a cluster",
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786": "needs a cluster",
 }
 
@@ -49,11 +50,23 @@ STAR = INCAST.replace('"small"', '"star"', 1).replace('buffer = "30packets"', 'b
 STAR = STAR.replace('stack = "basic"', 'stack = "basic"\ncongestion = "dctcp"').replace("paths = true", 'waits = "switches"')
 TREE = 'format = 1\nname = "tree"\n[topology]\nkind = "fat_tree"\nk = 4\n[[traffic]]\nkind = "permutation"\nsizes = "20kB"\n'
 FABRIC = TREE.replace('kind = "fat_tree"\nk = 4', 'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2')
+DESIGNS = """\
+scenario = "star.toml"
+[[design]]
+name = "today"
+[[design]]
+name = "deep"
+set = { switch.buffer = "9MB" }
+[[goal]]
+measure = "fct_p99"
+at_most = "1s"
+"""
 SONIC = sonic_base.base()
 TRACE = "".join(json.dumps(event) + "\n" for event in importer_samples.spark_log())
 
 #: Files that examples name, each as small as it can be.
 FILES: dict[str, str | bytes] = {
+    "designs.toml": DESIGNS,
     "star.toml": STAR,
     "shallow.toml": STAR.replace('"star"', '"shallow"', 1),
     "deep.toml": STAR.replace('"star"', '"deep"', 1).replace("200kB", "9MB", 1),

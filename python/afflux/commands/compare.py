@@ -6,7 +6,7 @@ from .options import Baseline, By, Dirs, Json, Metrics, NoPager
 EXAMPLES = (
     "afflux compare out/shallow-* out/deep-* --baseline deep",
     "afflux compare out/shallow-* --baseline out/deep-1",
-    "afflux compare out/today-* out/dctcp-* --metric class.web.fct_p99",
+    "afflux compare out/shallow-* out/deep-* --metric fct_p99",
 )
 
 
