@@ -41,15 +41,15 @@ def _query_p99(result: Result, name: str) -> float | None:
     """p99 over queries of the time from the first request to the last byte of the last answer, in ns."""
     jobs = result.jobs
     rows = zip(*(jobs.column(column) for column in ("job", "phase", "start_ns", "finish_ns")), strict=True)
-    own = [(start, finish) for job, phase, start, finish in rows if phase == "coflow" and start is not None and _belongs(job, name)]
+    own = [(start, finish) for job, phase, start, finish in rows if phase == "query" and start is not None and _belongs(job, name)]
     times = [None if finish is None else finish - start for start, finish in own]
     known = sorted(time for time in times if time is not None)
     return quantile(known, 0.99) if known and len(known) == len(times) else None
 
 
 def _belongs(job: str, block: str) -> bool:
-    """Jobs are named after their block, with a number if there are several."""
-    return re.fullmatch(re.escape(block) + r"\d*", job) is not None
+    """Jobs are named after their block, with a dot and a name of their own if there are several."""
+    return re.fullmatch(re.escape(block) + r"(\..+)?", job) is not None
 
 
 def _flow_p99(result: Result, name: str) -> float | None:
