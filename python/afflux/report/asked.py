@@ -201,7 +201,7 @@ def block_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
 def _senders(block: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
     """`24 senders`, whether a number, hosts (`"1-24"`, a list of them) or so many drawn ones were given; `senders` where names do not tell. With several
     clients, `24 senders to each of 3 clients`."""
-    given, to = block.get("senders", block.get("random_senders")), block.get("to", 0)
+    given, to = block.get("senders", block.get("random_senders")), block.get("to", "random")
     clients = None if to == "random" else _hosts(to, names)
     found = None if isinstance(given, int) else _hosts(given, names)
     count = given if isinstance(given, int) else len(found - clients if clients and len(clients) == 1 else found) if found else 0
