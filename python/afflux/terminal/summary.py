@@ -97,12 +97,13 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
 
 
 def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
-    made = table("Job completion time", "", "jobs", "finished", "flows each", "mean", "p50", "p95", "p99", "max")
+    made = table("Job completion time", "", "finished", "width", "mean", "p50", "p95", "p99", "max")
     classes = coflows.by_kind(all_jobs)[1:]
     for row in coflows.by_block(all_jobs) + (classes if len(classes) > 1 else []):
         times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
-        made.add_row(row.name, text.count(row.jobs), text.count(row.finished), _widths(row.flows), *map(text.time, times))
+        made.add_row(row.name, f"{text.count(row.finished)} of {text.count(row.jobs)}", _widths(row.flows), *map(text.time, times))
     yield made
+    yield Text("width: number of flows of a job", style="dim")
     if len(classes) > 1:
         yield Text(f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows", style="dim")
     if len(all_jobs) > 1 and (slowest := coflows.slowest(all_jobs, 10)):

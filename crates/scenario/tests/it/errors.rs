@@ -56,8 +56,8 @@ says! {
          or a pattern as in \"host1[2-8]\"";
     a_pattern_without_end: "to = 0" => "to = [1, \"host[2-\"]",
         "fabric.toml:39: key traffic[1].to[1]: \"host[2-\": the bracket does not end: write ]";
-    several_hosts_for_one: "senders = 3" => "senders = 3\n\n[[traffic]]\nkind = \"hadoop\"\nsize = \"1GB\"\n[traffic.cluster]\nmaster = \"host[1-2]\"",
-        "fabric.toml:46: key traffic[2].cluster.master: names 2 hosts: write one host";
+    several_hosts_for_one: "bytes = \"64kB\"\ntransport = \"bulk\"" => "bytes = \"64kB\"\ntransport = \"bulk\"\n\n[[traffic]]\nkind = \"hadoop\"\nsize = \"1GB\"\n[traffic.cluster]\nmaster = \"host[1-2]\"",
+        "fabric.toml:48: key traffic[2].cluster.master: names 2 hosts: write one host";
     a_switch_as_host: "to = 0" => "to = \"leaf0\"",
         "fabric.toml:39: key traffic[1].to: \"leaf0\" is a switch: write hosts";
     too_many_senders: "senders = 3" => "senders = 8",
