@@ -35,7 +35,17 @@ def test_version(process):
 def test_run_prints_the_summary(command, scenario, tmp_path):
     done = command("run", scenario())
     assert done.returncode == 0, done.stderr
-    for words in ("small  seed 1", "9 hosts, 1 switch", "24 started, 24 finished", "time-outs", "Slowdown", "Job completion time", "out/small-1"):
+    for words in (
+        "small  seed 1",
+        "9 hosts, 1 switch",
+        "24 started, 24 finished",
+        "time-outs",
+        "Slowdown",
+        "Job completion time",
+        "Slowest queries",
+        "query.0",
+        "out/small-1",
+    ):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert (tmp_path / "out/small-1/summary.json").is_file()

@@ -176,9 +176,10 @@ def test_other_threads_go_on(scenario):
 
 def test_coflows(small):
     jobs = coflows.jobs(small.run())
-    assert [job.name for job in jobs] == ["incast0", "incast1", "incast2"]
+    assert [(job.name, job.phase, job.block) for job in jobs] == [("query.0", "query", "query"), ("query.1", "query", "query"), ("query.2", "query", "query")]
     assert {job.kind for job in jobs} == {"short, narrow"}
     assert {(job.flows, job.bytes, job.longest_bytes) for job in jobs} == {(8, 1_600_000, 200_000)}
+    assert [(times.name, times.jobs, times.flows) for times in coflows.by_block(jobs)] == [("all", 3, (8, 8)), ("query", 3, (8, 8))]
     times = coflows.by_kind(jobs)[0]
     assert times.p50_ns <= times.p95_ns <= times.p99_ns <= times.max_ns == coflows.slowest(jobs, 1)[0].completion_ns
 

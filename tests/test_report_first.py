@@ -41,11 +41,11 @@ def text(shown: str) -> str:
 def test_the_question_says_what_was_simulated(results):
     said = asked.question(gather(results))
     assert said == (
-        "Is dctcp better than tail-drop? Simulated: 9 hosts at 10 Gbps on one switch; an incast of 8 senders, 200 kB each and web search flows at a load "
+        "Is dctcp better than tail-drop? Simulated: 9 hosts at 10 Gbps on one switch; incast query of 8 senders, 200 kB each and web search flows at a load "
         "of 20 % of the host links (payload); TCP with NewReno or DCTCP; 2 seeds per design."
     )
     assert said.ja == (
-        "dctcp は tail-drop より優れているか。条件: スイッチ 1 台にホスト 9 台（10 Gbps）、送信元 8 台のインキャスト（各 200 kB）、"
+        "dctcp は tail-drop より優れているか。条件: スイッチ 1 台にホスト 9 台（10 Gbps）、送信元 8 台のインキャスト query（各 200 kB）、"
         "web search のフロー（ホストリンク（ペイロード）の 20% の負荷）、TCP（NewReno、DCTCP）、構成ごとにシード 2 個。"
     )
     assert asked.question(gather(results[:1])).endswith("TCP with NewReno; seed 1.")
@@ -88,11 +88,38 @@ def test_points_of_a_sweep_have_names_for_people():
         ({"senders": [0, 2, 5]}, "3 senders"),
         ({"senders": "leaf0"}, "senders"),
         ({"random_senders": 16}, "16 senders"),
+        ({"senders": "srv[1-3,08-12]"}, "8 senders"),
+        ({"senders": ["srv[a,b][1-2]", 7]}, "5 senders"),
+        ({"senders": [0, 1, 2], "to": 1}, "2 senders"),
+        ({"senders": "srv*"}, "senders"),
+        ({"senders": 4, "to": [1, 2]}, "4 senders to each of 2 clients"),
+        ({"senders": 4, "to": "host[1-3]"}, "4 senders to each of 3 clients"),
     ],
 )
 def test_senders_are_counted_however_they_are_given(block, words):
     # An engineer's page began with "an incast of 1 senders" where 24 hosts sent.
     assert asked._senders(block) == words
+
+
+def test_hosts_of_patterns_are_counted_by_their_names():
+    names = ["db1", "db2", "db10", "web1"]
+    counts = {"db*": "3 senders", "db?": "2 senders", "*[1-2]": "3 senders", "[db,web]1": "2 senders", "all": "senders"}
+    assert {pattern: asked._senders({"senders": pattern}, names) for pattern in counts} == counts
+
+
+def test_each_incast_is_named_once_with_its_width():
+    def said(*blocks):
+        return asked._traffic({"traffic": [{"kind": "incast", "bytes": "64kB", **block} for block in blocks]})
+
+    assert said({"name": "traffic0", "senders": 16}) == "an incast of 16 senders, 64 kB each"
+    assert said({"name": "read", "senders": 16}) == "incast read of 16 senders, 64 kB each"
+    blocks = [{"name": f"read{number}", "senders": 2**number} for number in range(3)]
+    assert said(*blocks) == "incasts read0 of 1 sender, read1 of 2 senders and read2 of 4 senders, 64 kB each"
+    assert said(*blocks).ja == "インキャスト read0（送信元 1 台）、read1（送信元 2 台）、read2（送信元 4 台）（各 64 kB）"
+    assert said({"name": "traffic0", "senders": 4}, {"name": "traffic1", "senders": 8}) == "incasts incast of 4 senders and traffic1 of 8 senders, 64 kB each"
+    assert said(*({"name": f"read{number}", "senders": 4} for number in range(20))).endswith("read6 of 4 senders and 13 more, 64 kB each")
+    sizes = said({"name": "a", "senders": 4}, {"name": "b", "senders": 8, "bytes": "1MB"})
+    assert sizes == "incast a of 4 senders, 64 kB each and incast b of 8 senders, 1 MB each"
 
 
 def of(**ratios: tuple[float, float]) -> Designs:

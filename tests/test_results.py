@@ -199,15 +199,30 @@ def test_resolved_scenario_refuses_another_input(command, scenario, tmp_path):
     assert not (tmp_path / "second").exists()
 
 
+def test_jobs_are_told_by_block_and_kind(result):
+    opened = afflux.Result.open(result)
+    jobs = opened.summary["jobs"]
+    assert list(jobs["by_block"]) == ["query"]
+    assert list(jobs["by_kind"]) == ["query"]
+    assert jobs["by_block"]["query"] == jobs["by_kind"]["query"] == {key: jobs[key] for key in jobs["by_block"]["query"]}
+    assert set(opened.jobs.column("phase")) == {"query"}
+
+
 def test_a_result_of_the_previous_format_is_read(result, tmp_path):
-    """Format 1 is that of afflux 0.1: its summary has fewer keys, and no digests."""
+    """Format 1 is that of afflux 0.1: its summary has fewer keys, and no digests. Format 2 tells jobs by nothing."""
     old = tmp_path / "old"
     shutil.copytree(result, old)
     summary = json.loads((old / "summary.json").read_text())
-    assert summary["format"] == FORMAT == 2
+    assert summary["format"] == FORMAT == 3
     since = "format build ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps goodput failed_checks failed_checks_total warnings host_names"
     for key in (*since.split(), "digests", "summary_digest"):
         summary.pop(key, None)  # names of hosts only where the scenario gives some
+    for key in ("by_block", "by_kind"):
+        del summary["jobs"][key]
+    (old / "summary.json").write_text(json.dumps(summary | {"format": 2}))
+    with pytest.warns(afflux.UncheckedResult):
+        jobs = afflux.Result.open(old).summary["jobs"]
+    assert (jobs["by_block"], jobs["by_kind"], jobs["started"]) == ({}, {}, 3)
     (old / "summary.json").write_text(json.dumps(summary | {"afflux_version": "0.1.0"}))
     with pytest.warns(afflux.UncheckedResult):
         opened = afflux.Result.open(old)
@@ -215,5 +230,5 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     assert (opened.summary["build"], opened.summary["goodput"]) == (None, None)
     assert opened.explain().slowest(1) == afflux.Result.open(result).explain().slowest(1)
     (old / "summary.json").write_text(json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"}))
-    with pytest.raises(afflux.Error, match=r"has result format 3 \(afflux 9.0\), and this afflux reads formats 1 to 2: install a newer version"):
+    with pytest.raises(afflux.Error, match=r"has result format 4 \(afflux 9.0\), and this afflux reads formats 1 to 3: install a newer version"):
         afflux.Result.open(old)

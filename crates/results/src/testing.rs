@@ -2,7 +2,7 @@
 
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
-use afflux_scenario::{Job, Packets, Scenario, Warning};
+use afflux_scenario::{Job, JobKind, Packets, Scenario, Warning};
 use afflux_units::{Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
@@ -92,7 +92,8 @@ pub fn run() -> (Scenario, Output) {
         name: "small".into(),
         plan,
         classes: vec!["default".into(), "batch".into()],
-        jobs: vec![Job { name: "query".into(), arrival: None, runs: false }],
+        jobs: vec![Job::new(JobKind::Query, "query.0", None)],
+        blocks: vec!["query".into()],
         warmup: Span::ZERO,
         size_bounds: vec![100_000, 10_000_000],
         resolved: "format = 1\n".into(),

@@ -17,7 +17,7 @@ pub use validate::OwnCongestion;
 
 use afflux_config::{spelling, tree};
 use afflux_net::spec::Plan;
-pub use afflux_traffic::{FlowColumns, HostColumn, Job};
+pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
 use afflux_units::Span;
 use document::Document;
 use inputs::Inputs;
@@ -36,6 +36,8 @@ pub struct Scenario {
     pub classes: Vec<String>,
     /// Names that `Flow::job` indexes.
     pub jobs: Vec<Job>,
+    /// Names of the blocks of traffic that `Job::block` indexes: those before the dots in the names of their jobs.
+    pub blocks: Vec<String>,
     /// Flows that start before this are left out of all statistics.
     pub warmup: Span,
     /// Upper bounds of the size classes of the summary, bytes, ascending; the last class is open.
@@ -183,6 +185,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         plan: checked.plan,
         classes: checked.classes,
         jobs: checked.jobs,
+        blocks: checked.blocks,
         warmup: checked.warmup,
         size_bounds: checked.size_bounds,
         resolved: resolve::text(&document, &tree, checked.default_transport).map_err(unprintable)?,

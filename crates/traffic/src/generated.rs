@@ -16,15 +16,47 @@ pub struct Template {
     pub deadline: Option<Span>,
 }
 
-/// A set of flows that together are one piece of work (a coflow, an incast query).
+/// A set of flows that together are one piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
+    /// Generators and readers give its name within the block, empty for a block that is one job. [`Generated::name_jobs`] puts the block's name in front.
     pub name: String,
+    /// Number of its block.
+    pub block: u32,
     /// When the job was submitted; `None` if it starts when another ends.
     pub arrival: Option<Time>,
-    /// An application runs it, and writes down its times; otherwise it ends with the last of its flows.
-    pub runs: bool,
+    pub kind: JobKind,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JobKind {
+    /// A request and the answers of all senders or workers; ends with the last answer.
+    Query,
+    /// Flows between two groups of hosts; ends with the last of them.
+    Coflow,
+    /// An application runs the job and records its times.
+    Application,
+}
+
+impl JobKind {
+    /// The word for it in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            JobKind::Query => "query",
+            JobKind::Coflow => "coflow",
+            JobKind::Application => "job",
+        }
+    }
+}
+
+impl Job {
+    pub fn new(kind: JobKind, name: impl ToString, arrival: Option<Time>) -> Self {
+        Job { name: name.to_string(), block: 0, arrival, kind }
+    }
+}
+
+/// Stands between the name of a block and that of a job within it.
+pub const JOB_SEPARATOR: char = '.';
 
 /// Flows ready for a plan, but for the indices of jobs and groups, which count from 0 within one `Generated`
 /// ([`Generated::merge`] makes them common).
@@ -72,6 +104,14 @@ fn order(flow: &Flow) -> (bool, u64) {
 }
 
 impl Generated {
+    /// Makes the jobs those of block `number`: `name` where the block is one job, else `name.JOB`.
+    pub fn name_jobs(&mut self, name: &str, number: u32) {
+        for job in &mut self.jobs {
+            job.block = number;
+            job.name = if job.name.is_empty() { name.to_string() } else { format!("{name}{JOB_SEPARATOR}{}", job.name) };
+        }
+    }
+
     /// Puts the flows from a host to itself among the others, in order.
     pub fn with_local(mut self) -> Generated {
         self.flows.append(&mut self.local);
@@ -175,13 +215,24 @@ mod tests {
         closed.job = 0;
         let mut opener = at(5, 1);
         opener.group = Some(0);
-        let job = Job { name: "incast0".into(), arrival: None, runs: false };
+        let job = Job::new(JobKind::Query, 0, None);
         let incast = || Generated { flows: vec![opener.clone(), closed.clone()], jobs: vec![job.clone()], groups: 1, ..Generated::default() };
         let all = Generated::merge(vec![incast(), list, incast()]).unwrap();
         assert_eq!(all.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [70, 71, 72, 3, 73, 74]);
         assert_eq!(all.flows[2].group, Some(1));
         assert_eq!(all.flows[5].start, Start::After { group: 1, delay: Span::from_ns(1) });
         assert_eq!((all.flows[5].job, all.groups, all.jobs.len()), (1, 2, 2));
+    }
+
+    #[test]
+    fn jobs_have_the_name_of_their_block() {
+        let named = |jobs: &[&str]| {
+            let mut part = Generated { jobs: jobs.iter().map(|name| Job::new(JobKind::Query, name, None)).collect(), ..Generated::default() };
+            part.name_jobs("query1", 4);
+            part.jobs.into_iter().map(|job| (job.name, job.block)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["0", "1"]), [("query1.0".to_string(), 4), ("query1.1".to_string(), 4)]);
+        assert_eq!(named(&[""]), [("query1".to_string(), 4)]);
     }
 
     #[test]

@@ -149,8 +149,8 @@ def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -
 
 
 def _belongs(job: str, block: str) -> bool:
-    """Jobs are named after their block, with a number if there are several."""
-    return re.fullmatch(re.escape(block) + r"\.?\d*", job) is not None
+    """Jobs are named after their block, with a dot and a name of their own if there are several."""
+    return re.fullmatch(re.escape(block) + r"(\..+)?", job) is not None
 
 
 def _goodput(result: Result, tenant: Tenant | None) -> float | None:

@@ -21,9 +21,10 @@ QUANTITIES = {
     "Chance": ("probability", "none, or %"),
     "Percent": ("whole percentage", "%"),
     "Between": ("time, or array of the least and the most of a time that is drawn", "ps, ns, us, ms, s, min or h"),
-    "Hosts": ('hosts: "all", a number, text such as "0-15" or "host1*", or an array of these', None),
-    "Receiver": ('host: a number or a name, or "random"', None),
-    "Names": ("name or array of names; `*` stands for any characters, `?` for one", None),
+    "Hosts": ('hosts: "all", a number, text such as "0-15", "host1*" or "host1[2-8]", or an array of these', None),
+    "Receiver": ("host: a number or a name", None),
+    "Receivers": ('hosts: a number, a name, text such as "0-3" or "host[1-3]", an array of these, or "random"', None),
+    "Names": ("name or array of names; `*` stands for any characters, `?` for one, `[1-3,7]` for numbers", None),
 }
 
 

@@ -1,6 +1,8 @@
 """What was asked, in words: the designs, the fabric, its traffic, the transports, the seeds. From resolved scenarios and from the links of a run."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import PurePath
 from typing import Any
 
@@ -8,8 +10,8 @@ from ..files import toml
 from ..results.designs import Design, Designs
 from ..words import Words, has, join, known, say, text
 
-#: Designs that the question names, and clauses of traffic that it has.
-_NAMED, _CLAUSES = 5, 3
+#: Designs that the question names, clauses of traffic that it has, and incasts that a clause names.
+_NAMED, _CLAUSES, _INCASTS = 5, 3, 8
 
 
 def label(name: str) -> str:
@@ -50,7 +52,8 @@ def _setting(designs: Sequence[Design]) -> Words:
     scenarios = [toml.with_defaults(text) for design in designs if (text := design.first.scenario)]
     parts = [_fabric(designs[0])]
     if scenarios:
-        parts += [_one_of(scenarios, _traffic), _controls(scenarios) or _one_of(scenarios, _transports)]
+        names = designs[0].first.summary.get("host_names", [])
+        parts += [_one_of(scenarios, lambda scenario: _traffic(scenario, names)), _controls(scenarios) or _one_of(scenarios, _transports)]
     parts.append(_seeds(designs))
     shown = [part for part in parts if part]
     return say("asked.setting", parts=join(shown, ("; ", "、"))) if len(shown) > 1 else Words("", "")
@@ -112,12 +115,19 @@ def _short(shown: str) -> str:
 # Traffic.
 
 
-def _traffic(scenario: Mapping[str, Any]) -> Words:
+def _traffic(scenario: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
+    """`names` are those of the hosts, if they have names of their own."""
+    blocks = scenario.get("traffic", [])
     clauses: dict[str, Words] = {}
-    for block in scenario.get("traffic", []):
-        words = _clause(block)
-        clauses.setdefault(str(words), words)
-    shown = list(clauses.values())
+    incasts: dict[str, list[int]] = {}
+    for place, block in enumerate(blocks):
+        # Incasts of one size share a clause, which names each of them with its senders. It stands where the first of them does.
+        key = f"incasts{_size(block)}{block.get('bytes', block.get('total'))}" if block["kind"] == "incast" else ""
+        words = Words("", "") if key else _clause(block)
+        clauses.setdefault(key or str(words), words)
+        if key:
+            incasts.setdefault(key, []).append(place)
+    shown = [_incasts(blocks, incasts[key], names) if key in incasts else words for key, words in clauses.items()]
     if len(shown) > _CLAUSES:
         shown = [*shown[: _CLAUSES - 1], say("asked.more", count=len(shown) - _CLAUSES + 1)]
     return _listed(shown, "asked.and") if shown else Words("", "")
@@ -139,9 +149,6 @@ def _clause(block: Mapping[str, Any]) -> Words:
                 }
             elif "flows_per_second" not in block:
                 key += ".some"
-        case "incast":
-            values["senders"] = _senders(block)
-            key += ".each" if "bytes" in block else ".total" if "total" in block else ""
         case "pairs":
             key += f".{'one' if len(block['pairs']) == 1 else 'many'}" if isinstance(block.get("pairs"), list) else ""
             values["pairs"] = str(len(block["pairs"])) if isinstance(block.get("pairs"), list) else ""
@@ -159,16 +166,86 @@ def _clause(block: Mapping[str, Any]) -> Words:
     return say(key, **values)
 
 
-def _senders(block: Mapping[str, Any]) -> Words:
-    """`24 senders`, whether a number, hosts (`"1-24"`, a list of them) or so many drawn ones were given; `senders` where names do not tell."""
-    given = block.get("senders", block.get("random_senders"))
-    count = given if isinstance(given, int) else 0
-    for item in [] if isinstance(given, int) else given if isinstance(given, list) else str(given).split(","):
-        ends = [end for end in str(item).strip().split("-") if end.isdigit()]
-        if len(ends) != len(str(item).strip().split("-")) or not 1 <= len(ends) <= 2:
-            return say("asked.senders")
-        count += int(ends[-1]) - int(ends[0]) + 1
-    return say("asked.senders.one") if count == 1 else say("asked.senders.count", count=count)
+def _incasts(blocks: Sequence[Mapping[str, Any]], places: Sequence[int], names: Sequence[str]) -> Words:
+    """Incasts with flows of one size: `an incast of 8 senders, 64 kB each`; blocks that have a name with it, and several together."""
+    first = blocks[places[0]]
+    size, values = _size(first), {name: _value(first[name]) for name in ("bytes", "total") if name in first}
+    if len(places) == 1:
+        named = _named(first, places[0])
+        return say(f"asked.traffic.incast{size}{'.named' if named else ''}", name=named, senders=_senders(first, names), **values)
+    shown = [say("asked.incast", name=block_names(blocks)[place], senders=_senders(blocks[place], names)) for place in places]
+    if len(shown) > _INCASTS:
+        shown = [*shown[: _INCASTS - 1], say("asked.incast.more", count=len(shown) - _INCASTS + 1)]
+    return say(f"asked.traffic.incasts{size}", incasts=_listed(shown, "asked.and"), **values)
+
+
+def _size(block: Mapping[str, Any]) -> str:
+    return ".each" if "bytes" in block else ".total" if "total" in block else ""
+
+
+def _named(block: Mapping[str, Any], place: int) -> str:
+    """The name that the scenario gives a block, or nothing: with all defaults a block without one is called by its place."""
+    name = str(block.get("name", ""))
+    return "" if name == f"traffic{place}" else name
+
+
+def block_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of blocks as their jobs have them (crates/scenario/src/validate/traffic/jobs.rs)."""
+    own = [_named(block, place) for place, block in enumerate(blocks)]
+    names: list[str] = []
+    for place, block in enumerate(blocks):
+        names.append(own[place] or (f"traffic{place}" if block["kind"] in (*own, *names) else block["kind"]))
+    return names
+
+
+def _senders(block: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
+    """`24 senders`, whether a number, hosts (`"1-24"`, a list of them) or so many drawn ones were given; `senders` where names do not tell. With several
+    clients, `24 senders to each of 3 clients`."""
+    given, to = block.get("senders", block.get("random_senders")), block.get("to", "random")
+    clients = None if to == "random" else _hosts(to, names)
+    found = None if isinstance(given, int) else _hosts(given, names)
+    count = given if isinstance(given, int) else len(found - clients if clients and len(clients) == 1 else found) if found else 0
+    senders = say("asked.senders") if not count else say("asked.senders.one") if count == 1 else say("asked.senders.count", count=count)
+    return say("asked.senders.clients", senders=senders, clients=len(clients)) if clients and len(clients) > 1 else senders
+
+
+def _hosts(given: Any, names: Sequence[str]) -> set[str] | None:
+    """Hosts as a scenario gives them, by name; `None` where their number is not known from this alone."""
+    found: set[str] = set()
+    for item in given if isinstance(given, list) else [given]:
+        for part in map(str.strip, re.split(r",(?![^\[]*\])", str(item))):
+            if numbers := re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part):
+                first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+                found |= {names[number] if number < len(names) else f"host{number}" for number in range(first, last + 1)}
+            elif part in names or re.fullmatch(r"host\d+", part):
+                found.add(part)
+            elif not (matching := _matching(part, names)):
+                return None
+            else:
+                found |= matching
+    return found
+
+
+def _matching(pattern: str, names: Sequence[str]) -> set[str]:
+    """The names that a pattern means. Where the names are not known, those that it spells out, if it has only brackets."""
+    parts = re.split(r"(\[[^\]]*\]|[*?])", pattern)
+    choices = [_choices(part[1:-1]) if part.startswith("[") else [part] for part in parts]
+    if names:
+        match = re.compile("".join({"*": ".*", "?": "."}.get(some[0]) or f"(?:{'|'.join(map(re.escape, some))})" for some in choices))
+        return {name for name in names if match.fullmatch(name)}
+    return {"".join(some) for some in product(*choices)} if "[" in pattern and not {"*", "?"} & set(parts) else set()
+
+
+def _choices(inside: str) -> list[str]:
+    """`1`, `2`, `3`, `7` of `1-3,7`."""
+    found: list[str] = []
+    for item in map(str.strip, inside.split(",")):
+        if numbers := re.fullmatch(r"(\d{1,6})-(\d{1,6})", item):
+            digits = len(numbers[1]) if numbers[1].startswith("0") else 1
+            found += [str(number).zfill(digits) for number in range(int(numbers[1]), int(numbers[2]) + 1)]
+        else:
+            found.append(item)
+    return found
 
 
 def _sizes(given: Any) -> str:

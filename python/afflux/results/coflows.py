@@ -1,5 +1,6 @@
-"""Completion times of jobs (coflows, incast queries), from the tables of a result."""
+"""Completion times of jobs (queries, coflows, jobs of applications), from the tables of a result."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +22,10 @@ class Job:
     start_ns: int | None
     #: `None` if it did not finish.
     completion_ns: int | None
+    #: `query`, `coflow` or `job`.
+    phase: str
+    #: Its block of traffic; `None` in results of versions before 0.4.
+    block: str | None
 
     @property
     def kind(self) -> str:
@@ -38,6 +43,8 @@ class Times:
     name: str
     jobs: int
     finished: int
+    #: Number of flows of a job, the least and the most.
+    flows: tuple[int, int]
     mean_ns: float | None
     p50_ns: float | None
     p95_ns: float | None
@@ -47,14 +54,17 @@ class Times:
     @classmethod
     def of(cls, name: str, jobs: list[Job]) -> "Times":
         times = sorted(job.completion_ns for job in jobs if job.completion_ns is not None)
+        flows = [job.flows for job in jobs]
+        widths = (min(flows, default=0), max(flows, default=0))
         if not times:
-            return cls(name, len(jobs), 0, None, None, None, None, None)
+            return cls(name, len(jobs), 0, widths, None, None, None, None, None)
         p50, p95, p99 = (quantile(times, q) for q in (0.5, 0.95, 0.99))
-        return cls(name, len(jobs), len(times), mean(times), p50, p95, p99, times[-1])
+        return cls(name, len(jobs), len(times), widths, mean(times), p50, p95, p99, times[-1])
 
 
 def jobs(result: Result) -> list[Job]:
-    """The jobs that were started, in the order of the scenario."""
+    """The jobs that started, but not in the warm-up, in the order of the scenario."""
+    blocks = list((result.summary.get("jobs") or {}).get("by_block", {}))
     widths: dict[str, int] = {}
     longest: dict[str, int] = {}
     for job, bytes in zip(result.flows.column("job"), result.flows.column("bytes"), strict=True):
@@ -63,10 +73,24 @@ def jobs(result: Result) -> list[Job]:
             longest[job] = max(longest.get(job, 0), bytes)
     columns = [result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out", "phase")]
     return [
-        Job(name, widths.get(name, 0), size, longest.get(name, 0), start, None if finish is None else finish - start)
+        Job(name, widths.get(name, 0), size, longest.get(name, 0), start, None if finish is None else finish - start, phase, block_of(name, blocks))
         for name, start, finish, size, phase in zip(*columns, strict=True)
-        if start is not None and phase in ("coflow", "job")
+        if start is not None and start >= result.summary["warmup_ns"] and phase in ("query", "coflow", "job")
     ]
+
+
+def block_of(job: str, blocks: Iterable[str]) -> str | None:
+    """The block of traffic that a job belongs to: it has the name of the block, then a dot and a name of its own if the block has several."""
+    return next((block for block in blocks if job == block or job.startswith(f"{block}.")), None)
+
+
+def by_block(all_jobs: list[Job]) -> list[Times]:
+    """All of them together, then block by block, in the order of the scenario."""
+    blocks: dict[str, list[Job]] = {}
+    for job in all_jobs:
+        if job.block is not None:
+            blocks.setdefault(job.block, []).append(job)
+    return [Times.of("all", all_jobs), *(Times.of(block, jobs) for block, jobs in blocks.items())]
 
 
 def by_kind(all_jobs: list[Job]) -> list[Times]:

@@ -1,4 +1,4 @@
-"""The format of a result directory: its version, and how results of the previous version are read."""
+"""The format of a result directory: its version, and how results of previous versions are read."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from .. import _core
 
 #: The version that this afflux writes: `format` in summary.json. Version 1 is that of afflux 0.1, which wrote no number.
-FORMAT = 2
+FORMAT = 3
 
 #: Keys that version 1 lacks, with the value that a reader takes for "not recorded".
 _SINCE_2: dict[str, Any] = {
@@ -35,4 +35,8 @@ def migrated(summary: dict[str, Any], path: Path) -> dict[str, Any]:
         raise NewerResult(f"{path} has result format {found!r} (afflux {by}), and this afflux reads formats 1 to {FORMAT}: install a newer version of afflux")
     # Versions before 0.3 did not name their build.
     # Versions before 0.4 did not tell the goodput of classes.
-    return {"build": None, "goodput": None} | (summary if found == FORMAT else _SINCE_2 | summary)
+    summary = {"build": None, "goodput": None} | (_SINCE_2 if found == 1 else {}) | summary
+    if found < FORMAT and isinstance(summary.get("jobs"), dict):
+        # Format 2 has the phase coflow for queries, and no name of their block in their names.
+        summary["jobs"] = {"by_block": {}, "by_kind": {}} | summary["jobs"]
+    return summary

@@ -81,7 +81,8 @@ _TIMES = {f"{name}_ns": _NUMBER | None for name in ("mean", *_PERCENTILES)}
 _RATIOS: dict[str, Any] = dict.fromkeys(("mean", *_PERCENTILES, "ideal_mean_ns"), _NUMBER | None)
 _PHASE = {"name": _TEXT, "start_ns": _COUNT, "finish_ns": _COUNT | None}
 _JOB = {"name": _TEXT, "start_ns": _COUNT | None, "finish_ns": _COUNT | None, "completion_ns": _COUNT | None, "phases": [_PHASE]}
-_JOBS = {"started": _COUNT, "finished": _COUNT, "unfinished": _COUNT, "censored": _FLAG, **_TIMES, "each": [_JOB]}
+_JOB_TIMES = {"started": _COUNT, "finished": _COUNT, "unfinished": _COUNT, "censored": _FLAG, **_TIMES}
+_JOBS = {**_JOB_TIMES, "by_block": _ByName(_JOB_TIMES), "by_kind": _ByName(_JOB_TIMES, re.compile("query|coflow|job")), "each": [_JOB]}
 _DEADLINES = {"flows": _COUNT, "met": _COUNT, "missed": _COUNT, "terminated": _COUNT, "met_share": _NUMBER | None, "missed_share": _NUMBER | None}
 _BALANCE = {"sent": _COUNT, "delivered": _COUNT, "dropped": _COUNT, "in_flight": _COUNT}
 

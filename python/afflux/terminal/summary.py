@@ -13,6 +13,9 @@ from ..results.result import Result
 from ..words import text
 from .drawing import plural, table
 
+#: Titles of the table of jobs, by the kind of them all.
+_SLOWEST = {"query": "Slowest queries", "coflow": "Slowest coflows", "job": "Slowest jobs"}
+
 
 def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
     """Output of `afflux run`."""
@@ -94,19 +97,30 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
 
 
 def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
-    made = table("Job completion time", "", "jobs", "finished", "mean", "p50", "p95", "p99", "max")
-    rows = coflows.by_kind(all_jobs)
-    for row in rows if len(rows) > 2 else rows[:1]:
+    made = table("Job completion time", "", "finished", "width", "mean", "p50", "p95", "p99", "max")
+    classes = coflows.by_kind(all_jobs)[1:]
+    for row in coflows.by_block(all_jobs) + (classes if len(classes) > 1 else []):
         times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
-        made.add_row(row.name, text.count(row.jobs), text.count(row.finished), *map(text.time, times))
+        made.add_row(row.name, f"{text.count(row.finished)} of {text.count(row.jobs)}", _widths(row.flows), *map(text.time, times))
     yield made
-    if len(rows) > 2:
+    yield Text("width: number of flows of a job", style="dim")
+    if len(classes) > 1:
         yield Text(f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows", style="dim")
-    if len(all_jobs) > 1:
-        made = table("Slowest jobs", "job", "flows", "bytes", "longest flow", "completion")
-        for job in coflows.slowest(all_jobs, 10):
-            made.add_row(job.name, text.count(job.flows), text.size(job.bytes), text.size(job.longest_bytes), text.time(job.completion_ns))
+    if len(all_jobs) > 1 and (slowest := coflows.slowest(all_jobs, 10)):
+        kinds = {job.phase for job in slowest}
+        mixed = len(kinds) > 1
+        kind = "job" if mixed else kinds.pop()
+        made = table(_SLOWEST[kind], kind, *(["kind"] if mixed else []), "flows", "bytes", "longest flow", "completion", left=2 if mixed else 1)
+        for job in slowest:
+            which = [job.phase] if mixed else []
+            made.add_row(job.name, *which, text.count(job.flows), text.size(job.bytes), text.size(job.longest_bytes), text.time(job.completion_ns))
         yield made
+
+
+def _widths(flows: tuple[int, int]) -> str:
+    """Number of flows of a job, of the least and the most."""
+    least, most = map(text.count, flows)
+    return least if least == most else f"{least} to {most}"
 
 
 def _cost(s: dict[str, Any]) -> RenderableType:

@@ -1,15 +1,29 @@
 //! Completion times of jobs.
 
+use super::groups::Named;
 use crate::statistics::Distribution;
 use crate::tables::{JobTimes, job_times};
 use crate::times::int;
 use afflux_net::record::Output;
-use afflux_scenario::Scenario;
+use afflux_scenario::{JobKind, Scenario};
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobSummary {
+    #[serde(flatten)]
+    pub all: JobStatistics,
+    /// Of each block of traffic that has jobs.
+    pub by_block: Named<JobStatistics>,
+    /// Of `query`, `coflow` and `job`, as far as the scenario has them.
+    pub by_kind: Named<JobStatistics>,
+    /// Each job that an application runs.
+    pub each: Vec<JobRow>,
+}
 
 /// Jobs that did not start in the warm-up; times are of finished ones, nanoseconds, null if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JobSummary {
+pub struct JobStatistics {
     pub started: u64,
     pub finished: u64,
     pub unfinished: u64,
@@ -20,8 +34,6 @@ pub struct JobSummary {
     pub p95_ns: Option<f64>,
     pub p99_ns: Option<f64>,
     pub p999_ns: Option<f64>,
-    /// Each job that an application runs.
-    pub each: Vec<JobRow>,
 }
 
 /// A job and its phases; null for what has not happened.
@@ -53,7 +65,7 @@ fn each(scenario: &Scenario, output: &Output, times: &[JobTimes]) -> Vec<JobRow>
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let jobs = scenario.jobs.iter().zip(times).enumerate().filter(|(_, (job, _))| job.runs);
+    let jobs = scenario.jobs.iter().zip(times).enumerate().filter(|(_, (job, _))| job.kind == JobKind::Application);
     jobs.map(|(index, (job, times))| JobRow {
         name: job.name.clone(),
         start_ns: times.start_ns,
@@ -68,24 +80,42 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
     if scenario.jobs.is_empty() {
         return None;
     }
-    let warmup_ns = int(scenario.warmup.round_ns());
-    let end_ns = int(output.end.round_ns());
     let times = job_times(scenario, output);
-    let started = || times.iter().filter(|job| job.start_ns.is_some_and(|start| (warmup_ns..=end_ns).contains(&start)));
-    let completions: Vec<f64> = started().filter_map(JobTimes::completion_ns).map(|ns| ns as f64).collect();
-    let (all, finished) = (started().count() as u64, completions.len() as u64);
+    let started = int(scenario.warmup.round_ns())..=int(output.end.round_ns());
+    let mut all = Times::default();
+    let (mut by_block, mut by_kind) = (BTreeMap::<u32, Times>::new(), BTreeMap::<JobKind, Times>::new());
+    for (job, times) in scenario.jobs.iter().zip(&times) {
+        let counts = times.start_ns.is_some_and(|start| started.contains(&start));
+        for group in [&mut all, by_block.entry(job.block).or_default(), by_kind.entry(job.kind).or_default()] {
+            group.extend(counts.then_some(times.completion_ns()));
+        }
+    }
+    Some(JobSummary {
+        all: statistics(all),
+        by_block: Named(by_block.into_iter().map(|(block, times)| (scenario.blocks[block as usize].clone(), statistics(times))).collect()),
+        by_kind: Named(by_kind.into_iter().map(|(kind, times)| (kind.word().to_string(), statistics(times))).collect()),
+        each: each(scenario, output, &times),
+    })
+}
+
+/// Completion times of jobs in ns, `None` for unfinished ones.
+type Times = Vec<Option<i64>>;
+
+fn statistics(jobs: Times) -> JobStatistics {
+    let started = jobs.len() as u64;
+    let completions: Vec<f64> = jobs.into_iter().flatten().map(|ns| ns as f64).collect();
+    let finished = completions.len() as u64;
     let d = Distribution::of(completions);
     let quantile = |q| d.as_ref().map(|d| d.quantile(q));
-    Some(JobSummary {
-        started: all,
+    JobStatistics {
+        started,
         finished,
-        unfinished: all - finished,
-        censored: finished < all,
+        unfinished: started - finished,
+        censored: finished < started,
         mean_ns: d.as_ref().map(Distribution::mean),
         p50_ns: quantile(0.5),
         p95_ns: quantile(0.95),
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),
-        each: each(scenario, output, &times),
-    })
+    }
 }

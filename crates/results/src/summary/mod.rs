@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 
 /// Version of the result format: `summary.json`, the tables and their columns. It goes up when an older reader would misread a new result; a new reader
 /// migrates results of the previous version (`results/format.py`).
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
 /// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.

@@ -44,6 +44,11 @@ fn keys_of_the_contract() {
     assert!(half.as_object().unwrap().iter().all(|(key, part)| deadlines[key] == *part), "{deadlines:?}");
     assert_eq!((&deadlines["by_class"]["default"]["met"], &deadlines["by_class"]["batch"]["missed_share"]), (&json!(1), &json!(1.0)));
     assert_eq!((&value["jobs"]["finished"], &value["jobs"]["p99_ns"]), (&json!(1), &json!(40_000.0)));
+    let query = json!({
+        "started": 1, "finished": 1, "unfinished": 0, "censored": false,
+        "mean_ns": 40_000.0, "p50_ns": 40_000.0, "p95_ns": 40_000.0, "p99_ns": 40_000.0, "p999_ns": 40_000.0,
+    });
+    assert_eq!((&value["jobs"]["by_block"], &value["jobs"]["by_kind"]), (&json!({ "query": query }), &json!({ "query": query })));
     assert_eq!(value["notes"], json!(["a note"]));
     assert_eq!(value["warnings"], json!([{"key": "switch.ecn", "text": "marks nothing"}]));
 }
@@ -91,6 +96,30 @@ fn percentiles_without_the_warmup() {
     assert_eq!((&value["fct"]["by_size"]["le_100KB"]["count"], &value["fct"]["by_size"]["100KB_10MB"]["count"]), (&json!(6), &json!(5)));
     assert_eq!((&value["flows"]["started"], &value["flows"]["in_warmup"]), (&json!(21), &json!(10)));
     assert_eq!((&value["deadlines"], value["slowdown"]["by_class"].as_object().unwrap().len()), (&json!(null), 1));
+}
+
+#[test]
+fn jobs_by_block_and_kind() {
+    let (mut scenario, mut output) = run();
+    scenario.warmup = Span::from_us(10);
+    scenario.blocks = vec!["web".into(), "read".into(), "sort".into()];
+    // Of "read" the first query starts in the warm-up and the last one does not end.
+    let job = |block, kind| Job { block, ..Job::new(kind, "", None) };
+    scenario.jobs = vec![job(1, JobKind::Query), job(1, JobKind::Query), job(1, JobKind::Query), job(2, JobKind::Coflow)];
+    scenario.plan.flows = (0..4).map(|k| Flow { job: k, ..flow(0, 1, 1, u64::from(k) * 10_000_000) }).collect();
+    output.flows = (0..4).map(|k| finished_flow(k * 10_000_000, k * 10_000_000 + (k + 1) * 1_000_000)).collect();
+    output.flows[2].finish = None;
+    output.flows[2].status = Status::Running;
+    let value = value(&scenario, &output);
+    let jobs = |group: &str, name: &str| {
+        let of = &value["jobs"][group][name];
+        (of["started"].clone(), of["finished"].clone(), of["unfinished"].clone(), of["censored"].clone(), of["p50_ns"].clone())
+    };
+    let read = (json!(2), json!(1), json!(1), json!(true), json!(2_000.0));
+    assert_eq!((jobs("by_block", "read"), jobs("by_kind", "query")), (read.clone(), read));
+    assert_eq!(jobs("by_block", "sort"), (json!(1), json!(1), json!(0), json!(false), json!(4_000.0)));
+    assert_eq!(value["jobs"]["by_block"].as_object().unwrap().len(), 2, "blocks with jobs");
+    assert_eq!((&value["jobs"]["started"], &value["jobs"]["by_kind"]["coflow"]["mean_ns"]), (&json!(3), &json!(4_000.0)));
 }
 
 #[test]

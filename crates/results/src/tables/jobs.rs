@@ -1,6 +1,6 @@
-//! `jobs`: one row per coflow or incast query: phase `coflow`, no task, no node. `bytes_in` is the payload that arrived,
-//! `bytes_out` what its flows were to send. A job that an application runs has phase `job`, and further rows for its phases and tasks; their
-//! bytes are what went into them and came out.
+//! `jobs`: one row per query or coflow: phase `query` or `coflow`, no task, no node. `bytes_in` is the payload that arrived, `bytes_out` what its flows
+//! were to send. A job that an application runs has phase `job`, and further rows for its phases and tasks; their bytes are what went into them and came
+//! out.
 
 use super::columns::Columns;
 use super::{Source, arrow};
@@ -8,7 +8,7 @@ use crate::ResultsError;
 use crate::times::{FlowTimes, int};
 use afflux_net::record::{Output, TaskRecord};
 use afflux_net::spec::Flow;
-use afflux_scenario::Scenario;
+use afflux_scenario::{JobKind, Scenario};
 use afflux_units::Time;
 use arrow_array::RecordBatch;
 use std::ops::Range;
@@ -79,12 +79,12 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
     };
     let whole = |index: usize| {
         let job = &scenario.jobs[index];
-        if job.runs { ran(job, ended[index]) } else { moved(job, &sums[index]) }
+        if job.kind == JobKind::Application { ran(job, ended[index]) } else { moved(job, &sums[index]) }
     };
     (0..scenario.jobs.len()).map(whole).collect()
 }
 
-/// A row per job: `coflow`, or `job` for those that an application runs, followed by their phases and tasks.
+/// A row per job, whose phase is the word for its kind; jobs that an application runs are followed by their phases and tasks.
 pub struct Jobs<'a> {
     scenario: &'a Scenario,
     rows: Vec<Row>,
@@ -117,7 +117,7 @@ impl<'a> Jobs<'a> {
                 phases.iter().map(|row| row.phase).collect()
             };
             parts.sort_by_key(|row| (order.iter().position(|phase| *phase == row.phase).unwrap_or(order.len()), row.phase, row.task));
-            let phase = if scenario.jobs[job].runs { WHOLE } else { "coflow" };
+            let phase = scenario.jobs[job].kind.word();
             std::iter::once(Row { job: job as u32, phase, task: None, node: None, times }).chain(parts)
         });
         Jobs { scenario, rows: rows.collect() }

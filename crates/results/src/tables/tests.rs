@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
 use afflux_net::record::{PathRecord, ReorderRecord, SenderRecord, UplinkRecord};
+use afflux_scenario::JobKind;
 use afflux_units::{Span, Time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -68,7 +69,7 @@ fn flows() {
     let batch = only(Kind::Flows, &scenario, &output);
     assert_eq!(i64s(&batch, "id"), [Some(7), Some(8), Some(9)]);
     assert_eq!(strings(&batch, "class"), [Some("default"), Some("batch"), Some("default")]);
-    assert_eq!(strings(&batch, "job"), [Some("query"), None, None]);
+    assert_eq!(strings(&batch, "job"), [Some("query.0"), None, None]);
     assert_eq!(strings(&batch, "status"), [Some("finished"), Some("running"), Some("running")]);
     assert_eq!(i64s(&batch, "start_ns"), [Some(1_000), Some(2_000), None]);
     assert_eq!(i64s(&batch, "finish_ns"), [Some(41_000), None, None]);
@@ -104,9 +105,11 @@ fn ports_and_links() {
 fn jobs_span_their_flows() {
     let (mut scenario, mut output) = run();
     let batch = only(Kind::Jobs, &scenario, &output);
-    assert_eq!((strings(&batch, "job"), strings(&batch, "phase"), strings(&batch, "task")), (vec![Some("query")], vec![Some("coflow")], vec![Some("")]));
+    assert_eq!((strings(&batch, "job"), strings(&batch, "phase"), strings(&batch, "task")), (vec![Some("query.0")], vec![Some("query")], vec![Some("")]));
     assert_eq!((i64s(&batch, "start_ns"), i64s(&batch, "finish_ns"), i32s(&batch, "node")), (vec![Some(1_000)], vec![Some(41_000)], vec![None]));
     assert_eq!((i64s(&batch, "bytes_in"), i64s(&batch, "bytes_out")), (vec![Some(50_000)], vec![Some(50_000)]));
+    scenario.jobs[0].kind = JobKind::Coflow;
+    assert_eq!(strings(&only(Kind::Jobs, &scenario, &output), "phase"), [Some("coflow")]);
     scenario.jobs[0].arrival = Some(Time::from_ns(500));
     scenario.plan.flows[1].job = 0;
     let batch = only(Kind::Jobs, &scenario, &output);

@@ -8,7 +8,7 @@ use serde::de::{self, MapAccess, SeqAccess, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A number of a host, or text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`.
+/// A number of a host, or text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`, `"host1[2-8]"`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum HostItem {
@@ -17,7 +17,7 @@ pub enum HostItem {
 }
 
 form! {
-    HostItem<'de>, deserialize_any, "a host's number, or text as in \"all\", \"0-15\", \"host3\" or \"host1*\"" {
+    HostItem<'de>, deserialize_any, "a host's number, or text as in \"all\", \"0-15\", \"host3\", \"host1*\" or \"host1[2-8]\"" {
         fn visit_i64<E: de::Error>(self, number: i64) -> Result<HostItem, E> {
             u32::try_from(number).map(HostItem::Number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
         }
@@ -35,7 +35,7 @@ form! {
 pub struct Hosts(pub Vec<HostItem>);
 
 form! {
-    Hosts<'de>, deserialize_any, "hosts: \"all\", a number, text as in \"0-15\" or \"host1*\", or an array of these" {
+    Hosts<'de>, deserialize_any, "hosts: \"all\", a number, text as in \"0-15\", \"host1*\" or \"host1[2-8]\", or an array of these" {
         fn visit_i64<E: de::Error>(self, number: i64) -> Result<Hosts, E> {
             u32::try_from(number).map(|n| Hosts(vec![HostItem::Number(n)])).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
         }
@@ -48,7 +48,7 @@ form! {
     }
     |_| {
         json_schema!({
-            "description": "Hosts: \"all\", a number, text as in \"0-15\", \"host3\" or \"host1*\", or an array of these.",
+            "description": "Hosts: \"all\", a number, a range of numbers as in \"0-15\", a name, a pattern of names as in \"host1*\", \"host1[2-8]\" or \"host[1,3]\", or an array of these.",
             "anyOf": [item_schema(), { "type": "array", "items": item_schema() }]
         })
     }
@@ -66,7 +66,29 @@ fn item_schema() -> Schema {
     json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] })
 }
 
-/// A host, or `"random"`.
+/// Hosts, or `"random"`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Receivers(pub Hosts);
+
+impl<'de> Deserialize<'de> for Receivers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Hosts::deserialize(deserializer).map(Receivers)
+    }
+}
+impl JsonSchema for Receivers {
+    fn schema_name() -> Cow<'static, str> {
+        "Receivers".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A host's number or name, a pattern as in \"db[1-4]\", an array of these, or \"random\".",
+            "anyOf": [item_schema(), { "type": "array", "items": item_schema() }]
+        })
+    }
+}
+
+/// A single host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Receiver(pub HostItem);
@@ -82,7 +104,7 @@ impl JsonSchema for Receiver {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A host's number or name, or \"random\".",
+            "description": "A host's number or name, or a pattern that one host matches.",
             "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }]
         })
     }
@@ -119,7 +141,7 @@ form! {
     }
     |_| {
         json_schema!({
-            "description": "A number of senders, or hosts as in [1, 2, 3] or \"1-15\".",
+            "description": "A number of senders, or hosts as in [1, 2, 3], \"1-15\" or \"host[1-15]\".",
             "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string" }, { "type": "array", "items": item_schema() }]
         })
     }

@@ -12,6 +12,7 @@ mod fat_tree;
 mod hpcc;
 mod leaf_spine;
 mod names;
+mod pattern;
 mod star;
 mod tiers;
 mod vl2;

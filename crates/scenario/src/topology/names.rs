@@ -1,10 +1,11 @@
-//! Names of nodes and links in a scenario: exact, or with `*` and `?`.
+//! Names of nodes and links in a scenario: exact, or patterns.
 
+use super::pattern::Pattern;
 use crate::document::{self, HostName, NamedHost};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
-use afflux_net::spec::{LinkId, NodeId, NodeKind, Topology};
+use afflux_net::spec::{LinkId, Node, NodeId, NodeKind, Topology};
 use afflux_traffic::names::{HostNames, shown, wrong};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -170,30 +171,37 @@ impl<'a> Names<'a> {
         is_numbered(name).filter(|number| self.by_number && *number < self.topology.hosts)
     }
 
-    /// The nodes that a name with `*` or `?` means; at least one.
+    /// The nodes of this name, or whose names match this pattern; at least one.
     pub fn matching(&self, pattern: &str, kind: Option<NodeKind>) -> Result<Vec<NodeId>, String> {
-        let found = self.meant(pattern, kind);
-        if found.is_empty() { Err(self.unknown(pattern)) } else { Ok(found) }
-    }
-
-    fn meant(&self, pattern: &str, kind: Option<NodeKind>) -> Vec<NodeId> {
         let right = |id: &NodeId| kind.is_none_or(|kind| self.topology.nodes[*id as usize].kind == kind);
-        if !pattern.contains(['*', '?']) {
-            return self.get(pattern).filter(right).into_iter().collect();
+        // Names may have brackets, so a name takes precedence over a pattern.
+        if self.get(pattern).is_some() || !Pattern::is_in(pattern) {
+            return self.get(pattern).filter(right).map(|id| vec![id]).ok_or_else(|| self.unknown(pattern));
         }
-        (0..self.topology.nodes.len() as NodeId).filter(right).filter(|id| matches(pattern, &self.topology.nodes[*id as usize].name)).collect()
+        let parsed = Pattern::parse(pattern)?;
+        let nodes = 0..self.topology.nodes.len() as NodeId;
+        let found: Vec<NodeId> = nodes.filter(right).filter(|id| parsed.matches(&self.topology.nodes[*id as usize].name)).collect();
+        match kind {
+            _ if !found.is_empty() => Ok(found),
+            Some(NodeKind::Host) => {
+                let hosts = &self.topology.nodes[..self.topology.hosts as usize];
+                Err(format!("no host matches {}: the hosts are {}", shown(pattern), overview(hosts)))
+            }
+            _ => Err(self.unknown(pattern)),
+        }
     }
 
     fn unknown(&self, name: &str) -> String {
-        let numbered = |node: &afflux_net::spec::Node| is_numbered(&node.name).is_some();
+        let numbered = |node: &Node| is_numbered(&node.name).is_some();
         if is_numbered(name).is_some() && self.topology.nodes[..self.topology.hosts as usize].iter().all(numbered) && self.by_number {
             return format!("there is no node \"{name}\": hosts are host0 to host{}", self.topology.hosts - 1);
         }
-        if name.contains(['*', '?']) {
-            return format!("no node matches {}: {}", shown(name), self.overview());
+        let nodes = overview(&self.topology.nodes);
+        if Pattern::is_in(name) {
+            return format!("no node matches {}: the nodes are {nodes}", shown(name));
         }
         let hint = self.closest(name).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
-        format!("there is no node {}{hint}: {}", shown(name), self.overview())
+        format!("there is no node {}{hint}: the nodes are {nodes}", shown(name))
     }
 
     fn closest(&self, name: &str) -> Option<String> {
@@ -202,21 +210,6 @@ impl<'a> Names<'a> {
             return spelling::nearest(name, written.iter().map(String::as_str)).map(str::to_string);
         }
         spelling::nearest(name, self.topology.nodes.iter().map(|node| node.name.as_str())).map(str::to_string)
-    }
-
-    /// The names there are, shortened: first and last of each kind.
-    fn overview(&self) -> String {
-        let stem = |name: &'a str| name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let mut parts: Vec<(&str, &str, &str)> = Vec::new();
-        for node in &self.topology.nodes {
-            match parts.last_mut() {
-                Some((kind, _, last)) if *kind == stem(&node.name) => *last = &node.name,
-                _ => parts.push((stem(&node.name), &node.name, &node.name)),
-            }
-        }
-        let shown: Vec<String> =
-            parts.iter().take(12).map(|(_, first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") }).collect();
-        format!("the nodes are {}{}", shown.join(", "), if parts.len() > 12 { ", …" } else { "" })
     }
 
     /// The links that `"leaf0-spine*"` or `"leaf0-spine1#0"` means, in order, with the direction: `true` if written from `Link::b`.
@@ -233,6 +226,10 @@ impl<'a> Names<'a> {
         let mut reason = None;
         let mut split = false;
         for (at, _) in ends.match_indices(separator) {
+            // A range in brackets.
+            if ends[..at].matches('[').count() > ends[..at].matches(']').count() && self.get(ends[..at].trim()).is_none() {
+                continue;
+            }
             split = true;
             let (left, right) = (ends[..at].trim(), ends[at + separator.len_utf8()..].trim());
             match (self.matching(left, None), self.matching(right, None)) {
@@ -273,44 +270,19 @@ impl HostNames for Names<'_> {
     }
 }
 
-/// `*` stands for any characters, `?` for one.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n, mut star) = (0, 0, None);
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == name[n] => (p, n) = (p + 1, n + 1),
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    (p, n) = (at + 1, from + 1);
-                }
-                None => return false,
-            },
+/// Names of nodes, shortened: first and last of each kind.
+fn overview(nodes: &[Node]) -> String {
+    fn stem(name: &str) -> &str {
+        name.trim_end_matches(|c: char| c.is_ascii_digit())
+    }
+    let mut parts: Vec<(&str, &str, &str)> = Vec::new();
+    for node in nodes {
+        match parts.last_mut() {
+            Some((kind, _, last)) if *kind == stem(&node.name) => *last = &node.name,
+            _ => parts.push((stem(&node.name), &node.name, &node.name)),
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, name, expected) in [
-            ("leaf*", "leaf12", true),
-            ("leaf?", "leaf12", false),
-            ("*f1*", "leaf12", true),
-            ("leaf1", "leaf12", false),
-            ("*", "", true),
-            ("a*b*c", "axxbyyc", true),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
-    }
+    let shown: Vec<String> =
+        parts.iter().take(12).map(|(_, first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") }).collect();
+    format!("{}{}", shown.join(", "), if parts.len() > 12 { ", …" } else { "" })
 }

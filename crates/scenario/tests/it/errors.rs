@@ -51,7 +51,15 @@ says! {
     host_out_of_range: "to = 0" => "to = 8",
         "fabric.toml:39: key traffic[1].to: host 8 is out of range: the fabric has the hosts 0 to 7";
     named_host_out_of_range: "to = 0" => "to = \"host8\"",
-        "fabric.toml:39: key traffic[1].to: there is no node \"host8\": hosts are host0 to host7; or write \"all\", or a range as in \"0-15\"";
+        "fabric.toml:39: key traffic[1].to: there is no node \"host8\": hosts are host0 to host7; or write \"all\", a range of numbers as in \"0-15\", \
+         or a pattern as in \"host1[2-8]\"";
+    a_pattern_of_no_host: "to = 0" => "to = \"host[8-12]\"",
+        "fabric.toml:39: key traffic[1].to: no host matches \"host[8-12]\": the hosts are host0 to host7; or write \"all\", a range of numbers as in \"0-15\", \
+         or a pattern as in \"host1[2-8]\"";
+    a_pattern_without_end: "to = 0" => "to = [1, \"host[2-\"]",
+        "fabric.toml:39: key traffic[1].to[1]: \"host[2-\": the bracket does not end: write ]";
+    several_hosts_for_one: "bytes = \"64kB\"\ntransport = \"bulk\"" => "bytes = \"64kB\"\ntransport = \"bulk\"\n\n[[traffic]]\nkind = \"hadoop\"\nsize = \"1GB\"\n[traffic.cluster]\nmaster = \"host[1-2]\"",
+        "fabric.toml:48: key traffic[2].cluster.master: names 2 hosts: write one host";
     a_switch_as_host: "to = 0" => "to = \"leaf0\"",
         "fabric.toml:39: key traffic[1].to: \"leaf0\" is a switch: write hosts";
     too_many_senders: "senders = 3" => "senders = 8",

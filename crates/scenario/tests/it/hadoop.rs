@@ -407,6 +407,8 @@ fn traces_become_jobs() {
     let path = folder.join("trace.toml");
     std::fs::write(&path, format!("{head}{block}{cluster}")).unwrap();
     let scenario = afflux_scenario::load(&path, &Overrides::default(), &NoParquet).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = scenario.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["hadoop_trace.job0", "hadoop_trace.job1"]);
     let output = run(&scenario);
     let count = |job: u32, phase: &str| output.tasks.iter().filter(|task| task.job == job && task.phase == phase && task.task.is_some()).count();
     assert_eq!((count(0, "map"), count(0, "reduce"), count(1, "map"), count(1, "reduce")), (2, 0, 3, 2));

@@ -118,3 +118,84 @@ fn names_cannot_leave_their_place() {
     let message = error(&format!("{}{}", star(""), pairs(&format!("class = \"{}\"", "é\\u001b".repeat(50_000)))));
     assert!(message.len() < 3_000 && !message.contains(|c: char| c.is_control()), "{message}");
 }
+
+/// Names of the jobs of blocks of traffic in a star of eight hosts.
+fn jobs(blocks: &str) -> Vec<String> {
+    load(&star(blocks)).jobs.iter().map(|job| job.name.clone()).collect()
+}
+
+fn star(blocks: &str) -> String {
+    format!("format = 1\n[topology]\nkind = \"star\"\nhosts = 8\n{blocks}")
+}
+
+const READ: &str = "kind = \"incast\"\nbytes = \"1kB\"\nsenders = 2\nrounds = 2\nperiod = \"1ms\"\n";
+
+#[test]
+fn jobs_have_the_names_of_their_blocks() {
+    let read = |name: &str| format!("[[traffic]]\n{READ}{name}\n");
+    let shuffle = |name: &str| format!("[[traffic]]\nkind = \"all_to_all\"\nsizes = \"1kB\"\n{name}\n");
+    assert_eq!(jobs(&(read("name = \"query\"") + &read("name = \"query1\""))), ["query.0", "query.1", "query1.0", "query1.1"]);
+    // Without a name, the first block of a kind has the name of the kind, and further ones their place.
+    assert_eq!(jobs(&(shuffle("") + &read("") + &read("") + &shuffle(""))), ["all_to_all", "incast.0", "incast.1", "traffic2.0", "traffic2.1", "traffic3"]);
+    assert_eq!(jobs(&(read("") + &read("name = \"incast\""))), ["traffic0.0", "traffic0.1", "incast.0", "incast.1"]);
+    // With all defaults written down, a block without a name has the name of its place.
+    assert_eq!(jobs(&read("name = \"traffic0\"")), ["incast.0", "incast.1"]);
+    let scenario = load(&star(&(shuffle("") + &read("name = \"r\""))));
+    assert_eq!((scenario.blocks, scenario.jobs[2].block), (vec!["all_to_all".to_string(), "r".to_string()], 1));
+    // Draws depend on names as they did before jobs had them.
+    let drawn = |name: &str| {
+        let plan = load(&star(&read(&format!("random_senders = true\n{name}")))).plan;
+        plan.flows.iter().map(|flow| flow.src).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(""), drawn("name = \"traffic0\""));
+    // Jobs of a block "a.0" could be those of a block "a".
+    let message = error(&star(&(read("name = \"a\"") + &read("name = \"a.0\""))));
+    assert!(message.contains("key traffic[1].name: \"a.0\" begins as the names of the jobs of traffic[0] do, \"a.…\": write another name"), "{message}");
+    assert_eq!(jobs(&(read("name = \"a\"") + "[[traffic]]\nkind = \"permutation\"\nname = \"a.0\"\nsizes = \"1kB\"\n")).len(), 2);
+}
+
+#[test]
+fn each_client_has_an_incast() {
+    let flows = |to: &str| {
+        let scenario = load(&star(&format!("[[traffic]]\n{READ}name = \"read\"\nto = {to}\n")));
+        scenario.plan.flows.iter().map(|flow| (scenario.jobs[flow.job as usize].name.clone(), flow.src, flow.dst)).collect::<Vec<_>>()
+    };
+    let expected =
+        [("read.0", 0, 2), ("read.0", 1, 2), ("read.1", 0, 5), ("read.1", 1, 5), ("read.2", 0, 2), ("read.2", 1, 2), ("read.3", 0, 5), ("read.3", 1, 5)];
+    let expected = expected.map(|(job, src, dst)| (job.to_string(), src, dst)).to_vec();
+    assert_eq!(flows("[5, \"host2\"]"), expected);
+    assert_eq!(flows("\"host[2,5]\""), expected);
+    assert_eq!(flows("[2]"), flows("2"));
+    let resolved = load(&star(&format!("[[traffic]]\n{READ}to = \"host[2,5]\"\n"))).resolved;
+    assert!(resolved.contains("to = \"host[2,5]\""), "{resolved}");
+    assert_eq!(load(&resolved).resolved, resolved);
+    // All others send, of the hosts that may take part.
+    let all = load(&star("[[traffic]]\nkind = \"incast\"\nbytes = \"1kB\"\nhosts = \"0-3\"\nto = [0, 7]\n")).plan;
+    assert_eq!(all.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(), [(1, 0), (2, 0), (3, 0), (0, 7), (1, 7), (2, 7), (3, 7)]);
+}
+
+#[test]
+fn patterns_of_hosts() {
+    let ends = |block: &str| {
+        let mut ends: Vec<_> = load(&star(block)).plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+        ends.sort_unstable();
+        ends
+    };
+    assert_eq!(ends(&format!("{PAIRS}[[\"host[1-2]\", \"host[2-3]\"], [\"host[5-5]\", 6]]\n")), [(1, 2), (1, 3), (2, 3), (5, 6)]);
+    assert_eq!(ends("[[traffic]]\nkind = \"all_to_all\"\nsizes = \"1kB\"\nhosts = [\"host[6,7]\", 0]\n").len(), 6);
+    let random =
+        "[[traffic]]\nkind = \"random\"\nsizes = \"1kB\"\nflows_per_second = 1e6\nduration = \"50us\"\nsources = \"host[1-2]\"\ndestinations = \"host?\"\n";
+    assert!(ends(random).iter().all(|(src, _)| [1, 2].contains(src)));
+    let senders = format!("[[traffic]]\n{}senders = \"host[3-4]\"\n", READ.replace("senders = 2\n", ""));
+    assert_eq!(ends(&senders), [(3, 0), (3, 0), (4, 0), (4, 0)]);
+    // Other tables with names of nodes take them, too, and names with brackets stay names.
+    let links = "[[topology.override]]\nlink = \"host[2-3]-switch0\"\nrate = \"10Gbps\"\n[[host.override]]\nmatch = \"host[0,4-6]\"\ndelay = \"1us\"\n";
+    let plan = load(&star(&format!("{links}{PAIRS}[[0, 1]]\n"))).plan;
+    let slow: Vec<u32> = plan.topology.links.iter().filter(|link| link.rate.0 == 10_000_000_000).map(|link| link.a.min(link.b)).collect();
+    assert_eq!(slow, [2, 3]);
+    assert_eq!(plan.topology.nodes.iter().map(|node| node.config).collect::<Vec<_>>()[..8], [1, 0, 0, 0, 1, 1, 1, 0]);
+    let named = load(&format!("format = 1\n[topology]\nkind = \"star\"\nhosts = [\"a[1]\", \"a1\", \"b\"]\n{PAIRS}[[\"a[1]\", \"a[1-2]\"]]\n")).plan;
+    assert_eq!((named.flows[0].src, named.flows[0].dst), (0, 1));
+    let message = error(&star(&format!("{PAIRS}[[0, \"db[1-2]\"]]\n")));
+    assert!(message.contains("key traffic[0].pairs[0][1]: no host matches \"db[1-2]\": the hosts are host0 to host7"), "{message}");
+}

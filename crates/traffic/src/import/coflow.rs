@@ -4,7 +4,7 @@
 //! fetches its megabytes in equal parts from all mappers of its coflow.
 
 use crate::text::{Lines, decimal, number, shown, whole, words};
-use crate::{Draws, Generated, Job, Place, Racks, Template, TrafficError, purpose};
+use crate::{Draws, Generated, Job, JobKind, Place, Racks, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::Time;
 use std::io::BufRead;
@@ -91,7 +91,7 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
             return Err(TrafficError::input(place, found, format!("at most {} (`coflows` takes so many from the top of the file)", options.most)));
         }
         let job = given.jobs.len() as u32;
-        given.jobs.push(Job { name: format!("coflow{}", coflow.id), arrival: Some(arrival), runs: false });
+        given.jobs.push(Job::new(JobKind::Coflow, format_args!("coflow{}", coflow.id), Some(arrival)));
         dropped += coflow.flows(&placement, |src, dst, bytes| {
             let mut flow = template.flow(0, src, dst, bytes, Start::At(arrival));
             flow.job = job;

@@ -15,10 +15,7 @@ fn each_reducer_fetches_equal_parts_from_every_mapper() {
     assert_eq!(flows, [(0, 1, 1_500_000, 0), (0, 2, 500_000, 0), (1, 2, 500_000, 0), (3, 0, 1, 1)]);
     assert_eq!(
         given.jobs,
-        [
-            Job { name: "coflow7".into(), arrival: Some(Time::from_ns(100_000_000)), runs: false },
-            Job { name: "coflow9".into(), arrival: Some(Time::from_ns(250_500_000)), runs: false }
-        ]
+        [Job::new(JobKind::Coflow, "coflow7", Some(Time::from_ns(100_000_000))), Job::new(JobKind::Coflow, "coflow9", Some(Time::from_ns(250_500_000)))]
     );
     assert!(given.notes[1].contains("1 flows"), "{:?}", given.notes);
 }

@@ -2,7 +2,7 @@
 
 use super::bulk::later;
 use super::{pairs, sorted};
-use crate::{Draws, Generated, Job, SizeDistribution, Template, TrafficError, purpose};
+use crate::{Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
@@ -45,7 +45,7 @@ impl AllToAll {
             _ => count - 1,
         };
         let start = later(self.start, 0, 0)?;
-        let mut given = Generated { jobs: vec![Job { name: "all_to_all".into(), arrival: Some(start), runs: false }], ..Generated::default() };
+        let mut given = Generated { jobs: vec![Job::new(JobKind::Coflow, "", Some(start))], ..Generated::default() };
         for (index, (src, dst)) in pairs::all(&hosts)?.into_iter().enumerate() {
             let (step, sender) = (index / count, index % count);
             // Each flow that has a successor is a group of its own; `group` numbers it by step and receiver.

@@ -1,13 +1,14 @@
-//! Incast: many senders answer one receiver at once.
+//! Incast: many senders answer a client at once.
 
 use super::bulk::{jitter_ps, later};
 use super::sorted;
-use crate::{Draws, Generated, Job, Template, TrafficError, purpose};
+use crate::{Draws, Generated, Job, JobKind, Template, TrafficError, purpose};
 use afflux_engine::random::Stream;
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
-/// Rounds of simultaneous flows to one receiver each; every round is a job.
+/// Rounds of simultaneous flows to one receiver. Every round of a receiver is a job, called by its number. Receivers of a list are independent of each other:
+/// round r of the receiver at position p of n, in ascending order of the hosts, has the number r·n + p.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incast {
     /// Hosts that may take part.
@@ -22,9 +23,10 @@ pub struct Incast {
     pub jitter: Span,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receiver {
-    Fixed(u32),
+    /// Each of these hosts has rounds of its own.
+    These(Vec<u32>),
     /// Drawn from `hosts` for each round.
     Random,
 }
@@ -58,6 +60,13 @@ pub enum Loop {
     Closed { delay: Span },
 }
 
+/// A round of one of `receivers` receivers, drawn if it is `None`.
+struct Round {
+    number: u32,
+    receiver: Option<u32>,
+    receivers: u32,
+}
+
 impl Incast {
     /// How many flows there will be, at most.
     pub fn expected_flows(&self) -> f64 {
@@ -65,7 +74,8 @@ impl Incast {
             Senders::These(list) => list.len() as f64,
             Senders::First(count) | Senders::Random(count) => f64::from(*count).min(self.hosts.len() as f64),
         };
-        senders.max(1.0) * f64::from(self.rounds)
+        let receivers = if let Receiver::These(list) = &self.receiver { list.len() as f64 } else { 1.0 };
+        senders.max(1.0) * receivers * f64::from(self.rounds)
     }
 
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
@@ -73,36 +83,54 @@ impl Incast {
         if let (Loop::Closed { delay: Span::ZERO }, true) = (self.rhythm, self.rounds > 1) {
             return Err(TrafficError::parameter("delay", Span::ZERO, "a time above 0"));
         }
+        let receivers: Vec<Option<u32>> = match &self.receiver {
+            Receiver::These(list) => sorted("to", list, 1)?.into_iter().map(Some).collect(),
+            Receiver::Random => vec![None],
+        };
+        let jobs = receivers.len() as u64 * u64::from(self.rounds);
+        if jobs > u64::from(u32::MAX) {
+            return Err(TrafficError::parameter("rounds", format!("{jobs} rounds of all receivers"), format!("at most {}", u32::MAX)));
+        }
         let mut given = Generated::default();
         for round in 0..self.rounds {
-            let mut stream = draws.stream(purpose::INCAST, u64::from(round));
-            let receiver = match self.receiver {
-                Receiver::Fixed(host) => host,
-                Receiver::Random => hosts[stream.below(hosts.len() as u64) as usize],
-            };
-            let senders = self.senders_to(receiver, &hosts, &mut stream)?;
-            let arrival = match self.rhythm {
-                Loop::Open { period } => Some(later(self.start, period.0.saturating_mul(u64::from(round)), 0)?),
-                Loop::Closed { .. } if round == 0 => Some(later(self.start, 0, 0)?),
-                Loop::Closed { .. } => None,
-            };
-            given.jobs.push(Job { name: format!("incast{round}"), arrival, runs: false });
-            for (position, sender) in senders.iter().enumerate() {
-                let jitter = jitter_ps(self.jitter, &mut draws.pair(purpose::JITTER, round, *sender));
-                let start = match (arrival, self.rhythm) {
-                    (None, Loop::Closed { delay }) => Start::After { group: round - 1, delay: delay + Span(jitter) },
-                    (arrival, _) => Start::At(later(arrival.unwrap_or(self.start), 0, jitter)?),
-                };
-                let mut flow = template.flow(0, *sender, receiver, self.share(position as u64, senders.len() as u64)?, start);
-                flow.job = round;
-                flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds).then_some(round);
-                given.flows.push(flow);
+            for receiver in &receivers {
+                // Several receivers draw independently: a further receiver changes no draw of the others.
+                let draws = receiver.filter(|_| receivers.len() > 1).map_or(*draws, |host| draws.within(u64::from(host)));
+                let round = Round { number: round, receiver: *receiver, receivers: receivers.len() as u32 };
+                self.round(round, &hosts, template, &draws, &mut given)?;
             }
         }
         if matches!(self.rhythm, Loop::Closed { .. }) {
-            given.groups = self.rounds.saturating_sub(1);
+            given.groups = self.rounds.saturating_sub(1) * receivers.len() as u32;
         }
         Ok(given.finish())
+    }
+
+    fn round(&self, round: Round, hosts: &[u32], template: &Template, draws: &Draws, given: &mut Generated) -> Result<(), TrafficError> {
+        let Round { number: round, receiver, receivers } = round;
+        let mut stream = draws.stream(purpose::INCAST, u64::from(round));
+        let receiver = receiver.unwrap_or_else(|| hosts[stream.below(hosts.len() as u64) as usize]);
+        let senders = self.senders_to(receiver, hosts, &mut stream)?;
+        let arrival = match self.rhythm {
+            Loop::Open { period } => Some(later(self.start, period.0.saturating_mul(u64::from(round)), 0)?),
+            Loop::Closed { .. } if round == 0 => Some(later(self.start, 0, 0)?),
+            Loop::Closed { .. } => None,
+        };
+        let job = given.jobs.len() as u32;
+        given.jobs.push(Job::new(JobKind::Query, job, arrival));
+        for (position, sender) in senders.iter().enumerate() {
+            let jitter = jitter_ps(self.jitter, &mut draws.pair(purpose::JITTER, round, *sender));
+            let start = match (arrival, self.rhythm) {
+                (None, Loop::Closed { delay }) => Start::After { group: job - receivers, delay: delay + Span(jitter) },
+                (arrival, _) => Start::At(later(arrival.unwrap_or(self.start), 0, jitter)?),
+            };
+            let mut flow = template.flow(0, *sender, receiver, self.share(position as u64, senders.len() as u64)?, start);
+            flow.job = job;
+            // The group of a round that a further one of its receiver waits for.
+            flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds).then_some(job);
+            given.flows.push(flow);
+        }
+        Ok(())
     }
 
     fn senders_to(&self, receiver: u32, hosts: &[u32], stream: &mut Stream) -> Result<Vec<u32>, TrafficError> {
@@ -148,7 +176,7 @@ mod tests {
     fn query(rhythm: Loop) -> Incast {
         Incast {
             hosts: (0..10).collect(),
-            receiver: Receiver::Fixed(3),
+            receiver: Receiver::These(vec![3]),
             senders: Senders::First(4),
             size: IncastSize::Total(1_002),
             rounds: 3,
@@ -171,7 +199,7 @@ mod tests {
         );
         assert_eq!(given.flows[8].start, Start::At(Time::from_ns(2_050)));
         assert!(given.flows.iter().all(|flow| flow.group.is_none()));
-        assert_eq!(given.jobs[2], Job { name: "incast2".into(), arrival: Some(Time::from_ns(2_050)), runs: false });
+        assert_eq!(given.jobs[2], Job::new(JobKind::Query, 2, Some(Time::from_ns(2_050))));
     }
 
     #[test]
@@ -185,6 +213,26 @@ mod tests {
             assert_eq!(flow.start, if round == 0 { Start::At(Time::from_ns(50)) } else { Start::After { group: round - 1, delay } });
         }
         assert_eq!(given.jobs.iter().map(|job| job.arrival).collect::<Vec<_>>(), [Some(Time::from_ns(50)), None, None]);
+    }
+
+    #[test]
+    fn each_receiver_of_a_list_has_rounds_of_its_own() {
+        let delay = Span::from_us(5);
+        let given = generate(&Incast { receiver: Receiver::These(vec![7, 3]), ..query(Loop::Closed { delay }) });
+        assert_eq!(given.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5"]);
+        assert_eq!((given.flows.len(), given.groups), (24, 4));
+        for flow in &given.flows {
+            let (round, position) = (flow.job / 2, flow.job % 2);
+            assert_eq!(flow.dst, [3, 7][position as usize]);
+            assert_eq!(flow.start, if round == 0 { Start::At(Time::from_ns(50)) } else { Start::After { group: flow.job - 2, delay } });
+            assert_eq!(flow.group, (round < 2).then_some(flow.job));
+        }
+        let senders = |given: &Generated, dst| given.flows.iter().filter(|flow| flow.dst == dst).map(|flow| flow.src).collect::<Vec<_>>();
+        assert_eq!(senders(&given, 7), [0, 1, 2, 3].repeat(3));
+        // A further receiver changes no draw of the others.
+        let drawn = |list| generate(&Incast { receiver: Receiver::These(list), senders: Senders::Random(4), ..query(Loop::Open { period: delay }) });
+        assert_eq!(senders(&drawn(vec![3, 7]), 7), senders(&drawn(vec![3, 5, 7]), 7));
+        assert_ne!(senders(&drawn(vec![3, 7]), 7), senders(&drawn(vec![3, 7]), 3));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::bulk::{jitter_ps, later};
 use super::destinations::Destinations;
 use super::random::{Random, Stop};
 use super::sorted;
-use crate::{Arrivals, Draws, Generated, Job, SizeDistribution, Template, TrafficError, purpose};
+use crate::{Arrivals, Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
@@ -93,7 +93,7 @@ impl PartitionAggregate {
                 let other = i + stream.below((workers.len() - i) as u64) as usize;
                 workers.swap(i, other);
             }
-            given.jobs.push(Job { name: format!("query{job}"), arrival: Some(time), runs: false });
+            given.jobs.push(Job::new(JobKind::Query, job, Some(time)));
             for &worker in &workers[..self.workers as usize] {
                 let bytes = self.query.sample(stream.next_f64());
                 let start = later(time, 0, jitter_ps(self.jitter, &mut stream))?;

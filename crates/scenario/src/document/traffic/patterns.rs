@@ -1,15 +1,16 @@
 //! Who sends to whom by a pattern.
 
-use crate::document::{Duration, HostItem, Hosts, Receiver, Senders, Size, Sizes, Speed};
+use crate::document::{Duration, HostItem, Hosts, Receivers, Senders, Size, Sizes, Speed};
 
 block! {
-    /// Rounds of simultaneous flows to one receiver; every round is a job.
+    /// Rounds of simultaneous flows to one receiver. Every round is a query, `BLOCK.0`, `BLOCK.1` and so on in results.
     pub struct Incast {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
-        /// The receiver: a host, or `"random"` (drawn for each round). Default: host 0.
-        to: Receiver,
-        /// A number of senders or the hosts themselves. Default: all others.
+        /// The receiver: a host, or `"random"` (drawn for each round). Several hosts (an array, or text as in `"0-3"` or `"db[1-4]"`) have an incast each,
+        /// with senders and rounds of its own; queries are numbered round by round, within a round in the order of the hosts' numbers. Default: host 0.
+        to: Receivers,
+        /// A number of senders or the hosts themselves; the receiver is left out. Default: all others.
         senders: Senders,
         /// Draw the senders anew for each round; otherwise a number means the first hosts. Default `false`.
         random_senders: bool,
@@ -87,7 +88,7 @@ block! {
     pub struct Pairs {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
-        /// `[[source, destination], …]`, numbers of hosts.
+        /// `[[source, destination], …]`. Where a pattern or range means several hosts, each source sends to each destination.
         pub pairs: Vec<[HostItem; 2]>,
         /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         pub sizes: Sizes,
@@ -121,7 +122,7 @@ block! {
 block! {
     /// Datagrams at a constant rate; nothing is acknowledged or retransmitted.
     pub struct DatagramSource {
-        /// `[[source, destination], …]`, numbers of hosts.
+        /// `[[source, destination], …]`. Where a pattern or range means several hosts, each source sends to each destination.
         pub pairs: Vec<[HostItem; 2]>,
         /// Rate of payload of each source.
         pub rate: Speed,

@@ -108,6 +108,11 @@ pub fn name(block: &mut Traffic, index: usize) -> String {
     fill(keys(block).name, format!("traffic{index}"))
 }
 
+/// The block's name if the scenario gives one. A resolved scenario may give the name that a block without one has.
+pub fn own_name(block: &mut Traffic, index: usize) -> Option<String> {
+    keys(block).name.clone().filter(|name| *name != name_of(&None, index))
+}
+
 /// When the block begins, once its common keys have been read.
 pub fn start(block: &mut Traffic) -> Time {
     Time(fill(keys(block).start, Duration(Span::ZERO)).0.0)
@@ -138,6 +143,23 @@ pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Ti
 /// Do the block's flows between two hosts share a connection?
 pub fn persistent(block: &mut Traffic) -> bool {
     fill(keys(block).persistent, false)
+}
+
+/// The block's `kind`.
+pub fn kind(block: &Traffic) -> &'static str {
+    match block {
+        Traffic::Flows(_) => "flows",
+        Traffic::Random(_) => "random",
+        Traffic::Incast(_) => "incast",
+        Traffic::PartitionAggregate(_) => "partition_aggregate",
+        Traffic::Permutation(_) => "permutation",
+        Traffic::Pairs(_) => "pairs",
+        Traffic::AllToAll(_) => "all_to_all",
+        Traffic::DatagramSource(_) => "datagram",
+        Traffic::Hadoop(_) => "hadoop",
+        Traffic::HadoopTrace(_) => "hadoop_trace",
+        Traffic::Background(_) => "background",
+    }
 }
 
 fn keys(block: &mut Traffic) -> Common<'_> {

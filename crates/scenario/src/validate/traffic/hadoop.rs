@@ -8,7 +8,7 @@ use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_net::spec::{Pacing, Reader, Receive, ReceiveBuffer, TcpConfig, TransportConfig};
 use afflux_traffic::hadoop::{self, Range, Room, Settings, TraceOptions, Ways, Work};
-use afflux_traffic::{Classes, Generated, Job};
+use afflux_traffic::{Classes, Generated, Job, JobKind};
 use afflux_units::{Bytes, Rate, Span};
 
 pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
@@ -39,10 +39,9 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, a
     let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
     settings.jobs = vec![Work { job: 0, submit: shared.start, maps, shuffle: size, output: size, reducers }];
     segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, None)?;
-    let name = common::name_of(&block.name, index);
     around.room.reserve(settings.expected_flows() as f64, || at("size"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
-    Ok(Generated { jobs: vec![Job { name, arrival: Some(shared.start), runs: true }], ..Generated::default() })
+    Ok(Generated { jobs: vec![Job::new(JobKind::Application, "", Some(shared.start))], ..Generated::default() })
 }
 
 pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
@@ -70,7 +69,7 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     let read = hadoop::read_trace(&path, &options).map_err(|error| common::wrong(error, key))?;
     let mut given = Generated::default();
     for (place, (name, work)) in read.into_iter().enumerate() {
-        given.jobs.push(Job { name, arrival: Some(work.submit), runs: true });
+        given.jobs.push(Job::new(JobKind::Application, name, Some(work.submit)));
         settings.jobs.push(Work { job: place as u32, ..work });
     }
     if settings.jobs.is_empty() {

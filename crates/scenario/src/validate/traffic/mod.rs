@@ -5,6 +5,7 @@ mod by_host;
 mod common;
 mod files;
 mod hadoop;
+mod jobs;
 mod load;
 mod mtu;
 mod offered;
@@ -107,6 +108,7 @@ pub struct Cluster {
 pub struct Sent {
     pub flows: Vec<Flow>,
     pub jobs: Vec<Job>,
+    pub blocks: Vec<String>,
     pub classes: Vec<String>,
     pub transports: Transports,
     pub notes: Vec<String>,
@@ -123,6 +125,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     let mut classes = Classes::default();
     let mut parts = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let names_of_jobs = jobs::blocks(blocks);
     let facts = around.facts;
     let reach = Reach::of(facts.topology, &facts.ports);
     for (index, block) in blocks.iter_mut().enumerate() {
@@ -166,6 +169,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         if let Some((_, undrawn)) = around.undrawn.last_mut().filter(|(block, _)| *block == index) {
             undrawn.sample = afflux_net::sample(&part.flows).cloned().collect();
         }
+        part.name_jobs(&names_of_jobs[index], index as u32);
         around.uses.note(&part.flows, &around.transports);
         around.uses.starts.push(common::start(block));
         for note in &mut part.notes {
@@ -173,6 +177,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         }
         parts.push(part);
     }
+    jobs::distinct(&names_of_jobs, &parts)?;
     let applications = applications(std::mem::take(&mut around.clusters), &parts);
     if around.run.until_done && applications.is_none() {
         return Err(Wrong::at(Key::from("run").name("until"), "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time"));
@@ -202,6 +207,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     let sent = Sent {
         flows: all.flows,
         jobs: all.jobs,
+        blocks: names_of_jobs,
         classes: classes.into_names(),
         transports: around.transports,
         notes: all.notes,

@@ -4,7 +4,7 @@ use super::Around;
 use super::common::{self, shared};
 use super::offered::{Offer, framing};
 use super::{select, sizes};
-use crate::document::{self, AllToAll, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receiver, Senders, Size};
+use crate::document::{self, AllToAll, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receivers, Senders, Size};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_net::spec::{Start, TransportConfig};
@@ -35,14 +35,18 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     let shared = shared(incast.common(), Some(&mut transport), index, key, classes, around)?;
     incast.transport = transport;
     let hosts = select::hosts(&fill(&mut incast.hosts, all()), &at("hosts"), around.facts)?;
-    let receiver = match fill(&mut incast.to, Receiver(HostItem::Number(0))).0 {
-        HostItem::Text(text) if text == "random" => afflux_traffic::Receiver::Random,
-        item => afflux_traffic::Receiver::Fixed(select::host(&item, &at("to"), around.facts)?),
+    let receiver = match fill(&mut incast.to, Receivers(Hosts(vec![HostItem::Number(0)]))).0 {
+        Hosts(items) if items == [HostItem::Text("random".into())] => afflux_traffic::Receiver::Random,
+        to => afflux_traffic::Receiver::These(select::hosts(&to, &at("to"), around.facts)?),
     };
-    let others = hosts.iter().filter(|host| !matches!(receiver, afflux_traffic::Receiver::Fixed(to) if to == **host)).count();
-    let others = others - usize::from(receiver == afflux_traffic::Receiver::Random);
+    let takes_part = match &receiver {
+        afflux_traffic::Receiver::These(to) => to.iter().any(|to| hosts.contains(to)),
+        afflux_traffic::Receiver::Random => true,
+    };
     let random = fill(&mut incast.random_senders, false);
-    let senders = match fill(&mut incast.senders, Senders::Count(others as u32)) {
+    let everybody = incast.senders.is_none() && !random;
+    let senders = match fill(&mut incast.senders, Senders::Count((hosts.len() - usize::from(takes_part)) as u32)) {
+        _ if everybody => afflux_traffic::Senders::These(hosts.clone()),
         Senders::These(_) if random => return Err(Wrong::at(at("senders"), "with random_senders = true write the number of senders")),
         Senders::These(hosts) => afflux_traffic::Senders::These(select::hosts(&hosts, &at("senders"), around.facts)?),
         Senders::Count(count) if random => afflux_traffic::Senders::Random(count),

@@ -27,7 +27,7 @@ pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong>
     Ok(found.into_iter().collect())
 }
 
-/// Pairs of two different hosts.
+/// Pairs of two different hosts: each source of an entry with each of its destinations.
 pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u32, u32)>, Wrong> {
     if pairs.is_empty() {
         return Err(Wrong::at(key.clone(), "no pairs: write [[source, destination], …]"));
@@ -35,11 +35,12 @@ pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u
     let mut found = Vec::new();
     for (index, [src, dst]) in pairs.iter().enumerate() {
         let key = key.clone().index(index);
-        let (src, dst) = (host(src, &key.clone().index(0), facts)?, host(dst, &key.clone().index(1), facts)?);
-        if src == dst {
-            return Err(Wrong::at(key, format!("the pair has host {src} twice: write two different hosts")));
+        let (sources, destinations) = (items(src, &key.clone().index(0), facts)?, items(dst, &key.clone().index(1), facts)?);
+        let before = found.len();
+        found.extend(sources.iter().flat_map(|src| destinations.iter().map(|dst| (*src, *dst))).filter(|(src, dst)| src != dst));
+        if found.len() == before {
+            return Err(Wrong::at(key, format!("the pair has host {} twice: write two different hosts", sources[0])));
         }
-        found.push((src, dst));
     }
     Ok(found)
 }
@@ -75,6 +76,6 @@ fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
     let names = facts.names();
     names.matching(text, Some(NodeKind::Host)).map_err(|message| match names.find(text) {
         Ok(_) => Wrong::at(key.clone(), format!("\"{text}\" is a switch: write hosts")),
-        Err(_) => Wrong::at(key.clone(), format!("{message}; or write \"all\", or a range as in \"0-15\"")),
+        Err(_) => Wrong::at(key.clone(), format!("{message}; or write \"all\", a range of numbers as in \"0-15\", or a pattern as in \"host1[2-8]\"")),
     })
 }
