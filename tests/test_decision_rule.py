@@ -6,6 +6,7 @@ import pytest
 from tenants import DEEP_WINS, FINE, GOALS, JOBS, NONE, PRICES, SHALLOW_WINS, alone, judged, mixture, standing
 
 from afflux.decision.judge import MET, MISSED, OPEN, Choice, Judged
+from afflux.decision.measures import _belongs
 
 
 def test_the_plainest_of_the_cheapest_wins():
@@ -82,3 +83,8 @@ def test_a_standing_tells_the_change_from_where_its_goal_starts():
     assert found.start.baseline_mean == pytest.approx(200e3)
     assert found.limit == pytest.approx(300e3)
     assert found.start.samples == found.against.samples == 10
+
+
+def test_jobs_belong_to_their_block():
+    names = ["query", "query.0", "query.11", "query1.0", "query1", "xquery.0", "query.job0"]
+    assert [name for name in names if _belongs(name, "query")] == ["query", "query.0", "query.11", "query.job0"]

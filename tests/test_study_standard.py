@@ -262,11 +262,6 @@ def small() -> Scenario:
     return found
 
 
-def test_jobs_belong_to_their_block():
-    names = ["query", "query.0", "query.11", "query1.0", "query1", "xquery.0", "query.job0"]
-    assert [name for name in names if measures._belongs(name, "query")] == ["query", "query.0", "query.11", "query.job0"]
-
-
 def test_measures(tmp_path):
     result = small().run(out=tmp_path / "run")
     goals = {goal.tenant.name: goal for goal in read(THEIRS, MIXTURE).goals}

@@ -158,8 +158,12 @@ def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | N
 
 def of_blocks(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
     """Mean and p99 of the completion times of each block's jobs or queries, where several blocks have some."""
-    kinds = {name: block["kind"] for summary in summaries for name, block in ((summary["jobs"] or {}).get("by_block") or {}).items() if block["finished"]}
-    return [of_jobs(kind, name, statistic) for name, kind in kinds.items() for statistic in ("mean_ns", "p99_ns")] if len(kinds) > 1 else []
+    every = [summary["jobs"] for summary in summaries if summary["jobs"]]
+    blocks = dict.fromkeys(name for jobs in every for name, block in (jobs.get("by_block") or {}).items() if block["finished"])
+    kinds = {kind for jobs in every for kind in jobs.get("by_kind") or {}}
+    # Where all are queries, they are called that.
+    kind = kinds.pop() if len(kinds) == 1 else "job"
+    return [of_jobs(kind, name, statistic) for name in blocks for statistic in ("mean_ns", "p99_ns")] if len(blocks) > 1 else []
 
 
 def named(words: str) -> Metric:
