@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::{finished_flow, flow, run};
 use afflux_net::record::Status;
 use afflux_net::spec::Flow;
+use afflux_scenario::{Job, JobKind};
 use afflux_units::{Span, Time};
 use serde_json::{Value, json};
 
@@ -107,7 +108,7 @@ fn jobs_by_block_and_kind() {
     let job = |block, kind| Job { block, ..Job::new(kind, "", None) };
     scenario.jobs = vec![job(1, JobKind::Query), job(1, JobKind::Query), job(1, JobKind::Query), job(2, JobKind::Coflow)];
     scenario.plan.flows = (0..4).map(|k| Flow { job: k, ..flow(0, 1, 1, u64::from(k) * 10_000_000) }).collect();
-    output.flows = (0..4).map(|k| finished_flow(k * 10_000_000, k * 10_000_000 + (k + 1) * 1_000_000)).collect();
+    output.flows = (0..4).map(|k| finished_flow(k * 10_000_000, (k + 1) * 1_000_000)).collect();
     output.flows[2].finish = None;
     output.flows[2].status = Status::Running;
     let value = value(&scenario, &output);

@@ -57,7 +57,7 @@ says! {
         "fabric.toml:39: key traffic[1].to: no host matches \"host[8-12]\": the hosts are host0 to host7; or write \"all\", a range of numbers as in \"0-15\", \
          or a pattern as in \"host1[2-8]\"";
     a_pattern_without_end: "to = 0" => "to = [1, \"host[2-\"]",
-        "fabric.toml:39: key traffic[1].to[1]: \"host[2-\": the bracket does not end: write ]";
+        "fabric.toml:39: key traffic[1].to[1]: \"host[2-\": the bracket does not end: write ]; or write \"all\", a range of numbers as in \"0-15\", or a pattern as in \"host1[2-8]\"";
     several_hosts_for_one: "bytes = \"64kB\"\ntransport = \"bulk\"" => "bytes = \"64kB\"\ntransport = \"bulk\"\n\n[[traffic]]\nkind = \"hadoop\"\nsize = \"1GB\"\n[traffic.cluster]\nmaster = \"host[1-2]\"",
         "fabric.toml:48: key traffic[2].cluster.master: names 2 hosts: write one host";
     a_switch_as_host: "to = 0" => "to = \"leaf0\"",
