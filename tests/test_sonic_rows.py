@@ -85,14 +85,41 @@ def test_a_map_that_leaves_out_classes_means_0(tmp_path):
 # ------------------------------------------------------------------------------------------------------------------------------ memory
 
 
-def test_a_fixed_limit_of_lossless_groups_is_said_with_profile_and_value(tmp_path):
+def test_a_fixed_limit_of_lossless_groups_is_that_of_the_groups(tmp_path):
     tables = base()
     profile = tables["BUFFER_PROFILE"]["pg_lossless_profile"]
     del profile["dynamic_th"]
     profile["static_th"] = "2500000"
+    mmu = imported(tmp_path, tables)[0]["switch"]["mmu"]
+    assert "lossless_alpha" not in mmu
+    assert mmu["group"] == [{"priorities": [3, 4], "limit": "2500000B"}]
+    profile["dynamic_th"] = "0"
     scenario, account = imported(tmp_path, tables)
-    assert said(account, "pg_lossless_profile", "static_th = 2500000", "mmu.lossless_alpha")
-    assert "lossless_alpha" not in scenario["switch"]["mmu"]
+    assert "group" not in scenario["switch"]["mmu"]
+    assert said(account, "pg_lossless_profile", "static_th = 2500000", "dynamic_th decides")
+
+
+def test_groups_with_other_profiles_have_their_own_alpha_limit_and_reserve(tmp_path):
+    tables = base()
+    tables["BUFFER_PROFILE"]["slow"] = tables["BUFFER_PROFILE"]["pg_lossless_profile"] | {"dynamic_th": "1", "size": "9216", "xoff": "90000"}
+    tables["BUFFER_PROFILE"]["fixed"] = {"pool": "ingress_lossless_pool", "size": "1280", "static_th": "300000"}
+    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["6"] = "1"
+    for port in PORTS:
+        del tables["BUFFER_PG"][f"{port}|3-4"]
+        tables["BUFFER_PG"] |= {f"{port}|3": {"profile": "pg_lossless_profile"}, f"{port}|4": {"profile": "slow"}, f"{port}|1": {"profile": "fixed"}}
+    scenario, account = imported(tmp_path, tables)
+    mmu = scenario["switch"]["mmu"]
+    assert (mmu["lossless_alpha"], mmu["lossless_reserved"], mmu["lossy_ingress_alpha"]) == (0.25, "18432B", 8)
+    assert mmu["group"] == [{"priorities": [4], "alpha": 2, "reserved": "9216B"}, {"priorities": [6], "limit": "300000B", "reserved": "1280B"}]
+    assert said(account, "slow", "xoff = 90000", "160000")
+
+
+def test_a_reserve_that_classes_share_is_divided(tmp_path):
+    tables = base()
+    tables["BUFFER_PROFILE"]["ingress_lossy_profile"]["size"] = "12000"
+    scenario, account = imported(tmp_path, tables)
+    assert scenario["switch"]["mmu"]["group"] == [{"priorities": [0, 1, 2, 5, 6, 7], "reserved": "2000B"}]
+    assert said(account, "share the priority group 0", "equal part of its reserve")
 
 
 def test_a_fixed_limit_of_lossy_queues_is_that_of_the_queues(tmp_path):
@@ -126,17 +153,41 @@ def test_a_pool_of_both_directions(tmp_path):
     switch = scenario["switch"]
     assert (switch["alpha"], switch["reserved"], switch["mmu"]["lossy_ingress_alpha"]) == (0.015625, "0B", 1)
     assert (switch["buffer"], switch["mmu"]["headroom_pool"]) == ("5400000000B", "400000000B")
-    assert said(account, "ingress_lossy_profile", "size = 1280")
+    assert switch["mmu"]["group"] == [{"priorities": [0, 1, 2, 5, 6, 7], "reserved": "213B"}]
+    assert said(account, "share the priority group 0", "equal part of its reserve")
 
 
-def test_queues_with_other_alphas_are_said(tmp_path):
+def other_queues() -> Config:
+    """Queues 6 and 7 have another profile than the other lossy ones."""
     tables = base()
     for port in PORTS:
         tables["BUFFER_QUEUE"][f"{port}|6-7"] = {"profile": "other_profile"}
         tables["BUFFER_QUEUE"][f"{port}|5"] = tables["BUFFER_QUEUE"].pop(f"{port}|5-7")
+    return tables
+
+
+def test_queues_with_other_profiles_have_their_own_alpha_reserve_and_limit(tmp_path):
+    tables = other_queues()
+    switch = imported(tmp_path, tables)[0]["switch"]
+    assert (switch["alpha"], switch["reserved"]) == (0.5, "1664B")
+    own = {queue["index"]: (queue.get("alpha"), queue.get("reserved"), queue.get("buffer")) for queue in switch["queue"]}
+    assert own == {**dict.fromkeys(range(6), (None, None, None)), **dict.fromkeys((6, 7), (2, "0B", None))}
+    # A fixed limit is compared with the queue beside alpha, which is then the largest that SONiC has.
+    tables["BUFFER_PROFILE"]["other_profile"] = {"pool": "egress_lossy_pool", "size": "1664", "static_th": "90000"}
+    queue = imported(tmp_path, tables)[0]["switch"]["queue"][6]
+    assert (queue["alpha"], queue.get("reserved"), queue["buffer"]) == (256, None, "90000B")
+    # Without queues there is nothing to have them.
+    for table in ("QUEUE", "TC_TO_QUEUE_MAP"):
+        del tables[table]
+    assert said(imported(tmp_path, tables)[1], "other_profile", "static_th = 90000", "needs the queues")
+
+
+def test_ports_that_differ_in_the_profile_of_a_queue_are_said(tmp_path):
+    tables = other_queues()
+    tables["BUFFER_QUEUE"]["Ethernet4|6-7"] = {"profile": "egress_lossy_profile"}
     scenario, account = imported(tmp_path, tables)
-    assert scenario["switch"]["alpha"] == 0.5
-    assert said(account, "BUFFER_QUEUE", "other_profile", "dynamic_th 1", "4 times")
+    assert not any("alpha" in queue for queue in scenario["switch"]["queue"])
+    assert said(account, "BUFFER_QUEUE", "lossy queues 6", "other_profile", "dynamic_th 1")
 
 
 def test_lossless_queues_are_not_among_the_lossy_ones(tmp_path):
@@ -524,6 +575,18 @@ CHANGES = [
     ("pmax = 0.05", 'pmax = 0.05, incapable = "pass"'),
     ("[switch.mmu]", "[host]\ndscp_to_priority = { 26 = 3, 10 = 4 }\n[switch.mmu]"),
     ("priorities = [6]", 'priorities = [6]\nname = "queue7"'),
+    ("weight = 14", 'weight = 14\nalpha = 2.0\nreserved = "0B"'),
+    ("weight = 14", 'weight = 14\nalpha = 256.0\nbuffer = "90000B"'),
+    ("[switch.pfc]", '[[switch.mmu.group]]\npriorities = [4]\nalpha = 2.0\nreserved = "9216B"\n[switch.pfc]'),
+    ("[switch.pfc]", '[[switch.mmu.group]]\npriorities = [3]\nlimit = "90000B"\n[switch.pfc]'),
+    (
+        "[switch.pfc]",
+        '[[switch.mmu.group]]\npriorities = [2]\nalpha = 0.5\nreserved = "1000B"\n[[switch.mmu.group]]\npriorities = [6]\nlimit = "70000B"\n[switch.pfc]',
+    ),
+    (
+        "lossless_alpha = 0.25",
+        'lossless_alpha = 0.25\nlossy_ingress_alpha = 8.0\ngroup = [{ priorities = [0, 1], alpha = 1.0 }, { priorities = [3], limit = "90000B" }]',
+    ),
 ]
 
 

@@ -838,8 +838,7 @@ impl Automaton {
     /// The head of `queue`, taken to be sent, has been dropped.
     pub fn unsent(&mut self, queue: usize, bytes: u64) {
         if let Some(turns) = &mut self.turns {
-            // It still counts itself.
-            turns.give_back(queue, bytes, self.queues[queue].count == 1);
+            turns.give_back(&self.queues, queue, bytes);
             turns.dropped(queue, bytes);
         }
     }
@@ -871,6 +870,14 @@ impl Automaton {
         match self.turns.as_deref() {
             Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
             _ => self.queue_of(frame),
+        }
+    }
+
+    /// The first queue of a priority's class; the queues after it are of this class and of higher ones.
+    pub fn first_queue_of(&self, priority: u8) -> usize {
+        match self.turns.as_deref() {
+            Some(Turns::Cores(cores)) => cores.queue_of(priority, 0),
+            _ => self.queue_of_priority(priority),
         }
     }
 

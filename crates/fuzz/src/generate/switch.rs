@@ -88,7 +88,8 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
         keys.put("scheduling", "pfabric");
         1
     } else {
-        schedule(c, &mut keys, aqm == "fq_codel", voq, sharing, aqm != "off")
+        let shares = sharing == "dynamic" || c.1 && sharing == "sonic" && facts.paused.is_empty();
+        schedule(c, &mut keys, aqm == "fq_codel", voq, shares, sharing == "static", aqm != "off")
     };
     let _ = queues;
     keys.may(c, 15, "latency", |c| c.time(1, 5_000));
@@ -213,6 +214,28 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
         let bypass: Vec<u64> = (0..8).filter(|priority| !paused.contains(priority)).take(1).collect();
         mmu.put("bypass", ints(&bypass));
     }
+    if c.1 && sharing == "sonic" {
+        let bypass: Vec<u64> =
+            mmu.0.get("bypass").and_then(Value::as_array).map_or(Vec::new(), |list| list.iter().filter_map(Value::as_integer).map(|p| p as u64).collect());
+        let mut free: Vec<u64> = (0..8).filter(|priority| !bypass.contains(priority)).collect();
+        let mut groups = Vec::new();
+        while !free.is_empty() && groups.len() < 3 && c.chance(40) {
+            let mut block = Keys::default();
+            let own: Vec<u64> = free.drain(..c.range(1, free.len() as u64) as usize).collect();
+            block.put("priorities", ints(&own));
+            let fixed = c.chance(30);
+            if fixed {
+                block.put("limit", c.size(1_000, 100_000));
+            } else {
+                block.put("alpha", c.of(&[0.0625, 0.5, 2.0, 8.0]));
+            }
+            block.may(c, 40, "reserved", |c| c.size(1, 4_000));
+            groups.push(Value::from(block));
+        }
+        if !groups.is_empty() {
+            mmu.put("group", Value::Array(groups));
+        }
+    }
     keys.put("mmu", mmu);
     if !with {
         return;
@@ -332,7 +355,7 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
 }
 
 /// How queues are served; returns how many there are.
-fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, sharing: &str, disciplined: bool) -> u64 {
+fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, shares: bool, limits: bool, disciplined: bool) -> u64 {
     match c.weighted(&[(9, "fifo"), (5, "strict"), (6, "blocks")]) {
         "strict" if !fair => {
             keys.put("scheduling", "strict_priority");
@@ -340,13 +363,13 @@ fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, sharing: &s
             keys.may(c, 60, "priorities", |_| int(queues));
             queues
         }
-        "blocks" if !fair && !voq => {
+        "blocks" if !fair && (!voq || c.1) => {
             let blocks = queues(c, |c, queue| {
-                if sharing == "dynamic" {
+                if shares {
                     queue.may(c, 40, "alpha", |c| c.of(&[0.125, 1.0, 8.0]));
                     queue.may(c, 20, "reserved", |c| c.size(1, 8_000));
                 }
-                if sharing == "static" || c.chance(15) {
+                if limits || c.chance(15) {
                     queue.may(c, 40, "buffer", |c| c.size(9_200, 100_000));
                 }
                 if !disciplined && c.chance(30) {

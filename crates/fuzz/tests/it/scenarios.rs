@@ -72,6 +72,10 @@ fn everything_newer_is_drawn() {
             drawn.extend((managed && drawn_here).then(|| format!("{discipline} on memory")));
         }
         drawn.extend((switch.contains_key("voq") && switch.contains_key("pfc")).then(|| "PFC on virtual output queues".into()));
+        drawn.extend((switch.contains_key("voq") && switch.contains_key("queue")).then(|| "classes on virtual output queues".into()));
+        let shares = |queue: &Value| queue.get("alpha").is_some() || queue.get("reserved").is_some();
+        let queues = || switch.get("queue").and_then(Value::as_array).into_iter().flatten();
+        drawn.extend((switch.contains_key("mmu") && queues().any(shares)).then(|| "shares of queues beside a memory management unit".into()));
     }
     for what in [
         "kind = pi2",
@@ -80,6 +84,10 @@ fn everything_newer_is_drawn() {
         "pie on memory",
         "pi2 on memory",
         "PFC on virtual output queues",
+        "classes on virtual output queues",
+        "shares of queues beside a memory management unit",
+        "group.limit",
+        "group.alpha",
         "voq.credit_speedup",
         "voq.max_credits",
         "voq.fabric_speedup",

@@ -129,6 +129,7 @@ impl Case {
             headroom_pool: Some(headroom),
             xon: 0,
             xon_offset: 0,
+            own: Box::default(),
         };
         // With alpha 1, used > pool - used from beyond half of the pool on; the blocker's frames are not counted.
         let pool = 2 * BEFORE_XOFF * charge;

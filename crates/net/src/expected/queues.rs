@@ -34,7 +34,9 @@ impl Queue {
             Buffer::Shared { total, alpha, reserved_per_queue } => *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64,
             Buffer::Mmu(mmu) => {
                 let alpha = match &mmu.rules {
-                    Rules::Sonic(rules) => rules.lossy_alpha,
+                    Rules::Sonic(rules) => {
+                        rules.own.queues[usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)])].alpha.unwrap_or(rules.lossy_alpha)
+                    }
                     Rules::Conweave(rules) => rules.egress_alpha,
                     Rules::Hpcc(rules) => 1.0 / f64::from(1u32 << rules.shift.min(31)),
                 };

@@ -311,7 +311,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn queued_ahead(&mut self, port: u16, priority: u8) -> u64 {
         let port = self.settled(port);
         let p = &self.shard.ports[port as usize];
-        p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.queue_of_priority(priority)..].iter().map(|queue| queue.bytes).sum())
+        p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum())
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.settled(port);

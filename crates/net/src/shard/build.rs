@@ -150,12 +150,15 @@ impl<'a> Shard<'a> {
         };
         assert!(qdisc.is_none() || queues == 1 && aqm.is_none() && marking.is_none() && matches!(buffer, Buffer::Unlimited), "validated");
         assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
-        let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().map(Policy::new).collect());
-        let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
+        let per_class = queues;
         let (queues, turns) = match spec.kind {
             NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len()),
             NodeKind::Host => (queues, Turns::of(scheduling)),
         };
+        // Every virtual output queue of a class has the class's policy.
+        let policies = |own: &QueueConfig| (0..queues / per_class).map(|_| Policy::new(own)).collect::<Vec<_>>();
+        let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().flat_map(policies).collect());
+        let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
         let managed = match spec.kind {
             NodeKind::Switch => managed(world, id),
             NodeKind::Host => None,
@@ -431,18 +434,18 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
 fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
     let priorities = switch.scheduling.queues();
     let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
-    assert!(!matches!(switch.scheduling, Scheduling::Classes(_)), "validated: virtual output queues are by strict priority");
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
-    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.per_core().unwrap_or(u32::MAX), voq.credit.expect("several cores, or limits")));
-    (queues, (cores > 1 || voq.is_limited()).then(turns))
+    let turns = || Turns::Cores(Cores::new(&switch.scheduling, cores, voq.per_core().unwrap_or(u32::MAX), voq.credit.expect("several cores, or limits")));
+    // One core whose credits never run out has one queue per class.
+    (queues, if cores > 1 || voq.is_limited() { Some(turns()) } else { Turns::of(&switch.scheduling) })
 }
 
 /// The same at a port with a link of this rate, where credits can run out.
 fn limited(turns: &Option<Turns>, switch: Option<&SwitchConfig>, rate: Rate) -> Option<Box<Turns>> {
     let turns = turns.clone()?;
-    Some(Box::new(match (turns, switch.map(|switch| &switch.buffer)) {
-        (Turns::Cores(cores), Some(crate::spec::Buffer::Voq(voq))) => Turns::Cores(cores.limited(voq.limits(rate))),
+    Some(Box::new(match (turns, switch.map(|switch| (&switch.buffer, &switch.scheduling))) {
+        (Turns::Cores(cores), Some((crate::spec::Buffer::Voq(voq), scheduling))) => Turns::Cores(cores.limited(scheduling, voq.limits(rate))),
         (turns, _) => turns,
     }))
 }

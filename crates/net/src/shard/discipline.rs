@@ -245,7 +245,7 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
         Turns::Cores(cores) => {
             let from = |class: u8| if may(class) { 0 } else { u64::MAX };
             let free = |queue: usize| queues[queue].count > 0 && (pause.is_none() || aqm[queue].earliest(&queues[queue].frames, &from) == 0);
-            let next = cores.select(at, free)?;
+            let next = cores.select(queues, at, free)?;
             let q = &mut queues[next];
             let (waiting, verdict) = aqm[next].pull_of(&mut q.frames, at, q.bytes, &may)?;
             cores.charge(next, waiting.frame.size, q.count == 1);

@@ -3,7 +3,7 @@
 use crate::queue::buffer::{Buffer, StaticLimit};
 use crate::queue::marking::Red;
 use crate::queue::{QueueView, Verdict};
-use crate::spec::{Compare, QueueConfig};
+use crate::spec::{self, Compare, QueueConfig};
 
 pub struct Policy {
     buffer: Buffer,
@@ -14,11 +14,16 @@ pub struct Policy {
 impl Policy {
     pub fn new(config: &QueueConfig) -> Self {
         Policy {
-            // Only virtual output queues ask for rates and queues; they have no policies of their own.
-            buffer: Buffer::new(&config.buffer, &[], 1),
+            // Virtual output queues have rules of their own for their memory.
+            buffer: if matches!(config.buffer, spec::Buffer::Voq(_)) { Buffer::Unlimited } else { Buffer::new(&config.buffer, &[], 1) },
             limit: config.limit.map(|limit| StaticLimit { limit, drop_when: Compare::Above }),
             marking: config.marking.as_ref().map(Red::new),
         }
+    }
+
+    /// Would the queue be above its own limit?
+    pub fn exceeds_limit(&self, view: QueueView, size: u64) -> bool {
+        self.limit.as_ref().is_some_and(|limit| limit.admit(view, size) != Verdict::Admit)
     }
 
     pub fn admit(&self, view: QueueView, size: u64, used: u64, exact: bool) -> Option<Verdict> {

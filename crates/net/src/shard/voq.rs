@@ -51,6 +51,9 @@ impl<'a> Shard<'a> {
         // What flow control protects is limited where it comes in.
         let capped = state.managed.as_ref().is_none_or(|managed| !managed.mmu.is_lossless(frame.priority()));
         let length = self.ports[port as usize].length(queue);
+        if capped && state.own.as_ref().is_some_and(|own| own[queue].exceeds_limit(length, frame.size.into())) {
+            return Err(Reason::Buffer);
+        }
         let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
         voq.told(number, queue, length.bytes);
         let mut answer = voq.admit(now, number, queue, length, frame.size, capped, false);

@@ -22,7 +22,7 @@ pub enum Rules {
     Hpcc(HpccRules),
 }
 
-/// As real switches, configured in SONiC's terms.
+/// As real switches, configured in SONiC's terms. Priority groups and queues have these values unless they have their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SonicRules {
     /// Of lossless priority groups.
@@ -41,6 +41,41 @@ pub struct SonicRules {
     pub headroom_pool: Option<u64>,
     pub xon: u64,
     pub xon_offset: u64,
+    pub own: Box<OwnShares>,
+}
+
+/// Priority groups (by priority) and egress queues (by number) with shares of their own.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OwnShares {
+    pub groups: [GroupShare; 8],
+    pub queues: [QueueShare; 8],
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GroupShare {
+    /// Of a lossy group: it is limited at ingress, even if the others are not.
+    pub alpha: Option<f64>,
+    /// Fixed threshold in bytes instead of a share of the free pool; not together with `alpha`.
+    pub limit: Option<u64>,
+    pub reserved: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct QueueShare {
+    pub alpha: Option<f64>,
+    pub reserved: Option<u64>,
+}
+
+impl SonicRules {
+    /// Bytes that the group of this priority has to itself.
+    pub fn reserved_of(&self, class: usize, lossless: bool) -> u64 {
+        self.own.groups[class].reserved.unwrap_or(if lossless { self.reserved } else { 0 })
+    }
+
+    /// Bytes that the groups of one port have to themselves; `lossless` has a bit for each lossless priority.
+    pub fn reserved_per_port(&self, lossless: u8) -> u64 {
+        (0..8).map(|class| self.reserved_of(class, lossless >> class & 1 != 0)).sum()
+    }
 }
 
 /// As in ConWeave's ns-3.

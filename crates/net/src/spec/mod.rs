@@ -40,7 +40,7 @@ pub use host::{
     Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
 pub use host::{TcpConfig, Wire};
-pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
+pub use mmu::{ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};

@@ -93,7 +93,7 @@ pub enum Buffer {
     },
     /// Ingress and egress accounting. Without device queue and discipline, and not with `QueueLength::ThroughStart`.
     Mmu(super::Mmu),
-    /// A deep buffer with virtual output queues at the ingress: one per core, egress port and priority, in on-chip memory and DRAM.
+    /// A deep buffer with virtual output queues at the ingress: one per core, egress port and class, in on-chip memory and DRAM.
     Voq(super::Voq),
 }
 

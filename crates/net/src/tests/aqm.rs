@@ -93,6 +93,7 @@ fn disciplines_do_the_same_on_any_memory() {
         headroom_pool: None,
         xon: 0,
         xon_offset: 0,
+        own: Box::default(),
     };
     let mmu = |rules| Buffer::Mmu(Mmu { total: 1 << 33, cell: None, bypass: 0, rules });
     let conweave = Rules::Conweave(ConweaveRules { ingress_alpha: 8.0, egress_alpha: 8.0, mtu: 1_048 });
@@ -168,6 +169,7 @@ fn drops_let_paused_groups_go_on() {
             headroom_pool: None,
             xon: 1_500,
             xon_offset: 1_500,
+            own: Box::default(),
         };
         plan.switches[0].buffer = Buffer::Mmu(Mmu { total: 2_000_000, cell: Some(256), bypass: 0, rules: Rules::Sonic(rules) });
         plan.switches[0].pfc = Some(Pfc {

@@ -64,6 +64,78 @@ fn dynamic_threshold_steady_state() {
     }
 }
 
+/// Three classes with an alpha and a reserve each, of which two, two and one queues are saturated. Free memory F is what all thresholds leave:
+/// F + sum of T_i = B. The reserve of `"dynamic"` is on top of alpha * F (Choudhury and Hahne with a constant), that of `"sonic"` is what a queue has at least.
+#[test]
+fn dynamic_thresholds_by_class() {
+    const TOTAL: u64 = 1_000_000;
+    let saturated = [(0u32, 0u8), (0, 1), (0, 2), (1, 0), (1, 1)];
+    for sonic in [false, true] {
+        for (alphas, reserves) in [([0.25, 0.5, 1.0], [0, 0, 0]), ([0.125, 1.0, 2.0], [0, 0, 0]), ([0.125, 0.25, 2.0], [90_000, 30_000, 0])] {
+            let flows = saturated
+                .iter()
+                .enumerate()
+                .map(|(id, &(dst, priority))| Flow { priority, ..flow(id as i64, 2 + id as u32, dst, 1 << 40, Time::from_ns(id as u64 * 7)) });
+            let mut plan = plan(star(7), flows.collect());
+            plan.transports = vec![datagram(1460, None)];
+            plan.run.until = Some(Time::from_ns(4_000_000));
+            plan.record.ports = Some(PortSeries { interval: Span::from_us(10), nodes: vec![7] });
+            let switch = &mut plan.switches[0];
+            let service = vec![Service::Weight(1); 3];
+            switch.scheduling = Scheduling::Classes(Classes { of_priority: [0, 1, 2, 0, 0, 0, 0, 0], service, quantum: 1_500 });
+            if sonic {
+                let mut own = OwnShares::default();
+                (0..3).for_each(|class| own.queues[class] = QueueShare { alpha: Some(alphas[class]), reserved: Some(reserves[class]) });
+                let rules = SonicRules {
+                    alpha: 1.0,
+                    reserved: 0,
+                    lossy_ingress_alpha: None,
+                    lossy_alpha: 8.0,
+                    queue_reserved: 7_777,
+                    lossy_pool: Some(TOTAL),
+                    headroom_pool: None,
+                    xon: 0,
+                    xon_offset: 0,
+                    own: Box::new(own),
+                };
+                switch.buffer = Buffer::Mmu(Mmu { total: 2 * TOTAL, cell: None, bypass: 0, rules: Rules::Sonic(rules) });
+            } else {
+                let shared = |alpha, reserved_per_queue| Buffer::Shared { total: TOTAL, alpha, reserved_per_queue };
+                switch.buffer = shared(8.0, 7_777);
+                let own = |class: usize| QueueConfig { buffer: shared(alphas[class], reserves[class]), limit: None, marking: None };
+                switch.own = (0..3).map(own).collect();
+            }
+            let output = run(&plan, &Progress::default()).unwrap();
+            let length = |class: usize, free: f64| {
+                let (share, reserve) = (alphas[class] * free, reserves[class] as f64);
+                if sonic { share.max(reserve) } else { share + reserve }
+            };
+            // The free memory at which the thresholds of all saturated queues leave just that.
+            let (mut low, mut high) = (0.0, TOTAL as f64);
+            for _ in 0..60 {
+                let free = (low + high) / 2.0;
+                let held: f64 = saturated.iter().map(|&(_, class)| length(class.into(), free)).sum();
+                if held + free > TOTAL as f64 { high = free } else { low = free }
+            }
+            if reserves == [0; 3] {
+                let closed = TOTAL as f64 / (1.0 + saturated.iter().map(|&(_, class)| alphas[usize::from(class)]).sum::<f64>());
+                assert!((low - closed).abs() < 1.0);
+            }
+            for &(port, class) in &saturated {
+                let rows = output.ports.iter().filter(|r| r.port == port && r.queue == i32::from(class) && r.time >= Time::from_ns(2_000_000));
+                let lengths: Vec<f64> = rows.map(|r| r.queue_bytes as f64).collect();
+                let (mean, expected) = (lengths.iter().sum::<f64>() / lengths.len() as f64, length(class.into(), low));
+                // A queue is less than a frame below its threshold. The threshold is above the closed form by alpha for each byte that the queues leave.
+                assert!(
+                    (mean - expected).abs() <= 1_500.0,
+                    "{} {alphas:?} {reserves:?}: {mean} B in queue {class} of port {port}, expected {expected}",
+                    if sonic { "sonic" } else { "dynamic" }
+                );
+            }
+        }
+    }
+}
+
 /// Balls into bins: n flows between two racks use m * (1 - (1 - 1/m)^n) of m spines on average.
 #[test]
 fn ecmp_collisions() {

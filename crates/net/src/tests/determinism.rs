@@ -410,6 +410,32 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
         p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
     });
+    let few = |cores| scarce(cores, Some(1.02), Some(6), Some(0.9));
+    for (name, buffer, scheduling, aqm) in [
+        ("virtual output queues of one core, weighted classes", deep(None), &dwrr, None),
+        ("virtual output queues of ports, weighted classes", deep(Some(1)), &dwrr, None),
+        ("virtual output queues of cores, bandwidth shares, own marking and limits", deep(Some(2)), &ets, None),
+        ("few credits for cores, weighted classes", few(Some(2)), &dwrr, None),
+        ("few credits for one core, bandwidth shares, own marking and limits", few(None), &ets, None),
+        ("few credits for ports, weighted classes, codel", few(Some(1)), &dwrr, Some(Aqm::Codel(codel(true)))),
+    ] {
+        add(name, &|p| {
+            p.switches[0].buffer = buffer.clone();
+            p.switches[0].scheduling = scheduling.clone();
+            p.switches[0].aqm = aqm.clone();
+            if *scheduling == ets {
+                let own = |limit, marking| QueueConfig { buffer: buffer.clone(), limit, marking };
+                p.switches[0].own = vec![
+                    own(None, step_at(20_000, MarkAt::Enqueue)),
+                    own(Some(Limit::Packets(12)), red(MarkAt::Dequeue, Some(0.02))),
+                    own(Some(Limit::Bytes(30_000)), None),
+                ];
+            }
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
+            p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
+            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        });
+    }
     add("weighted queues, codel, device queue, cut-through", &|p| {
         p.switches[0].scheduling = dwrr.clone();
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));

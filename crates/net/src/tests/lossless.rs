@@ -18,6 +18,7 @@ pub fn sonic(total: u64) -> Mmu {
         headroom_pool: None,
         xon: 3_000,
         xon_offset: 3_000,
+        own: Box::default(),
     };
     Mmu { total, cell: None, bypass: 0, rules: Rules::Sonic(rules) }
 }
@@ -202,6 +203,39 @@ fn engines_agree() {
         strict(p);
         p.switches[0].pfc = Some(pfc(0b110));
         p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
+    });
+    let shares = |p: &mut Plan| {
+        let Buffer::Mmu(mmu) = &mut p.switches[0].buffer else { unreachable!() };
+        let Rules::Sonic(rules) = &mut mmu.rules else { unreachable!() };
+        rules.own.groups[0] = GroupShare { alpha: Some(0.5), limit: None, reserved: Some(2_000) };
+        rules.own.groups[1] = GroupShare { alpha: Some(0.0625), limit: None, reserved: Some(9_000) };
+        rules.own.groups[2] = GroupShare { alpha: None, limit: Some(25_000), reserved: None };
+        rules.own.queues[0] = QueueShare { alpha: Some(0.25), reserved: Some(4_000) };
+        rules.own.queues[2] = QueueShare { alpha: Some(2.0), reserved: None };
+    };
+    add("sonic, shares of single groups, lossless", fabric(), &|p| shares(p));
+    add("sonic, shares of single groups and queues, one of three lossless, weighted queues", fabric(), &|p| {
+        weighted(p);
+        p.switches[0].pfc = Some(pfc(0b010));
+        p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
+        shares(p);
+    });
+    add("sonic, shares of single groups and queues, lossy only", fabric(), &|p| {
+        strict(p);
+        p.switches[0].pfc = None;
+        p.switches[0].buffer = Buffer::Mmu(sonic(400_000));
+        shares(p);
+    });
+    add("virtual output queues, lossless, weighted classes", fabric(), &|p| {
+        weighted(p);
+        p.switches[0].buffer = deep(Some(2));
+    });
+    add("virtual output queues, lossless, weighted classes, scarce credits", fabric(), &|p| {
+        weighted(p);
+        let Buffer::Voq(voq) = deep(Some(1)) else { unreachable!() };
+        p.switches[0].buffer = Buffer::Voq(Voq { credit_speedup: Some(0.9), max_credits: Some(8), ..voq });
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b011) });
+        p.run.until = Some(Time::from_ns(2_000_000));
     });
     add("sonic, lossy only", fabric(), &|p| {
         p.switches[0].pfc = None;

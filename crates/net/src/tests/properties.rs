@@ -118,17 +118,7 @@ fn voq() -> impl Strategy<Value = Voq> {
 
 /// What goes with virtual output queues.
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
-    SwitchConfig {
-        device_queue: 0,
-        forwarding: Forwarding::StoreAndForward,
-        queue_length: QueueLength::ThroughTransmission,
-        scheduling: match switch.scheduling {
-            Scheduling::Classes(classes) => Scheduling::Priorities { queues: classes.service.len() as u8 },
-            other => other,
-        },
-        own: Vec::new(),
-        ..switch
-    }
+    SwitchConfig { device_queue: 0, forwarding: Forwarding::StoreAndForward, queue_length: QueueLength::ThroughTransmission, ..switch }
 }
 
 fn marking() -> impl Strategy<Value = Option<Marking>> {
@@ -444,6 +434,7 @@ fn managed() -> impl Strategy<Value = Option<Managed>> {
                 headroom_pool: pool.then_some(40_000),
                 xon,
                 xon_offset,
+                own: if lossy % 2 == 0 { Box::default() } else { Box::new(own_shares(lossy)) },
             })
         },
     );
@@ -455,6 +446,17 @@ fn managed() -> impl Strategy<Value = Option<Managed>> {
     let headroom = prop_oneof![1 => (0..40_000u64).prop_map(Some), 2 => Just(None)];
     let pause = (prop_oneof![Just(u16::MAX), 1..2_000u16], any::<bool>(), prop::bool::weighted(0.8));
     prop::option::weighted(0.5, (rules, 20_000..200_000u64, priorities, headroom, pause, prop_oneof![Just(None), Just(Some(256u16))]))
+}
+
+/// Reserves that take the largest frame, so that everything arrives in the end.
+fn own_shares(from: u64) -> OwnShares {
+    let mut own = OwnShares::default();
+    let reserved = Some(9_500);
+    own.groups[0] = GroupShare { alpha: Some(0.125), limit: None, reserved };
+    own.groups[2] = GroupShare { alpha: None, limit: Some(9_500 + from), reserved };
+    own.queues[1] = QueueShare { alpha: Some(0.0625), reserved };
+    own.queues[2] = QueueShare { alpha: Some(3.0), reserved };
+    own
 }
 
 /// Gives the plan's switches this memory. Says whether nothing can be lost at ingress.

@@ -315,3 +315,85 @@ fn virtual_output_queues_obey_pause() {
         assert!(rows.iter().all(|r| if honours { r.paused > 39_000_000 } else { r.paused == 0 }), "{:?}", rows[0]);
     }
 }
+
+/// Two to eight queues with these service rules; priority p goes to queue p, and those beyond to the last.
+fn classes(service: &[Service]) -> Scheduling {
+    let last = service.len() as u8 - 1;
+    Scheduling::Classes(Classes { of_priority: std::array::from_fn(|priority| (priority as u8).min(last)), service: service.to_vec(), quantum: 1_500 })
+}
+
+/// Part of the bytes to host 0 that each of three classes has while one source per class sends at the port's rate.
+fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
+    let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
+    let mut plan = around(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
+    plan.switches[0].scheduling = scheduling;
+    let output = run(&plan, &Progress::default()).unwrap();
+    let bytes = [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64);
+    bytes.map(|of_class| of_class / bytes.iter().sum::<f64>())
+}
+
+/// Every way of feeding and granting: one core, a queue per ingress port, and credits that run out because of their rate, their number or the fabric.
+fn feeds() -> Vec<Voq> {
+    let mut feeds = Vec::new();
+    for ports_per_core in [None, Some(1), Some(2)] {
+        let limits = [(None, None, None), (Some(1.02), None, None), (Some(0.8), None, None), (None, Some(2), None), (Some(1.02), Some(64), Some(1.5))];
+        feeds.extend(limits.map(|(credit_speedup, max_credits, fabric_speedup)| Voq { ports_per_core, credit_speedup, max_credits, fabric_speedup, ..deep() }));
+    }
+    feeds
+}
+
+/// Saturated classes have their shares within 1 %, by percent (ETS) and by weight (DWRR); a strict class has the whole port, whatever feeds it.
+#[test]
+fn classes_have_their_shares() {
+    let ets = [20, 30, 50].map(Service::Bandwidth);
+    let dwrr = [14, 15, 1].map(Service::Weight);
+    for voq in feeds() {
+        for (service, expected) in [(ets, [0.2, 0.3, 0.5]), (dwrr, [14.0 / 30.0, 0.5, 1.0 / 30.0])] {
+            let shares = shares_of_classes(voq.clone(), classes(&service));
+            let near = shares.iter().zip(expected).all(|(share, expected): (&f64, f64)| (share - expected).abs() < 0.01 * expected.max(0.1));
+            assert!(near, "{shares:?} for {service:?}, {:?} {:?} {:?} {:?}", voq.ports_per_core, voq.credit_speedup, voq.max_credits, voq.fabric_speedup);
+        }
+        let shares = shares_of_classes(voq.clone(), classes(&[Service::Weight(1), Service::Weight(2), Service::Strict]));
+        assert!(shares[2] > 0.99, "{shares:?}, {:?} {:?} {:?} {:?}", voq.ports_per_core, voq.credit_speedup, voq.max_credits, voq.fabric_speedup);
+    }
+}
+
+/// Queues with blocks of their own that are all strict are served as those of a plain number of priorities.
+#[test]
+fn strict_classes_are_priorities() {
+    for voq in feeds() {
+        let of = |scheduling| shares_of_classes(voq.clone(), scheduling);
+        let [blocks, plain] = [of(classes(&[Service::Strict; 3])), of(Scheduling::Priorities { queues: 3 })];
+        // A frame that finds the port idle leaves at once by priority, and has its turn by class.
+        assert!(blocks.iter().zip(plain).all(|(a, b)| (a - b).abs() < 1e-3), "{blocks:?} {plain:?}");
+    }
+}
+
+/// Each class marks by its own threshold, and is cut off at its own limit, in each of its virtual output queues.
+#[test]
+fn classes_have_their_own_marks_and_limits() {
+    for ports_per_core in [None, Some(1)] {
+        let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
+        let mut plan = around(Voq { ports_per_core, ..deep() }, 4, flows, vec![TransportConfig::Tcp(dctcp())], 8.0);
+        let switch = &mut plan.switches[0];
+        switch.scheduling = classes(&[Service::Weight(1), Service::Weight(1), Service::Weight(1)]);
+        let own = |limit, k| QueueConfig { buffer: switch.buffer.clone(), limit, marking: k };
+        switch.own = vec![own(None, Some(step(Limit::Bytes(30_000)))), own(None, Some(step(Limit::Bytes(60_000)))), own(Some(Limit::Bytes(45_000)), None)];
+        let output = port_to_host_0(&mut plan, Span::from_us(50));
+        let cores = if ports_per_core.is_some() { 4 } else { 1 };
+        let most = |class: i32| {
+            let rows = output.ports.iter().filter(|r| r.port == 0 && r.queue >= 0 && r.queue / cores == class && r.time.0 > 3_000_000_000);
+            rows.map(|r| r.queue_bytes_max).max().unwrap()
+        };
+        let (first, second, third) = (most(0), most(1), most(2));
+        assert!(
+            (30_000..70_000).contains(&first) && (60_000..110_000).contains(&second),
+            "{first} {second}, {ports_per_core:?}, {:?}, {:?}",
+            output.counters,
+            output.flows.iter().map(|f| f.bytes_received).collect::<Vec<_>>()
+        );
+        assert!((40_000..=45_000).contains(&third), "{third}, {ports_per_core:?}");
+        let (drops, marks) = (output.counters.drops_buffer, output.counters.ecn_marks);
+        assert!(drops > 0 && marks > 0 && output.flows[2].bytes_received > 0);
+    }
+}

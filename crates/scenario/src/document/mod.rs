@@ -26,7 +26,7 @@ pub use afflux_net::spec::{
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Receivers, Senders, SizeTable, Sizes};
-pub use pfc::{Headroom, Mmu, Pfc, Storm, Watchdog};
+pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;
 pub use python::{Parameter, Python};

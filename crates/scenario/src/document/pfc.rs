@@ -44,6 +44,21 @@ table! {
         shift: u8,
         /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
         nic_rate: Speed,
+        /// With `"sonic"`: priority groups that differ from the others. In an override all of them are replaced.
+        group: Vec<MmuGroup>,
+    }
+
+    /// Priority groups of every port that differ from the others: a profile of SONiC's BUFFER_PG.
+    pub struct MmuGroup {
+        /// Priorities (0 to 7) of the groups, each of which is the group of one priority at one port.
+        pub priorities: Vec<u8>,
+        /// A group may hold `alpha` times the free ingress pool (SONiC's `dynamic_th` n is 2^n). Default: `lossless_alpha`, or `lossy_ingress_alpha` for lossy
+        /// priorities.
+        alpha: f64,
+        /// Fixed threshold instead of `alpha` (SONiC's `static_th`). Default: none.
+        limit: Size,
+        /// Memory reserved for each group. Default: `lossless_reserved`, or `"0B"` for lossy priorities.
+        reserved: Size,
     }
 
     /// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their memory runs out. With `sharing = "sonic"`,

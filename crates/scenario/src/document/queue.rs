@@ -53,12 +53,13 @@ queue! {
         /// ECN marking of this queue, or `"off"`. Default: that of `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
         ecn: Or<Off, Ecn>,
-        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
+        /// With `sharing = "dynamic"` and `"sonic"`: as in `[switch]`, for this queue (SONiC's `dynamic_th` n is 2^n). Default: that of `[switch]`.
         alpha: f64,
-        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
+        /// With `sharing = "dynamic"` and `"sonic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
         reserved: Size,
         /// Limit of this queue, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, in addition to the
-        /// threshold with `"dynamic"`. Default: none: no limit of its own.
+        /// threshold with `"dynamic"` and `"sonic"`, in addition to `max_bytes` and `max_time` for each virtual output queue with `"voq"` (there not of
+        /// lossless priorities). Default: none: no limit of its own.
         buffer: QueueSize,
     }
 }

@@ -1,10 +1,12 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
-use super::switch::{checked_alpha, checked_reserve};
+use super::switch::{checked_alpha, checked_reserve, sharing_word};
 use super::{fill, meaningless};
-use crate::document::{Document, Duration, Headroom, Mmu, Off, Or, Pfc, Scheduling, Sharing, Size, Speed, Storm, Switch, Watchdog};
+use crate::document::{Document, Duration, Headroom, Mmu, MmuGroup, Off, Or, Pfc, Scheduling, Sharing, Size, Speed, Storm, Switch, Watchdog};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeId, NodeKind, PauseTime, Plan, Refresh, Rules, SonicRules, StormAction, Topology};
+use afflux_net::spec::{
+    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime, Plan, Refresh, Rules, SonicRules, StormAction, Topology,
+};
 use afflux_units::{Bytes, Rate, Span, Time};
 
 /// The lowest rate of a host's link.
@@ -43,11 +45,7 @@ pub fn overlay_pfc(base: Option<Or<Off, Pfc>>, change: Option<Or<Off, Pfc>>) -> 
 pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Result<spec::Mmu, Wrong> {
     let at = |name: &str| key.clone().name("mmu").name(name);
     let (sonic, conweave, hpcc) = (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
-    let word = match sharing {
-        Sharing::Sonic => "sharing = \"sonic\"",
-        Sharing::Conweave => "sharing = \"conweave\"",
-        _ => "sharing = \"hpcc\"",
-    };
+    let word = sharing_word(sharing);
     let default_total = match sharing {
         Sharing::Sonic => 32_000_000,
         Sharing::Conweave => 9 << 20,
@@ -71,6 +69,7 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
         ("mtu", table.mtu.is_some(), conweave),
         ("shift", table.shift.is_some(), hpcc),
         ("nic_rate", table.nic_rate.is_some(), hpcc),
+        ("group", table.group.is_some(), sonic),
     ] {
         if given && !needs {
             return Err(meaningless(at(name), word));
@@ -106,6 +105,7 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
             headroom_pool: table.headroom_pool.map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool"))).transpose()?,
             xon: size(&mut table.xon, 4_608, at("xon"))?,
             xon_offset: size(&mut table.xon_offset, 4_608, at("xon_offset"))?,
+            own: Box::new(OwnShares { groups: own_groups(table.group.as_deref().unwrap_or_default(), total, bypass, &at("group"))?, ..OwnShares::default() }),
         }),
         Sharing::Conweave => Rules::Conweave(ConweaveRules {
             ingress_alpha: alpha(&mut table.ingress_alpha, 1.0 / 16.0, at("ingress_alpha"))?,
@@ -127,6 +127,43 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     };
     keys.mmu = Some(table);
     Ok(spec::Mmu { total, cell, bypass, rules })
+}
+
+/// `[[switch.mmu.group]]`, by priority.
+fn own_groups(blocks: &[MmuGroup], total: u64, bypass: u8, key: &Key) -> Result<[GroupShare; 8], Wrong> {
+    let mut groups = [GroupShare::default(); 8];
+    let mut known = 0u8;
+    for (block, group) in blocks.iter().enumerate() {
+        let at = |name: &str| key.clone().index(block).name(name);
+        let priorities = mask(&group.priorities, at("priorities"))?;
+        let share = GroupShare {
+            alpha: group.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?,
+            limit: group.limit.map(|Size(limit)| limit.0),
+            reserved: group.reserved.map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved"))).transpose()?,
+        };
+        if priorities == 0 {
+            return Err(Wrong::at(at("priorities"), "found none: write the priorities of these groups, as in [3, 4]"));
+        }
+        if let Some(twice) = (0..8).find(|priority| priorities & known & 1 << priority != 0) {
+            return Err(Wrong::at(at("priorities"), format!("another block has priority {twice} already: remove it from one of the two")));
+        }
+        if let Some(uncounted) = (0..8).find(|priority| priorities & bypass & 1 << priority != 0) {
+            let what = format!("priority {uncounted} is in mmu.bypass, so its frames are not counted: remove it from one of the two");
+            return Err(Wrong::at(at("priorities"), what));
+        }
+        if share == GroupShare::default() {
+            return Err(Wrong::at(key.clone().index(block), "these groups are as the others: write alpha, limit or reserved"));
+        }
+        match share.limit {
+            Some(_) if share.alpha.is_some() => return Err(Wrong::at(at("alpha"), "has no effect with limit, a fixed threshold: write one of the two")),
+            Some(0) => return Err(Wrong::at(at("limit"), "\"0B\": write a size above 0")),
+            Some(limit) if limit >= 1 << 40 => return Err(Wrong::at(at("limit"), format!("\"{}\": write a size below 1TB", Bytes(limit)))),
+            _ => {}
+        }
+        known |= priorities;
+        (0..8).filter(|priority| priorities >> priority & 1 != 0).for_each(|priority| groups[priority] = share);
+    }
+    Ok(groups)
 }
 
 fn mask(priorities: &[u8], key: Key) -> Result<u8, Wrong> {

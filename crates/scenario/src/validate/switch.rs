@@ -196,11 +196,6 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     if urgent.is_some() {
         buffer = Buffer::Unlimited;
     }
-    if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
-        let [several, one] = [Served::Priorities, Served::One].map(Scheduling::named);
-        let what = "sharing = \"voq\" has one queue per priority and serves the highest first";
-        return Err(Wrong::at(at("queue"), format!("{what}: write scheduling = \"{several}\" or \"{one}\"")));
-    }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
     let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
     let marking = match fill(&mut keys.ecn, Or::NONE).0 {
@@ -223,7 +218,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     }
     Ok(SwitchConfig {
         processor,
-        own: own_queues(keys, &buffer, &marking, key)?,
+        own: own_queues(keys, &mut buffer, pfc.as_ref().map_or(0, |pfc| pfc.priorities), &scheduling, &marking, key)?,
         buffer,
         pfc,
         honours_pause,
@@ -300,6 +295,19 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
     }
 }
 
+/// The key that names the kind of memory.
+pub fn sharing_word(sharing: Sharing) -> &'static str {
+    match sharing {
+        Sharing::Static => "sharing = \"static\"",
+        Sharing::Dynamic => "sharing = \"dynamic\"",
+        Sharing::Voq => "sharing = \"voq\"",
+        Sharing::Unlimited => "sharing = \"unlimited\"",
+        Sharing::Sonic => "sharing = \"sonic\"",
+        Sharing::Conweave => "sharing = \"conweave\"",
+        Sharing::Hpcc => "sharing = \"hpcc\"",
+    }
+}
+
 fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
@@ -311,18 +319,13 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
             (false, None) => Sharing::Dynamic,
         },
     );
-    let word = match sharing {
-        Sharing::Static => "sharing = \"static\"",
-        Sharing::Dynamic => "sharing = \"dynamic\"",
-        Sharing::Voq => "sharing = \"voq\"",
-        Sharing::Unlimited => "sharing = \"unlimited\"",
-        Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
-            if keys.drop_when.is_some() {
-                return Err(meaningless(at("drop_when"), "a memory management unit"));
-            }
-            return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+    if matches!(sharing, Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc) {
+        if keys.drop_when.is_some() {
+            return Err(meaningless(at("drop_when"), "a memory management unit"));
         }
-    };
+        return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+    }
+    let word = sharing_word(sharing);
     for (name, given, needs) in [
         ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
         ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
@@ -367,8 +370,48 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
     }
 }
 
+/// Alpha and reserve of single queues beside a memory management unit, which keeps them itself.
+fn own_shares(keys: &Switch, mmu: &mut spec::Mmu, lossless: u8, scheduling: &spec::Scheduling, key: &Key) -> Result<(), Wrong> {
+    let total = mmu.total;
+    let of_priority = scheduling.of_priority();
+    for (block, queue) in keys.queue.iter().flatten().enumerate() {
+        let at = |name: &str| key.clone().name("queue").index(block).name(name);
+        let number = queue.index.expect("checked with the scheduling");
+        let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())].into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        else {
+            continue;
+        };
+        let spec::Rules::Sonic(rules) = &mut mmu.rules else {
+            let sharing = keys.sharing.expect("filled in");
+            let what = format!("{} has one value for all queues: remove it, or write sharing = \"sonic\"", sharing_word(sharing));
+            return Err(Wrong::at(at(name), what));
+        };
+        let mut priorities = (0..8).filter(|priority| of_priority[*priority] == number).peekable();
+        if priorities.peek().is_some() && priorities.all(|priority| lossless >> priority & 1 != 0) {
+            let what = "a memory management unit does not limit lossless traffic at egress, and this queue has lossless priorities only: remove it, or write a \
+                        [[switch.mmu.group]] for them";
+            return Err(Wrong::at(at(name), what));
+        }
+        let share = &mut rules.own.queues[usize::from(number)];
+        share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;
+        share.reserved = queue.reserved.map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved"))).transpose()?;
+    }
+    Ok(())
+}
+
 /// What the queues have of their own, by number; nothing if they are as the switch's.
-fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Marking>, key: &Key) -> Result<Vec<QueueConfig>, Wrong> {
+fn own_queues(
+    keys: &mut Switch,
+    of_all: &mut Buffer,
+    lossless: u8,
+    scheduling: &spec::Scheduling,
+    marking_of_all: &Option<Marking>,
+    key: &Key,
+) -> Result<Vec<QueueConfig>, Wrong> {
+    if let Buffer::Mmu(mmu) = of_all {
+        own_shares(keys, mmu, lossless, scheduling, key)?;
+    }
+    let of_all = &*of_all;
     let mut own = vec![QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() }; keys.queue.as_ref().map_or(0, Vec::len)];
     for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
         let key = key.clone().name("queue").index(block);
@@ -379,13 +422,14 @@ fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Markin
             Buffer::Static { .. } => "sharing = \"static\"",
             Buffer::Shared { .. } => "sharing = \"dynamic\"",
             Buffer::Voq(_) => "sharing = \"voq\"",
-            Buffer::Mmu(_) => "a memory management unit, which has one for lossy and one for lossless traffic",
+            Buffer::Mmu(_) => "a memory management unit",
         };
         match (&mut config.buffer, of_all) {
             (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {
                 *alpha = checked_alpha(queue.alpha.unwrap_or(*alpha), at("alpha"))?;
                 *reserved_per_queue = checked_reserve(queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0), *total, at("reserved"))?;
             }
+            (Buffer::Mmu(_), _) => {}
             _ if queue.alpha.is_some() => return Err(meaningless(at("alpha"), word)),
             _ if queue.reserved.is_some() => return Err(meaningless(at("reserved"), word)),
             _ => {}

@@ -162,6 +162,23 @@ says! {
         "fabric.toml:13: key switch.pfc: PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
     a_memory_without_management: "alpha = 1.0" => "mmu = { cell = \"256B\" }",
         "fabric.toml:13: key switch.mmu: has no effect with sharing = \"dynamic\": remove it";
+    a_group_without_priorities: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { group = [{ priorities = [], alpha = 1 }] }",
+        "fabric.toml:14: key switch.mmu.group[0].priorities: found none: write the priorities of these groups, as in [3, 4]";
+    a_group_twice: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { group = [{ priorities = [1], alpha = 1 }, { priorities = [0, 1], alpha = 2 }] }",
+        "fabric.toml:14: key switch.mmu.group[1].priorities: another block has priority 1 already: remove it from one of the two";
+    a_group_as_the_others: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { group = [{ priorities = [1] }] }",
+        "fabric.toml:14: key switch.mmu.group[0]: these groups are as the others: write alpha, limit or reserved";
+    a_group_with_two_thresholds: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { group = [{ priorities = [1], alpha = 1, limit = \"9kB\" }] }",
+        "fabric.toml:14: key switch.mmu.group[0].alpha: has no effect with limit, a fixed threshold: write one of the two";
+    a_group_that_is_not_counted: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { bypass = [7], group = [{ priorities = [7], alpha = 1 }] }",
+        "fabric.toml:14: key switch.mmu.group[0].priorities: priority 7 is in mmu.bypass, so its frames are not counted: remove it from one of the two";
+    a_group_of_another_memory: "alpha = 1.0" => "sharing = \"hpcc\"\nmmu = { group = [{ priorities = [1], alpha = 1 }] }",
+        "fabric.toml:14: key switch.mmu.group: has no effect with sharing = \"hpcc\": remove it";
+    a_lossless_queue_is_not_limited: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { priorities = [1] }\nqueue = [{ strict = true }, { strict = true, priorities = [1], alpha = 1 }]",
+        "fabric.toml:15: key switch.queue[1].alpha: a memory management unit does not limit lossless traffic at egress, and this queue has lossless priorities only: \
+         remove it, or write a [[switch.mmu.group]] for them";
+    a_queue_of_a_simulator: "alpha = 1.0" => "sharing = \"conweave\"\nqueue = [{ strict = true, reserved = \"1kB\" }, { strict = true }]",
+        "fabric.toml:14: key switch.queue[0].reserved: sharing = \"conweave\" has one value for all queues: remove it, or write sharing = \"sonic\"";
     a_cell_too_small: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { cell = \"64B\" }",
         "fabric.toml:14: key switch.mmu.cell: \"64B\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"";
     a_key_of_another_memory: "alpha = 1.0" => "sharing = \"hpcc\"\nmmu = { xon = \"1kB\" }",

@@ -64,6 +64,8 @@ fn every_memory_survives() {
         "sharing = \"sonic\"\nreserved = \"2kB\"\nmmu = { cell = \"256B\", bypass = [7], lossless_alpha = 0.5, lossless_reserved = \"1kB\", lossy_ingress_alpha = 2.0, \
          lossy_pool = \"4MB\", headroom_pool = \"100kB\", xon = \"1kB\", xon_offset = \"2kB\" }\npfc = { priorities = [1], headroom = \"mellanox\", cable = \"40m\", \
          quanta = 1000, refresh = \"arrival\", response = \"2us\", watchdog = { action = \"forward\" }, deadlock_after = \"off\" }",
+        "sharing = \"sonic\"\npfc = { priorities = [3] }\nmmu = { group = [{ priorities = [3], alpha = 0.25 }, { priorities = [0, 1], limit = \"90kB\", reserved = \"2kB\" \
+         }] }\nqueue = [{ weight = 1, alpha = 2, reserved = \"3kB\", buffer = \"1MB\" }, { weight = 2 }]",
         "sharing = \"conweave\"\npfc = {}",
         "sharing = \"conweave\"\nalpha = 2.0\nmmu = { ingress_alpha = 0.125, mtu = \"1500B\" }",
         "sharing = \"hpcc\"\npfc = { headroom = \"30kB\", pause_time = \"10us\" }",

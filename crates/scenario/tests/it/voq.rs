@@ -1,7 +1,7 @@
 //! `[switch.voq]`: what it becomes, and what does not go with it.
 
 use crate::common::{VALID, error, parse};
-use afflux_net::spec::{Buffer, MarkAt, Voq};
+use afflux_net::spec::{Buffer, Limit, MarkAt, Scheduling, Service, Voq};
 use afflux_scenario::Scenario;
 use afflux_units::{Rate, Span};
 
@@ -98,6 +98,8 @@ says! {
         "12: key switch.voq.max_credits: has no effect with grant_latency = \"0ps\": remove it";
     no_processor_beside_pauses: "sharing = \"voq\"\npfc = {}\nprocessor = { packet_time = \"1us\" }",
         "14: key switch.processor: has no effect with PFC, which counts frames at ingress: remove it";
+    no_alpha_of_a_class: "sharing = \"voq\"\nqueue = [{ weight = 1, alpha = 2 }, { weight = 2 }]",
+        "13: key switch.queue[0].alpha: has no effect with sharing = \"voq\": remove it";
     a_size_above_0: "voq = { max_bytes = \"0B\" }",
         "12: key switch.voq.max_bytes: \"0B\": write a size above 0";
 }
@@ -132,6 +134,22 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
     let marks = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\n", 1).replacen(ecn, "ecn = { k = \"100kB\", at = \"dequeue\" }\n", 1);
     let scenario = parse(&marks).unwrap();
     assert_eq!(scenario.plan.switches[0].marking.as_ref().unwrap().at, MarkAt::Dequeue);
+}
+
+/// Deep and shallow switches with the same classes.
+#[test]
+fn classes_beside_it() {
+    let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
+    let queues = "[[switch.queue]]\nbandwidth = \"20%\"\nbuffer = \"1MB\"\n[[switch.queue]]\nbandwidth = \"80%\"\necn = { k = \"50kB\" }\n[[switch.queue]]\nstrict = true\n";
+    for memory in ["sharing = \"voq\"\n", "voq = { ports_per_core = 2, max_credits = 8 }\n", "sharing = \"dynamic\"\n"] {
+        let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", memory, 1).replacen(ecn, queues, 1)).unwrap_or_else(|error| panic!("{error}"));
+        let switch = &scenario.plan.switches[0];
+        let Scheduling::Classes(classes) = &switch.scheduling else { panic!("{:?}", switch.scheduling) };
+        assert_eq!(classes.service, [Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict]);
+        assert_eq!((switch.own[0].limit, switch.own[1].marking.as_ref().map(|ecn| ecn.kmin)), (Some(Limit::Bytes(1_000_000)), Some(Limit::Bytes(50_000))));
+        let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
+        assert_eq!((&again.resolved, &again.plan.switches), (&scenario.resolved, &scenario.plan.switches));
+    }
 }
 
 #[test]

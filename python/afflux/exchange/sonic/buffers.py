@@ -1,10 +1,11 @@
 """Memory: pools, and the profiles of priority groups and queues."""
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import replace
 
+from .design import UNLIMITED_TH, Share
 from .headroom import LOSSLESS_MTU, PORT_MTU, SMALL_PACKETS, Chip, Pattern, chip, xoff
-from .ports import CPU, common, each, spelt, split
+from .ports import CPU, each, spelt, split
 from .reading import Reading
 from .tables import COMPUTED
 
@@ -57,19 +58,74 @@ def _is_computed(reading: Reading, name: str) -> bool:
     return name == COMPUTED or (profile.get("headroom_type") == "dynamic" and "xoff" not in profile)
 
 
-def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> str | None:
-    """The profile that most have; the others are noted with what they say."""
+def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> tuple[str | None, dict[int, str]]:
+    """The profile that most have, and of each number (queue or priority group) the one that it has at most ports. Ports that differ are noted with what
+    their profile says.
+    """
     if not uses:
-        return None
-    name, _, _ = common(name for *_, name in uses)
-    for key, _, other in uses:
+        return None, {}
+    profiles = reading.table("BUFFER_PROFILE")
+    counted = Counter(name for *_, name in uses)
+    # Of two that as many have, the one with an alpha, because the keys for all have one.
+    name = max(counted, key=lambda used: (counted[used], "dynamic_th" in profiles.get(used, {})))
+    of_number = {}
+    for number in sorted({number for _, number, _ in uses}):
+        here = Counter(used for _, of, used in uses if of == number)
+        of_number[number] = max(here, key=lambda used: (here[used], used == name))
+    for key, number, other in uses:
         reading.seen.add((table, key, "profile"))
-        if other != name:
+        if other != of_number[number]:
+            taken = of_number[number]
             reading.account.noted(
-                f"{table}: {what} have different profiles: all are taken to have {name}, and none {_described(reading, other)}", f"{table}|{key}"
+                f"{table}: {what} {number} have different profiles: all ports are taken to have {taken}, and none {_described(reading, other)}",
+                f"{table}|{key}",
             )
-            reading.roles.setdefault(other, f"most {what} have {name}")
-    return name
+            if other not in of_number.values():
+                reading.roles.setdefault(other, f"at most ports the {what} have {taken}")
+    return name, of_number
+
+
+def _share(reading: Reading, name: str, of_all: Share, key: str, fixed: str) -> Share:
+    """What a profile says that is not said of all. A profile has one threshold: that of alpha counts if it has both."""
+    table = "BUFFER_PROFILE"
+    th = reading.number(table, name, "dynamic_th", f"{key}.alpha")
+    reserved = reading.number(table, name, "size", f"{key}.reserved")
+    reading.get(table, name, "pool")
+    static, limit = reading.get(table, name, "static_th"), None
+    if static is not None and th is not None:
+        reading.noted(f"BUFFER_PROFILE {name}: static_th = {static}: left out, its dynamic_th decides", table, name, "static_th")
+    elif static is not None and not _covers_pool(reading, name, "static_th", static):
+        limit = reading.number(table, name, "static_th", f"{key}.{fixed}") or None
+    elif static is not None and of_all.th is not None:
+        th = UNLIMITED_TH
+    return Share(th if th != of_all.th else None, limit, reserved if reserved != of_all.reserved else None)
+
+
+def _own_groups(reading: Reading, chosen: str | None, of_number: dict[int, str], of_all: Share) -> None:
+    """Priority groups whose profile is not that of all, or has what the keys for all do not say."""
+    design, maps = reading.design, reading.maps
+    for number, name in of_number.items():
+        share = _share(reading, name, of_all, "switch.mmu.group", "limit")
+        classes = [tc for tc in range(8) if maps.group.get(tc, tc) == number]
+        lossless = [tc for tc in classes if tc in design.lossless]
+        if share.reserved is not None and len(classes) > 1 and not lossless:
+            share = replace(share, reserved=share.reserved // len(classes))
+            reading.account.noted(f"the traffic classes {spelt(classes)} share the priority group {number}: each has an equal part of its reserve")
+        if chosen not in (name, None):
+            _same_headroom(reading, name, chosen)
+        if share != Share():
+            design.groups.update(dict.fromkeys(classes, share))
+
+
+def _same_headroom(reading: Reading, name: str, chosen: str | None) -> None:
+    """Headroom and XON are those of one profile for all groups."""
+    table = "BUFFER_PROFILE"
+    for field in ("xoff", "xon", "xon_offset"):
+        own, taken = (reading.table(table).get(profile, {}).get(field) for profile in (name, chosen or ""))
+        if own is not None and own != taken and _is_lossless(reading, name):
+            reading.noted(f"BUFFER_PROFILE {name}: {field} = {own}: all lossless groups are taken to have that of {chosen}, {taken}", table, name, field)
+        elif own is not None and own == taken:
+            reading.seen.add((table, name, field))
 
 
 def _described(reading: Reading, name: str) -> str:
@@ -79,7 +135,7 @@ def _described(reading: Reading, name: str) -> str:
 
 def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
     """Groups that PFC pauses. Without PFC the sizes are those that a design has when it is turned on."""
-    name = _chosen(reading, "BUFFER_PG", uses, "lossless priority groups")
+    name, of_number = _chosen(reading, "BUFFER_PG", uses, "lossless priority groups")
     profiles = reading.table("BUFFER_PROFILE")
     if name is None and "BUFFER_PG" not in reading.tables:
         candidates = [name for name in profiles if _is_lossless(reading, name)]
@@ -88,6 +144,8 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
     if off and name is not None:
         reading.account.noted("pfc_enable turns PFC on for no priority of the files: sizes of lossless groups take effect only with pfc in [switch]")
     if name is None or name not in profiles:
+        for used in of_number.values():
+            reading.roles.setdefault(used, "most lossless priority groups have a computed profile")
         _without_profile(reading, computed=name == COMPUTED)
         return
     reading.names["lossless"] = name
@@ -104,11 +162,11 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
         if design.headroom is None and not off:
             reading.account.noted(f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula")
             _cable(reading)
-    if static := reading.get(table, name, "static_th"):
-        decides = "dynamic_th" if design.lossless_th is not None else "the default of mmu.lossless_alpha"
-        reading.noted(
-            f"BUFFER_PROFILE {name}: static_th = {static}: lossless groups have no fixed limit in afflux: left out, {decides} decides", table, name, "static_th"
-        )
+    if off:
+        if static := reading.get(table, name, "static_th"):
+            reading.noted(f"BUFFER_PROFILE {name}: static_th = {static}: a fixed limit of groups that nothing pauses: left out", table, name, "static_th")
+        return
+    _own_groups(reading, name, of_number, Share(design.lossless_th, None, design.lossless_reserved))
 
 
 def _without_profile(reading: Reading, *, computed: bool) -> None:
@@ -193,20 +251,22 @@ def _lossy_groups(reading: Reading, uses: Uses) -> None:
         if _is_lossless(reading, other):
             reading.noted("BUFFER_PG: a lossless profile for a priority group that PFC does not pause: the group is lossy", "BUFFER_PG", key, "profile")
             reading.roles.setdefault(other, "PFC does not pause its priority groups")
-    name = _chosen(reading, "BUFFER_PG", [use for use in uses if not _is_lossless(reading, use[2])], "lossy priority groups")
+    name, of_number = _chosen(reading, "BUFFER_PG", [use for use in uses if not _is_lossless(reading, use[2])], "lossy priority groups")
     if name is None:
         return
-    table, design = "BUFFER_PROFILE", reading.design
-    reading.names["lossy_group"] = name
-    design.lossy_ingress_th = reading.number(table, name, "dynamic_th", "switch.mmu.lossy_ingress_alpha")
-    reading.get(table, name, "pool")
-    for field, what in (("size", "reserved memory"), ("static_th", "fixed limit")):
-        value = reading.get(table, name, field)
-        if value is not None and not (field == "size" and value == "0") and not _covers_pool(reading, name, field, value):
-            reading.noted(f"BUFFER_PROFILE {name}: {field} = {value}: afflux has no {what} for lossy priority groups: left out", table, name)
-    lossy, maps = [tc for tc in range(8) if tc not in design.lossless], reading.maps
+    design, maps = reading.design, reading.maps
+    lossy = [tc for tc in range(8) if tc not in design.lossless]
+    if maps.group:
+        # Classes whose group has no profile have no limit at ingress.
+        held = Counter(of_number.get(maps.group.get(tc, tc)) for tc in lossy)
+        name = max(held, key=lambda profile: (held[profile], profile == name), default=None)
+    if name is not None:
+        reading.names["lossy_group"] = name
+        design.lossy_ingress_th = reading.number("BUFFER_PROFILE", name, "dynamic_th", "switch.mmu.lossy_ingress_alpha")
+    _own_groups(reading, name, of_number, Share(design.lossy_ingress_th, None, 0))
     shared = {maps.group[tc] for tc in lossy if tc in maps.group}
-    if design.lossy_ingress_th is not None and maps.group and len(shared) < len(lossy):
+    limited = design.lossy_ingress_th is not None or any(tc in design.groups for tc in lossy)
+    if limited and maps.group and len(shared) < len(lossy):
         reading.account.noted(f"the lossy traffic classes share the priority groups {spelt(sorted(shared))}: afflux counts each class in a group of its own")
 
 
@@ -228,33 +288,41 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
         if (key, other) not in limited:
             reading.noted(f"BUFFER_QUEUE: profile = {other} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
             reading.roles.setdefault(other, "of lossless queues, which afflux does not limit at egress")
-    name = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
+    name, of_number = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
     if name is None:
         return
     table, design = "BUFFER_PROFILE", reading.design
-    reading.roles.pop(name, None)
+    for used in of_number.values():
+        reading.roles.pop(used, None)
     reading.names["lossy"] = name
     design.lossy_th = reading.number(table, name, "dynamic_th", "switch.alpha")
     design.lossy_reserved = reading.number(table, name, "size", "switch.reserved")
     pool = reading.names["lossy_pool"] = reading.get(table, name, "pool") or ""
     design.lossy_pool = reading.number("BUFFER_POOL", pool, "size", "switch.mmu.lossy_pool")
-    static = reading.get(table, name, "static_th")
-    if static is not None and not _covers_pool(reading, name, "static_th", static):
-        _limit(reading, name, int(static), {number for _, number, used in lossy if used == name})
+    for number, used in of_number.items():
+        share = _share(reading, used, Share(design.lossy_th, None, design.lossy_reserved), "switch.queue", "buffer")
+        if share.limit is not None and design.lossy_th is not None:
+            # The alpha of all queues is not one of this queue.
+            share = replace(share, th=UNLIMITED_TH)
+        if used != name and (own := reading.get(table, used, "pool")) not in (pool, None):
+            reading.noted(f"BUFFER_PROFILE {used}: pool = {own}: lossy queues have one pool in afflux, {pool or 'none'}: left out", table, used, "pool")
+        if share != Share():
+            _own_queue(reading, used, number, share)
 
 
 def _named_lossless(reading: Reading, name: str) -> bool:
     return "lossless" in name or ("lossy" not in name and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", ""))
 
 
-def _limit(reading: Reading, name: str, limit: int, numbers: Iterable[int]) -> None:
-    """A fixed limit of lossy queues becomes that of the scenario's queues, if there are any."""
+def _own_queue(reading: Reading, name: str, number: int, share: Share) -> None:
+    """What a lossy queue has of its own becomes that of the scenario's queue, if there is one."""
     of_queues = reading.design.queues
-    limited = [number for number in numbers if number in of_queues]
-    if len(of_queues) < 2 or not limit or not limited:
-        reading.noted(f"BUFFER_PROFILE {name}: static_th = {limit}: a fixed limit of lossy queues needs the queues (QUEUE): left out", "BUFFER_PROFILE", name)
-    for number in limited if len(of_queues) > 1 and limit else []:
-        of_queues[number] = replace(of_queues[number], limit=limit)
+    if len(of_queues) > 1 and number in of_queues:
+        of_queues[number] = replace(of_queues[number], share=share)
+        return
+    fields = {"dynamic_th": share.th if share.limit is None else None, "static_th": share.limit, "size": share.reserved}
+    said = ", ".join(f"{field} = {value}" for field, value in fields.items() if value is not None)
+    reading.noted(f"BUFFER_PROFILE {name}: {said}: what single lossy queues have needs the queues (QUEUE): left out", "BUFFER_PROFILE", name)
 
 
 def _pools(reading: Reading, used: set[str]) -> None:

@@ -28,13 +28,26 @@ class Watchdog:
 
 
 @dataclass(frozen=True)
+class Share:
+    """What a queue or a priority group has of its own: the exponent of its alpha, a fixed limit and a reserve in bytes. `None`: as the others have it."""
+
+    th: float | None = None
+    limit: int | None = None
+    reserved: int | None = None
+
+
+#: The largest exponent of an alpha that SONiC has. A queue with a fixed limit has it, because afflux compares the queue with both.
+UNLIMITED_TH = 8
+
+
+@dataclass(frozen=True)
 class Queue:
-    """`weight` is `None` where the queue is strict. `limit`: bytes that a lossy queue may hold at most, beside its share of the pool."""
+    """`weight` is `None` where the queue is strict."""
 
     priorities: tuple[int, ...]
     weight: int | None
     wred: Wred | None
-    limit: int | None = None
+    share: Share = Share()
 
 
 @dataclass
@@ -54,6 +67,8 @@ class Design:
     xon_offset: int | None = None
     #: Traffic classes, which are the priorities of a scenario.
     lossless: tuple[int, ...] = ()
+    #: By traffic class, of priority groups that differ from the others.
+    groups: dict[int, Share] = field(default_factory=dict)
     cable_m: float | None = None
     watchdog: Watchdog | None = None
     #: By SONiC's number of the queue.

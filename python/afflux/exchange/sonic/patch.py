@@ -7,7 +7,7 @@ from typing import Any
 
 from ..account import Account
 from .described import of_tables
-from .design import Design, Queue
+from .design import Design, Queue, Share
 from .gathered import spread
 from .ports import CPU, WHOLE, Key, queues, split
 from .reading import Reading
@@ -42,12 +42,9 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mappi
     patch.lossy()
     patch.lossless()
     patch.classes()
+    missing += patch.own_queues() + patch.own_groups()
     if design.queues and any(queue.wred for queue in design.queues.values()) and not any(queue.wred for queue in before.queues.values()):
         missing.append("WRED_PROFILE: afflux has one colour; yellow and red are written as green")
-    for number, queue in design.queues.items():
-        old = before.queues.get(number)
-        if queue.limit != (old.limit if old else None):
-            missing.append(f"queue {number}: buffer = {queue.limit} B: one buffer profile without a limit is written for all lossy queues")
     return {name: entries for name, entries in patch.tables.items() if entries and LAYOUTS[name].kept}, missing
 
 
@@ -147,6 +144,79 @@ class _Patch:
             for port in self.ports("PORT_QOS_MAP"):
                 self.set("PFC_WD", port, {"action": w.action, "detection_time": w.detection_ms, "restoration_time": w.restoration_ms})
             self.set("PFC_WD", "GLOBAL", {"POLL_INTERVAL": w.poll_ms})
+
+    def own_queues(self) -> list[str]:
+        """Lossy queues whose alpha, reserve or limit is their own have a profile of their own."""
+        missing = []
+        pool = self.reading.names.get("lossy_pool") or _LOSSY_POOL
+        for number, queue in self.design.queues.items():
+            old = self.before.queues.get(number)
+            if queue.share == (old.share if old else Share()):
+                continue
+            if {*queue.priorities} & {*self.design.lossless}:
+                missing.append(f"queue {number}: alpha, reserved and buffer of a queue with lossless priorities: its profile limits nothing")
+                continue
+            name = self.reading.names.get("lossy", _LOSSY)
+            if queue.share != Share():
+                of_all = Share(self.design.lossy_th, None, self.design.lossy_reserved)
+                name = self.profile(f"egress_queue{number}_profile", {"pool": pool}, queue.share, of_all)
+            self.attach_profile("BUFFER_QUEUE", number, name)
+        return missing
+
+    def own_groups(self) -> list[str]:
+        """Priority groups whose alpha, reserve or limit is their own have a profile of their own."""
+        design, missing = self.design, []
+        for tc in range(8):
+            share = design.groups.get(tc, Share())
+            if share == self.before.groups.get(tc, Share()):
+                continue
+            group = self.group_now(tc)
+            beside = [other for other in range(8) if self.group_now(other) == group]
+            if any(design.groups.get(other, Share()) != share for other in beside):
+                # There are as many groups as classes, so one is free: that of the class's number, or the highest.
+                used = {self.group_now(other) for other in range(8)}
+                group, beside = max((number for number in range(8) if number not in used), key=lambda number: (number == tc, number)), [tc]
+                self.set("TC_TO_PRIORITY_GROUP_MAP", self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {str(tc): group})
+            lossless, profiles = tc in design.lossless, self.tables.get("BUFFER_PROFILE", {})
+            name = self.reading.names.get("lossless" if lossless else "lossy_group", _LOSSLESS if lossless else _INGRESS_LOSSY)
+            if lossless and name not in profiles:
+                missing.append(f"mmu.group of priority {tc}: SONiC computes the profile of its priority group: write pfc.headroom as a size")
+                continue
+            if share != Share():
+                entry = {"pool": self.reading.names.get("ingress_pool", _INGRESS_POOL), **profiles.get(name, {})}
+                of_all = Share(design.lossless_th, None, design.lossless_reserved) if lossless else Share(design.lossy_ingress_th, None, 0)
+                # A reserve that the import divides among the classes of a group is one again.
+                own = share if share.reserved is None or lossless else replace(share, reserved=share.reserved * len(beside))
+                name = self.profile(f"ingress_pg{group}_profile", entry, own, of_all)
+            self.attach_profile("BUFFER_PG", group, name)
+        return missing
+
+    def profile(self, name: str, entry: Mapping[str, str], share: Share, of_all: Share) -> str:
+        """A profile with these fields and this share; what the share does not say is as for all."""
+        reserved = share.reserved if share.reserved is not None else of_all.reserved
+        th = share.th if share.th is not None else of_all.th
+        fields = {key: value for key, value in entry.items() if key not in ("dynamic_th", "static_th")} | {"size": str(reserved or 0)}
+        if share.limit is not None:
+            fields["static_th"] = str(share.limit)
+        elif th is not None:
+            fields["dynamic_th"] = str(th)
+        self.tables.setdefault("BUFFER_PROFILE", {})[name] = fields
+        return name
+
+    def attach_profile(self, table: str, number: int, name: str) -> None:
+        """A queue or group of all ports gets a profile; none if there is no profile of that name."""
+        ports = self.ports(table)
+        self.take_apart(table, number)
+        for port in ports:
+            if name in self.tables.get("BUFFER_PROFILE", {}):
+                self.set(table, f"{port}|{number}", {"profile": name})
+            else:
+                self.tables.get(table, {}).pop(f"{port}|{number}", None)
+
+    def group_now(self, tc: int) -> int:
+        """The priority group of a class in the tables as they have become."""
+        maps = self.tables.get("TC_TO_PRIORITY_GROUP_MAP", {})
+        return int(maps.get(self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {}).get(str(tc), 0)) if maps else tc
 
     def enable(self) -> None:
         """The PFC priorities that pause the groups of the lossless classes."""

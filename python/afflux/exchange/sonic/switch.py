@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...files import toml
-from .design import DETECTION_MS, Design, Queue, Watchdog, Wred
+from .design import DETECTION_MS, UNLIMITED_TH, Design, Queue, Share, Watchdog, Wred
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
@@ -33,6 +33,8 @@ def to_scenario(design: Design) -> dict[str, Any]:
         _put(mmu, "lossless_reserved", design.lossless_reserved, _b)
         _put(mmu, "xon", design.xon, _b)
         _put(mmu, "xon_offset", design.xon_offset, _b)
+    if design.groups and "sharing" in switch:
+        mmu["group"] = _groups(design.groups)
     if mmu:
         switch["mmu"] = mmu
     if design.lossless:
@@ -50,6 +52,18 @@ def to_scenario(design: Design) -> dict[str, Any]:
     switch |= _service(design)
     host = {"dscp_to_priority": {str(k): v for k, v in design.dscp.items()}} if design.dscp else {}
     return {"switch": switch, "host": host} if host else {"switch": switch}
+
+
+def _groups(groups: Mapping[int, Share]) -> list[dict[str, Any]]:
+    """One block for all priorities whose groups are alike."""
+    blocks = []
+    for share in dict.fromkeys(groups.values()):
+        block: dict[str, Any] = {"priorities": sorted(tc for tc, own in groups.items() if own == share)}
+        _put(block, "alpha", share.th, _alpha)
+        _put(block, "limit", share.limit, _b)
+        _put(block, "reserved", share.reserved, _b)
+        blocks.append(block)
+    return sorted(blocks, key=lambda block: block["priorities"])
 
 
 def _service(design: Design) -> dict[str, Any]:
@@ -71,8 +85,9 @@ def _queue(index: int, number: int, queue: Queue) -> dict[str, Any]:
         out["name"] = f"queue{number}"
     out |= {"priorities": list(queue.priorities)}
     out |= {"strict": True} if queue.weight is None else {"weight": queue.weight}
-    if queue.limit is not None:
-        out["buffer"] = _b(queue.limit)
+    _put(out, "alpha", queue.share.th, _alpha)
+    _put(out, "reserved", queue.share.reserved, _b)
+    _put(out, "buffer", queue.share.limit, _b)
     if queue.wred:
         out["ecn"] = _ecn(queue.wred)
     return out
@@ -119,6 +134,9 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
     design.lossless_reserved = _size(mmu.get("lossless_reserved"))
     if mmu.get("lossy_ingress_alpha", "off") != "off":
         design.lossy_ingress_th = _exponent(mmu["lossy_ingress_alpha"], "mmu.lossy_ingress_alpha", missing)
+    for block in mmu.get("group", ()):
+        share = Share(_exponent(block.get("alpha"), "mmu.group.alpha", missing), _size(block.get("limit")), _size(block.get("reserved")))
+        design.groups.update(dict.fromkeys(block["priorities"], share))
     design.xon, design.xon_offset = _size(mmu.get("xon")), _size(mmu.get("xon_offset"))
     if pfc:
         design.lossless = tuple(pfc.get("priorities", (3, 4)))
@@ -152,10 +170,6 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         blocks = [{"index": number, "strict": scheduling == "strict_priority", "weight": 1, "priorities": [number]} for number in numbers]
         if scheduling == "fifo" and blocks:
             blocks[0]["priorities"] = list(range(8))
-    for key in ("alpha", "reserved"):
-        own = [block.get(key, switch.get(key)) for block in blocks]
-        if any(value not in (None, switch.get(key, own[0])) for value in own):
-            missing.append(f"{key} of single queues: one buffer profile is written for all lossy queues, with the {key} of [switch]")
     sonic = _numbers(blocks)
     for position, block in enumerate(blocks):
         number = sonic[position]
@@ -169,7 +183,19 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
         wred = None
         if ecn not in ("off", False):
             wred = _wred(number, ecn, missing)
-        design.queues[number] = Queue(tuple(block.get("priorities", (number,))), weight, wred, _size(block.get("buffer")))
+        priorities = tuple(block.get("priorities", (number,)))
+        design.queues[number] = Queue(priorities, weight, wred, _share(switch, block, number, missing))
+
+
+def _share(switch: Mapping[str, Any], block: Mapping[str, Any], number: int, missing: list[str]) -> Share:
+    """What a queue has that the others do not have."""
+    th, reserved, limit = (_exponent(block.get("alpha"), f"queue {number}: alpha", missing), *(_size(block.get(key)) for key in ("reserved", "buffer")))
+    if block.get("buffer") is not None and limit is None:
+        missing.append(f"queue {number}: buffer = {block['buffer']}: SONiC takes bytes")
+    if limit is not None and th != UNLIMITED_TH and "alpha" in switch:
+        missing.append(f"queue {number}: buffer = {limit} B: a profile has one threshold: static_th is written, and no alpha")
+    own_th = th if block.get("alpha") != switch.get("alpha") else None
+    return Share(own_th, limit, reserved if block.get("reserved") != switch.get("reserved") else None)
 
 
 def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -336,10 +336,11 @@ pub const MODEL: Model = Model {
     name: "voq",
     source: "Jericho-class switches: caps by port speed (Arista 7500R architecture paper, as quoted), on-chip memory and eviction to DRAM (Cisco NCS 5500 \
              notes, recalled), credits (guessed sizes)",
-    faithful: "one queue per ingress core (or port), egress port and priority; tail drop at a cap in bytes or time; a queue above 200 kB or 6000 packets \
+    faithful: "one queue per ingress core (or port), egress port and priority or class; tail drop at a cap in bytes or time; a queue above 200 kB or 6000 packets \
                goes on in DRAM until it is empty; if the DRAM is too slow for all ports, frames are dropped for that reason, and counted as such; \
-               reserved and dynamic shares of the DRAM; credits in turn over the queues of the highest priority; if the scenario says so, credits that \
-               run out: a scheduler per egress port with a rate and a number of credits in flight, and a fabric from each core to each port with a rate",
+               reserved and dynamic shares of the DRAM; the egress scheduler chooses the class (strict priority, DWRR or ETS), then credits in turn over its \
+               queues; if the scenario says so, credits that run out: a scheduler per egress port, by the same rule for the classes, with a rate and a \
+               number of credits in flight, and a fabric from each core to each port with a rate",
     simplified: "a frame joins its queue at the earliest time at which its credit can arrive; without limits credits come faster than the port sends, so \
                  the port never waits for a credit; the fabric delays the next frame of its core but not the frame itself, and the egress buffer has no \
                  account of its own; DRAM bandwidth for reading a byte is charged when the byte is written; with a discipline that reorders (FQ-CoDel) the \

@@ -1,31 +1,54 @@
 //! Which ingress core's queue sends next: credits in turn.
 
+use super::about::{Classes, Scheduling};
 use super::credits::{Credits, Limits};
+use super::dwrr::Weighted;
 use crate::queue::class::Queue;
+use std::ops::Range;
 
-/// The scheduler of an egress port gives credits of one size to the queues that have something, one after the other within the highest
-/// priority. A queue sends while its balance is above 0, so it may owe up to a frame; what it has not used when it is empty is gone.
+/// The scheduler of an egress port gives credits of one size to the queues that have something, one after the other within one class: that of the
+/// highest priority, or the one that the classes' scheduler chooses. A queue sends while its balance is above 0, so it may owe up to a frame; what it
+/// has not used when it is empty is gone.
 #[derive(Debug, Clone)]
 pub struct Cores {
     cores: usize,
     ports_per_core: u32,
     credit: i64,
-    /// Whose turn it is, per priority.
+    /// The class of each priority.
+    of_priority: [u8; 8],
+    /// Whose turn it is, per class.
     turn: Vec<usize>,
-    /// Per queue, in bytes; queue `priority * cores + core`.
+    /// Per queue, in bytes; queue `class * cores + core`.
     balance: Vec<i64>,
+    /// Strict classes and classes with shares; without, the highest class goes first.
+    classes: Option<Box<Weighted>>,
     /// Where credits can run out: who has some. Without, they come faster than the port sends.
     credits: Option<Box<Credits>>,
 }
 
 impl Cores {
-    pub fn new(priorities: usize, cores: usize, ports_per_core: u32, credit: u32) -> Self {
-        Cores { cores, ports_per_core, credit: credit as i64, turn: vec![0; priorities], balance: vec![0; priorities * cores], credits: None }
+    pub fn new(scheduling: &Scheduling, cores: usize, ports_per_core: u32, credit: u32) -> Self {
+        let classes = scheduling.queues() as usize;
+        Cores {
+            cores,
+            ports_per_core,
+            credit: credit as i64,
+            of_priority: scheduling.of_priority(),
+            turn: vec![0; classes],
+            balance: vec![0; classes * cores],
+            classes: Weighted::of(scheduling).map(Box::new),
+            credits: None,
+        }
     }
 
-    /// With credits that can run out.
-    pub fn limited(self, limits: Option<Limits>) -> Self {
-        let credits = limits.map(|limits| Box::new(Credits::new(limits, self.turn.len(), self.cores)));
+    /// With credits that can run out, which are given by the rule of the classes too.
+    pub fn limited(self, scheduling: &Scheduling, limits: Option<Limits>) -> Self {
+        let grants = |limits: &Limits| match scheduling {
+            // A turn of a class is worth a credit at least.
+            Scheduling::Classes(classes) => Some(Weighted::new(&Classes { quantum: classes.quantum.max(limits.credit), ..classes.clone() })),
+            _ => None,
+        };
+        let credits = limits.map(|limits| Box::new(Credits::new(grants(&limits), limits, self.turn.len(), self.cores)));
         Cores { credits, ..self }
     }
 
@@ -39,39 +62,61 @@ impl Cores {
 
     /// The queue of a frame of this priority that came in by the switch's port `input`.
     pub fn queue_of(&self, priority: u8, input: u32) -> usize {
-        (priority as usize).min(self.turn.len() - 1) * self.cores + (input / self.ports_per_core) as usize
+        self.of_class(self.of_priority[priority as usize].into()).start + (input / self.ports_per_core) as usize
+    }
+
+    /// The queues of a class.
+    fn of_class(&self, class: usize) -> Range<usize> {
+        class * self.cores..(class + 1) * self.cores
     }
 
     /// Is this a queue of that priority?
-    pub fn is_of_class(&self, queue: usize, class: u8) -> bool {
-        queue / self.cores == usize::from(class).min(self.turn.len() - 1)
+    pub fn is_of_class(&self, queue: usize, priority: u8) -> bool {
+        queue / self.cores == usize::from(self.of_priority[usize::from(priority)])
+    }
+
+    /// Have the classes a scheduler, so that even a frame that finds the port idle has to be chosen by it?
+    pub fn has_classes(&self) -> bool {
+        self.classes.is_some()
     }
 
     /// The queue whose head goes now, which is charged for it; none if no queue may send.
     pub fn next(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
-        let queue = self.select(at, |queue| may_send(&queues[queue]))?;
+        let queue = self.select(queues, at, |queue| may_send(&queues[queue]))?;
         let frames = &queues[queue].frames;
         self.charge(queue, frames.front().expect("it may send").frame.size, frames.len() == 1);
         Some(queue)
     }
 
-    /// The queue whose turn it is at `at`, of those that may send. Credits that can run out have been brought up to then.
-    pub fn select(&mut self, at: u64, may_send: impl Fn(usize) -> bool) -> Option<usize> {
-        let Cores { cores, credit, turn, balance, credits, .. } = self;
+    /// The queue whose turn it is at `at`, of those that may send. Credits that can run out have been brought up to then. The queue's class is charged for its
+    /// head, where classes have shares.
+    pub fn select(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(usize) -> bool) -> Option<usize> {
+        let Cores { cores, credit, turn, balance, credits, classes, .. } = self;
         let may_send = |queue: usize| may_send(queue) && credits.as_ref().is_none_or(|credits| credits.has(queue, at));
-        let last = (0..balance.len()).rev().find(|&queue| may_send(queue))?;
-        let priority = last / *cores;
-        loop {
-            let queue = priority * *cores + turn[priority];
+        // The queue whose turn it is within a class of which one may send. Asked again before it has sent, the answer does not change.
+        let mut in_turn = |class: usize| loop {
+            let queue = class * *cores + turn[class];
             if balance[queue] > 0 && may_send(queue) {
-                return Some(queue);
+                return queue;
             }
-            turn[priority] = (turn[priority] + 1) % *cores;
-            let queue = priority * *cores + turn[priority];
+            turn[class] = (turn[class] + 1) % *cores;
+            let queue = class * *cores + turn[class];
             if may_send(queue) {
                 balance[queue] += *credit;
             }
-        }
+        };
+        let Some(classes) = classes else {
+            let last = (0..queues.len()).rev().find(|&queue| may_send(queue))?;
+            return Some(in_turn(last / *cores));
+        };
+        let of_class = |class: usize| class * *cores..(class + 1) * *cores;
+        let waiting = |class: usize| queues[of_class(class)].iter().map(|q| q.frames.len()).sum::<usize>();
+        let head = |class: usize| {
+            let head = queues[in_turn(class)].frames.front().expect("it may send");
+            (head.frame.size as u64, waiting(class) == 1)
+        };
+        let class = classes.choose(queues.len() / *cores, |class| of_class(class).any(&may_send), |class| waiting(class) == 0, head)?;
+        Some(in_turn(class))
     }
 
     /// The selected queue sends a frame; its last one?
@@ -83,11 +128,16 @@ impl Cores {
         }
     }
 
-    /// What `queue` was charged for has been dropped instead; was that its last frame?
-    pub fn give_back(&mut self, queue: usize, bytes: u64, empties: bool) {
+    /// What `queue` was charged for has been dropped instead; `queues` still count it.
+    pub fn give_back(&mut self, queues: &[Queue], queue: usize, bytes: u64) {
+        let class = queue / self.cores;
+        let of_class = self.of_class(class);
+        if let Some(classes) = &mut self.classes {
+            classes.give_back(class, bytes, queues[of_class].iter().map(|q| q.count).sum::<u32>() == 1);
+        }
         let balance = &mut self.balance[queue];
         *balance += bytes as i64;
-        if empties {
+        if queues[queue].count == 1 {
             *balance = (*balance).min(0);
         }
     }
@@ -108,7 +158,14 @@ impl Cores {
 mod tests {
     use super::*;
     use crate::frame::Frame;
+    use crate::queue::scheduling::about::Service;
     use crate::queue::waiting::Waiting;
+
+    /// One class, or several by priority.
+    fn cores(classes: u8, cores: usize, ports_per_core: u32, credit: u32) -> Cores {
+        let scheduling = if classes == 1 { Scheduling::One } else { Scheduling::Priorities { queues: classes } };
+        Cores::new(&scheduling, cores, ports_per_core, credit)
+    }
 
     /// The queues that send, until all are empty.
     fn order(turns: &mut Cores, sizes: &[&[u16]]) -> Vec<usize> {
@@ -127,20 +184,20 @@ mod tests {
     fn credits_of_two_frames_and_debts() {
         // A credit pays for a frame of 1500 B and leaves 500 B, so that the next goes too and owes 1000 B. The credit after leaves 1000 B: one
         // frame, which owes 500 B; then 1500 B: one; then 2000 B again: two.
-        let mut turns = Cores::new(1, 2, 1, 2_000);
+        let mut turns = cores(1, 2, 1, 2_000);
         assert_eq!(order(&mut turns, &[&[1_500; 6], &[1_500; 6]]), [1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0]);
     }
 
     #[test]
     fn bytes_are_shared_not_frames() {
-        let mut turns = Cores::new(1, 2, 4, 1_500);
+        let mut turns = cores(1, 2, 4, 1_500);
         let order = order(&mut turns, &[&[1_500; 4], &[500; 12]]);
         assert_eq!(order, [1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0]);
     }
 
     #[test]
     fn the_highest_priority_first() {
-        let mut turns = Cores::new(2, 2, 1, 1_500);
+        let mut turns = cores(2, 2, 1, 1_500);
         assert_eq!(order(&mut turns, &[&[1_500], &[], &[1_500], &[1_500]]), [3, 2, 0]);
         assert_eq!((turns.queue_of(0, 1), turns.queue_of(1, 0), turns.queue_of(7, 1)), (1, 2, 3));
     }
@@ -150,7 +207,7 @@ mod tests {
     fn who_may_not_send_waits_and_drops_are_free() {
         let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
         let queues: Vec<Queue> = (0..2).map(|_| Queue { frames: (0..9).map(|_| waiting(1_000)).collect(), ..Queue::default() }).collect();
-        let mut turns = Cores::new(1, 2, 1, 1_500);
+        let mut turns = cores(1, 2, 1, 1_500);
         assert_eq!(turns.next(&queues, 0, |_| false), None);
         assert_eq!(turns.next(&queues, 0, |_| true), Some(1));
         for expected in [500, -500, 0, 500] {
@@ -158,18 +215,44 @@ mod tests {
             assert_eq!(turns.balance, [expected, 500]);
         }
         assert_eq!(turns.next(&queues, 0, |_| true), Some(0));
-        turns.give_back(0, 1_000, false);
+        let mut queues = queues;
+        queues[0].count = 9;
+        turns.give_back(&queues, 0, 1_000);
         assert_eq!(turns.balance, [500, 500]);
         turns.charge(0, 1_000, true);
-        turns.give_back(0, 1_000, true);
+        queues[0].count = 1;
+        turns.give_back(&queues, 0, 1_000);
         assert_eq!(turns.balance, [0, 500]);
     }
 
     #[test]
     fn a_frame_larger_than_its_credit_is_paid_off() {
-        let mut turns = Cores::new(1, 2, 1, 1_000);
+        let mut turns = cores(1, 2, 1, 1_000);
         // After 9000 B the queue owes 8000: nine credits until it may send again.
         let order = order(&mut turns, &[&[9_000, 9_000], &[1_000; 12]]);
         assert_eq!(order, [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1]);
+    }
+
+    /// Classes share by their percentages whatever the number of cores that feed them, and a strict class goes first; within a class its cores take turns.
+    #[test]
+    fn classes_share_and_cores_within() {
+        let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
+        let scheduling = Scheduling::Classes(Classes { of_priority: [0, 1, 2, 0, 0, 0, 0, 0], service, quantum: 1_000 });
+        let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
+        let mut turns = Cores::new(&scheduling, 3, 1, 1_000);
+        assert_eq!((turns.queue_of(1, 2), turns.queue_of(7, 1), turns.is_of_class(8, 2), turns.is_of_class(5, 2)), (5, 1, true, false));
+        // Class 0 has frames from all cores, class 1 from one, class 2 five frames in all.
+        let frames = [4_000, 4_000, 4_000, 4_000, 0, 0, 0, 3, 2];
+        let mut queues: Vec<Queue> = frames.iter().map(|count| Queue { frames: (0..*count).map(|_| waiting(1_000)).collect(), ..Queue::default() }).collect();
+        let mut sent = [0; 9];
+        for step in 0..4_505 {
+            let queue = turns.next(&queues, 0, |q| !q.frames.is_empty()).expect("frames wait");
+            assert_eq!(queue > 5, step < 5);
+            queues[queue].frames.pop_front();
+            sent[queue] += 1;
+        }
+        // Within a turn of 1 to 4 frames.
+        assert!((896..=904).contains(&(sent[0] + sent[1] + sent[2])) && (3_596..=3_604).contains(&sent[3]), "{sent:?}");
+        assert!(sent[..3].iter().all(|count| (298..=302).contains(count)), "{sent:?}");
     }
 }

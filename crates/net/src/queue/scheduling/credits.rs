@@ -1,13 +1,14 @@
 //! Credits that can run out: what the scheduler of an egress port gives to the virtual output queues of its ingress cores, and the fabric between
 //! them and the port.
 //!
-//! A queue that holds more than it has credit for asks. The scheduler serves one request after the other, the highest priority first, cores in turn,
-//! no faster than its rate, and with no more credits on their way or unused than it may have. A credit that is used up, or lost with an empty queue,
-//! can be given again, and what it pays for can leave `round_trip` later. Frames join their queues when a credit for which they asked at once can be
+//! A queue that holds more than it has credit for asks. The scheduler serves one request after the other: of the highest priority, or of the class that is
+//! next by the classes' rule, cores in turn. It is no faster than its rate, and has no more credits on their way or unused than it may have. A credit that
+//! is used up, or lost with an empty queue, can be given again, and what it pays for can leave `round_trip` later. Frames join their queues when a credit for which they asked at once can be
 //! there, so that round trip is in the time at which they join.
 //!
 //! There are no timers: whoever changes anything first catches up with what the scheduler has done by then, so that both engines see the same.
 
+use super::dwrr::Weighted;
 use afflux_units::Pace;
 use std::collections::VecDeque;
 
@@ -32,8 +33,10 @@ pub struct Credits {
     /// Per queue: bytes that wait, and credit left; a queue may owe up to a frame.
     backlog: Vec<u64>,
     balance: Vec<i64>,
-    /// Which core is served next, per priority.
+    /// Which core is served next, per class.
     turn: Vec<usize>,
+    /// Strict classes and classes with shares, of credits; without, the highest class that asks goes first.
+    classes: Option<Weighted>,
     /// Before this no credit is given.
     next: u64,
     /// Everything up to this has happened.
@@ -45,12 +48,13 @@ pub struct Credits {
 }
 
 impl Credits {
-    pub fn new(limits: Limits, priorities: usize, cores: usize) -> Self {
+    pub fn new(classes: Option<Weighted>, limits: Limits, count: usize, cores: usize) -> Self {
         Credits {
             cores,
-            backlog: vec![0; priorities * cores],
-            balance: vec![0; priorities * cores],
-            turn: vec![0; priorities],
+            classes,
+            backlog: vec![0; count * cores],
+            balance: vec![0; count * cores],
+            turn: vec![0; count],
             next: 0,
             known: 0,
             free: std::iter::repeat_n(0, limits.most.unwrap_or(0) as usize).collect(),
@@ -65,35 +69,54 @@ impl Credits {
         if self.limits.most.is_none() { Some(at) } else { self.free.front().map(|free| at.max(*free)) }
     }
 
-    /// Debts alone are no reason: they are paid off once there is something to send.
+    /// Bytes for which a queue asks. Debts alone are no reason: they are paid off once there is something to send.
+    fn asked(&self, queue: usize) -> u64 {
+        self.backlog[queue].saturating_sub(self.balance[queue].max(0) as u64)
+    }
+
     fn asks(&self, queue: usize) -> bool {
-        self.backlog[queue] as i64 > self.balance[queue].max(0)
+        self.asked(queue) > 0
+    }
+
+    /// The class that gets the next credit, at `at`; it is charged for it, where classes have shares.
+    fn served(&mut self, at: u64, from: &dyn Fn(usize) -> u64) -> Option<usize> {
+        let mut classes = self.classes.take();
+        let may_have = |queue: usize| self.asks(queue) && from(queue) <= at;
+        let class = match &mut classes {
+            None => (0..self.balance.len()).rev().find(|&queue| may_have(queue)).map(|last| last / self.cores),
+            Some(classes) => {
+                let credit = u64::from(self.limits.credit);
+                let of_class = |class: usize| class * self.cores..(class + 1) * self.cores;
+                let asked = |class: usize| of_class(class).map(|queue| self.asked(queue).div_ceil(credit)).sum::<u64>();
+                classes.choose(self.turn.len(), |class| of_class(class).any(may_have), |class| asked(class) == 0, |class| (credit, asked(class) == 1))
+            }
+        };
+        self.classes = classes;
+        class
     }
 
     /// The scheduler has done what it does up to `now`; `from` is when a queue may send, as far as pauses are concerned.
     pub fn catch_up(&mut self, now: u64, from: &dyn Fn(usize) -> u64) {
         while let Some(at) = self.next_credit().filter(|at| *at <= now) {
             self.known = at;
-            let queues = 0..self.balance.len();
-            let Some(last) = queues.clone().rev().find(|&queue| self.asks(queue) && from(queue) <= at) else {
+            let Some(class) = self.served(at, from) else {
                 // Whoever is paused asks again when that is over.
-                match queues.filter(|&queue| self.asks(queue)).map(from).min().filter(|soonest| *soonest <= now) {
+                match (0..self.balance.len()).filter(|&queue| self.asks(queue)).map(from).min().filter(|soonest| *soonest <= now) {
                     Some(soonest) => self.known = soonest,
                     None => break,
                 }
                 continue;
             };
-            let priority = last / self.cores;
-            let place = |step: usize| (self.turn[priority] + step) % self.cores;
+            let place = |step: usize| (self.turn[class] + step) % self.cores;
             let core = (0..self.cores).map(place).find(|core| {
-                let queue = priority * self.cores + core;
+                let queue = class * self.cores + core;
                 self.asks(queue) && from(queue) <= at
             });
             let core = core.expect("one of them asks");
-            self.turn[priority] = (core + 1) % self.cores;
+            self.turn[class] = (core + 1) % self.cores;
             self.next = at + self.limits.interval;
             self.free.pop_front();
-            self.change(at, priority * self.cores + core, 1, |balance, credit| balance + credit);
+            self.change(at, class * self.cores + core, 1, |balance, credit| balance + credit);
         }
         self.known = self.known.max(now);
     }
@@ -158,6 +181,7 @@ impl Credits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::scheduling::about::{Classes, Service};
     use afflux_units::Rate;
 
     const FREE: &dyn Fn(usize) -> u64 = &|_| 0;
@@ -212,7 +236,7 @@ mod tests {
             (FRAME * 2, Some(2), 3 * FRAME, Some(Rate::from_gbps(8)), 2 * FRAME),
         ] {
             let limits = Limits { interval, most, round_trip, fabric: fabric.map(Rate::pace), ..limits() };
-            let starts = starts(&mut Credits::new(limits, 1, 1), &[0], 100);
+            let starts = starts(&mut Credits::new(None, limits, 1, 1), &[0], 100);
             assert_eq!(spacing(&starts), expected, "{interval} {most:?} {round_trip} {fabric:?}");
         }
     }
@@ -221,9 +245,9 @@ mod tests {
     #[test]
     fn cores_share_credits_and_have_a_fabric_each() {
         let slow = Limits { fabric: Some(Rate::from_gbps(8).pace()), ..limits() };
-        assert_eq!(spacing(&starts(&mut Credits::new(slow, 1, 2), &[0, 1], 100)), FRAME);
+        assert_eq!(spacing(&starts(&mut Credits::new(None, slow, 1, 2), &[0, 1], 100)), FRAME);
         let few = Limits { most: Some(2), round_trip: 6 * FRAME, ..limits() };
-        let both = starts(&mut Credits::new(few, 1, 2), &[0, 1], 100);
+        let both = starts(&mut Credits::new(None, few, 1, 2), &[0, 1], 100);
         assert_eq!((spacing(&both), both.iter().filter(|start| start.1 == 0).count()), (3 * FRAME, 50));
     }
 
@@ -232,7 +256,7 @@ mod tests {
     #[test]
     fn credits_are_conserved() {
         let limits = Limits { credit: 2_000, most: Some(3), round_trip: 50 * FRAME, ..limits() };
-        let mut credits = Credits::new(limits, 2, 2);
+        let mut credits = Credits::new(None, limits, 2, 2);
         let mut now = 0;
         for step in 0..10_000u64 {
             let queue = (step * step % 7 % 4) as usize;
@@ -252,7 +276,7 @@ mod tests {
     /// A queue that owes and is empty gets no credit: it would keep the only one from a queue that has something.
     #[test]
     fn debts_do_not_ask() {
-        let mut credits = Credits::new(Limits { most: Some(1), ..limits() }, 1, 2);
+        let mut credits = Credits::new(None, Limits { most: Some(1), ..limits() }, 1, 2);
         credits.join(0, 1_500);
         credits.catch_up(0, FREE);
         credits.sent(0, 0, 1_500);
@@ -266,7 +290,7 @@ mod tests {
     /// A paused queue gets no credit until its pause ends, and then as if it had asked at that moment.
     #[test]
     fn paused_queues_do_not_ask() {
-        let mut credits = Credits::new(Limits { interval: 10, ..limits() }, 1, 2);
+        let mut credits = Credits::new(None, Limits { interval: 10, ..limits() }, 1, 2);
         credits.join(0, 1_000);
         credits.join(1, 1_000);
         let from = |queue: usize| [1_000, 0][queue];
@@ -281,10 +305,25 @@ mod tests {
     /// The highest priority that asks is served first.
     #[test]
     fn priorities_come_first() {
-        let mut credits = Credits::new(Limits { interval: FRAME, ..limits() }, 2, 1);
+        let mut credits = Credits::new(None, Limits { interval: FRAME, ..limits() }, 2, 1);
         (0..3).for_each(|_| credits.join(0, 1_000));
         (0..2).for_each(|_| credits.join(1, 1_000));
         credits.catch_up(2 * FRAME, FREE);
         assert_eq!(credits.balance, [1_000, 2_000]);
+    }
+
+    /// Credits that come more slowly than the port sends are shared by the classes' percentages, to within a turn, after the strict class has had its own.
+    #[test]
+    fn classes_share_credits() {
+        let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
+        let classes = Weighted::new(&Classes { of_priority: [0; 8], service, quantum: 1_000 });
+        let mut credits = Credits::new(Some(classes), Limits { interval: 2 * FRAME, ..limits() }, 3, 2);
+        // A class that is fed by both cores, one that is fed by the second, and a strict one with five frames.
+        [0, 1, 3].iter().for_each(|queue| (0..1_000).for_each(|_| credits.join(*queue, 1_000)));
+        (0..5).for_each(|_| credits.join(4, 1_000));
+        credits.catch_up(2 * FRAME * 504, FREE);
+        let [first, second, _, third, strict, _] = credits.balance[..] else { unreachable!("three classes of two cores") };
+        assert_eq!((first + second, third, strict), (100_000, 400_000, 5_000));
+        assert_eq!(first, second);
     }
 }

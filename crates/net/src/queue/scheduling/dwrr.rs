@@ -1,6 +1,6 @@
 //! Deficit weighted round robin behind strict queues (Shreedhar and Varghese, Efficient fair queuing using deficit round robin, SIGCOMM 1995).
 
-use super::about::{About, Scheduling, Served, Service, Share};
+use super::about::{About, Classes, Scheduling, Served, Service, Share};
 use super::ets;
 use crate::Model;
 use crate::queue::class::Queue;
@@ -23,6 +23,10 @@ impl Weighted {
     /// None where queues do not take turns.
     pub fn of(scheduling: &Scheduling) -> Option<Weighted> {
         let Scheduling::Classes(classes) = scheduling else { return None };
+        Some(Weighted::new(classes))
+    }
+
+    pub fn new(classes: &Classes) -> Weighted {
         let (mut strict, mut quantum) = (0, [0; 8]);
         for (queue, service) in classes.service.iter().enumerate() {
             match service {
@@ -32,7 +36,7 @@ impl Weighted {
             }
         }
         let per_byte = ets::grant(classes, &mut quantum);
-        Some(Weighted { strict, quantum, per_byte, deficit: [0; 8], turn: 0, granted: false })
+        Weighted { strict, quantum, per_byte, deficit: [0; 8], turn: 0, granted: false }
     }
 
     fn is_strict(&self, queue: usize) -> bool {
@@ -43,31 +47,48 @@ impl Weighted {
     /// that may not send is passed over: it gets nothing, and keeps what it has while frames wait in it.
     #[inline(never)]
     pub fn next(&mut self, queues: &[Queue], may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
-        let strict = (0..queues.len()).rev().find(|&queue| self.is_strict(queue) && may_send(&queues[queue]));
-        if strict.is_some() || !queues.iter().any(&may_send) {
+        let head = |queue: usize| {
+            let frames = &queues[queue].frames;
+            (frames.front().expect("it may send").frame.size as u64, frames.len() == 1)
+        };
+        self.choose(queues.len(), |queue| may_send(&queues[queue]), |queue| queues[queue].frames.is_empty(), head)
+    }
+
+    /// The rule of [`Self::next`] for `count` queues of any kind. `head` gives the bytes that a queue sends next, and whether it is empty afterwards.
+    #[inline(always)]
+    pub fn choose(
+        &mut self,
+        count: usize,
+        may_send: impl Fn(usize) -> bool,
+        is_empty: impl Fn(usize) -> bool,
+        mut head: impl FnMut(usize) -> (u64, bool),
+    ) -> Option<usize> {
+        let strict = (0..count).rev().find(|&queue| self.is_strict(queue) && may_send(queue));
+        if strict.is_some() || !(0..count).any(&may_send) {
             return strict;
         }
         loop {
             let queue = self.turn;
-            if may_send(&queues[queue]) {
-                let head = queues[queue].frames.front().expect("it may send").frame.size as u64 * self.per_byte;
+            if may_send(queue) {
+                let (bytes, empties) = head(queue);
+                let bytes = bytes * self.per_byte;
                 if !self.granted {
                     self.deficit[queue] += self.quantum[queue];
                     self.granted = true;
                 }
-                if head <= self.deficit[queue] {
-                    self.deficit[queue] -= head;
-                    if queues[queue].frames.len() == 1 {
+                if bytes <= self.deficit[queue] {
+                    self.deficit[queue] -= bytes;
+                    if empties {
                         // An empty queue loses its deficit and its turn.
                         self.deficit[queue] = 0;
-                        self.pass(queues.len());
+                        self.pass(count);
                     }
                     return Some(queue);
                 }
-            } else if queues[queue].frames.is_empty() {
+            } else if is_empty(queue) {
                 self.deficit[queue] = 0;
             }
-            self.pass(queues.len());
+            self.pass(count);
         }
     }
 
@@ -101,7 +122,6 @@ mod tests {
     use super::*;
     use crate::frame::Frame;
     use crate::queue::waiting::Waiting;
-    use crate::spec::Classes;
 
     fn turns(service: &[Service], quantum: u32) -> Weighted {
         let classes = Classes { of_priority: [0; 8], service: service.to_vec(), quantum };

@@ -13,6 +13,7 @@ pub use credits::{Credits, Limits};
 pub use dwrr::Weighted;
 
 use super::aqm::{Config, pfabric};
+use super::class::Queue;
 use crate::Model;
 use crate::spec::Limit;
 use about::{About, Scheduling, Served};
@@ -102,7 +103,7 @@ impl Turns {
     pub fn decide_at_start(&self) -> bool {
         match self {
             Turns::Weighted(_) => true,
-            Turns::Cores(cores) => cores.credits().is_some(),
+            Turns::Cores(cores) => cores.credits().is_some() || cores.has_classes(),
         }
     }
 
@@ -145,12 +146,12 @@ impl Turns {
         self.credits_mut().into_iter().for_each(|credits| credits.dropped(queue, bytes));
     }
 
-    /// What was to be sent from the head of `queue` has been dropped instead.
+    /// What was to be sent from the head of `queue` has been dropped instead; `queues` still count it.
     #[cold]
-    pub fn give_back(&mut self, queue: usize, bytes: u64, empty: bool) {
+    pub fn give_back(&mut self, queues: &[Queue], queue: usize, bytes: u64) {
         match self {
-            Turns::Cores(cores) => cores.give_back(queue, bytes, empty),
-            Turns::Weighted(weighted) => weighted.give_back(queue, bytes, empty),
+            Turns::Cores(cores) => cores.give_back(queues, queue, bytes),
+            Turns::Weighted(weighted) => weighted.give_back(queue, bytes, queues[queue].count == 1),
         }
     }
 }

@@ -15,7 +15,8 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let lossless = ground.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
     let ways = || ground.uses.ways.iter().chain(&ground.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0);
     let (any_lossless, any_lossy) = (ways().any(|way| way), ways().any(|way| !way));
-    let limited = pools.iter().any(|(_, rules)| rules.lossy_ingress_alpha.is_some());
+    let limits = |rules: &SonicRules| rules.lossy_ingress_alpha.is_some() || rules.own.groups.iter().any(|own| own.alpha.is_some() || own.limit.is_some());
+    let limited = pools.iter().any(|(_, rules)| limits(rules));
     let who = if ground.tree.has(&ground.switch_key("mmu.lossy_pool")) { "mmu.lossy_pool is set" } else { "the preset sets mmu.lossy_pool" };
     let cure = "set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     if any_lossy && !any_lossless && !limited {

@@ -123,7 +123,13 @@ fn threshold(ground: &Ground, node: u32, switch: &SwitchConfig) -> Option<u64> {
     let Rules::Sonic(sonic) = &mmu.rules else { return None };
     let aside = afflux_net::set_aside(ground.plan, node);
     let shared = mmu.total.saturating_sub(aside.headroom + aside.reserved);
-    Some(sonic.reserved + (shared as f64 * sonic.alpha / (1.0 + sonic.alpha)) as u64)
+    let lossless = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities);
+    let of_group = |class: usize| {
+        let own = &sonic.own.groups[class];
+        let alpha = own.alpha.unwrap_or(sonic.alpha);
+        own.limit.unwrap_or(sonic.reserved_of(class, true) + (shared as f64 * alpha / (1.0 + alpha)) as u64)
+    };
+    (0..8).filter(|class| lossless >> class & 1 != 0).map(of_group).min()
 }
 
 /// What the queues of lossless priorities hold at most, if they have limits: a group is held in the queues of all ports.

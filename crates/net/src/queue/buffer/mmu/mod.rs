@@ -24,6 +24,8 @@ use hpcc::Hpcc;
 use sonic::Sonic;
 use thresholds::Thresholds;
 
+/// There is one per switch, and a box would cost each frame a load.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 enum Rules {
     Sonic(Sonic),
@@ -127,7 +129,7 @@ impl Mmu {
         let lossless = self.is_lossless(charge.class());
         let limit = self.headroom[charge.input as usize];
         let answer = match &self.rules {
-            Rules::Sonic(rules) => rules.answer(&self.totals, group, queue, limit, charge.size, lossless),
+            Rules::Sonic(rules) => rules.answer(&self.totals, group, queue, limit, charge, lossless),
             Rules::Conweave(rules) => rules.answer(&self.totals, group, queue, limit, charge),
             Rules::Hpcc(rules) => rules.answer(&self.totals, group, limit, charge.size, charge.input),
             Rules::Thresholds(rules) => rules.answer(group, limit, charge.size, lossless),
@@ -149,7 +151,7 @@ impl Mmu {
         self.queues[charge.queue as usize] += charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
-            Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge.size, headroom, lossless),
+            Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge, headroom, lossless),
             Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
             Rules::Hpcc(rules) => rules.charge(&mut self.totals, group, charge.size, headroom),
             Rules::Thresholds(_) => group.bytes += charge.size,
@@ -169,7 +171,7 @@ impl Mmu {
         self.queues[charge.queue as usize] -= charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
-            Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom, lossless),
+            Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge, from_headroom, lossless),
             Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
             Rules::Hpcc(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom),
             Rules::Thresholds(_) => group.bytes -= charge.size,
@@ -202,7 +204,7 @@ impl Mmu {
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
             Rules::Sonic(rules) if lossless && group.headroom == 0 => {
-                let safe = rules.take_if_safe(&mut self.totals, group, charge.size);
+                let safe = rules.take_if_safe(&mut self.totals, group, charge.size, charge.class());
                 if safe {
                     *queue += charge.size;
                 }
@@ -237,7 +239,7 @@ impl Mmu {
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
             Rules::Sonic(rules) if lossless && group.headroom == 0 => {
-                rules.give_back(&mut self.totals, group, charge.size);
+                rules.give_back(&mut self.totals, group, charge.size, charge.class());
                 self.queues[charge.queue as usize] -= charge.size;
             }
             Rules::Conweave(_) if group.headroom == 0 => {
@@ -268,11 +270,12 @@ impl Mmu {
             return false;
         }
         let more = beside + expected.iter().sum::<u64>();
-        let Some(room) = rules.least_threshold(&self.totals, more).and_then(|threshold| threshold.checked_sub(beside)) else { return false };
+        let Some(free) = rules.least_free(&self.totals, more) else { return false };
         let mut left = self.lossless;
         while left != 0 {
             let class = left.trailing_zeros() as usize;
             left &= left - 1;
+            let Some(room) = rules.threshold(class, free).checked_sub(beside) else { return false };
             if self.groups.iter().skip(class).step_by(CLASSES).zip(expected).any(|(group, expected)| group.bytes + expected > room) {
                 return false;
             }
@@ -284,7 +287,7 @@ impl Mmu {
     pub fn may_resume(&self, input: u32, class: u8) -> bool {
         let group = &self.groups[input as usize * CLASSES + class as usize];
         match &self.rules {
-            Rules::Sonic(rules) => rules.may_resume(&self.totals, group),
+            Rules::Sonic(rules) => rules.may_resume(&self.totals, group, class),
             Rules::Conweave(rules) => rules.may_resume(&self.totals, group, class),
             Rules::Hpcc(rules) => rules.may_resume(&self.totals, group, input),
             Rules::Thresholds(rules) => rules.may_resume(group),
@@ -349,7 +352,10 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {
-        spec::Rules::Sonic(rules) => SetAside { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved: ports * classes * rules.reserved },
+        spec::Rules::Sonic(rules) => {
+            let reserved = ports * rules.reserved_per_port(switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities));
+            SetAside { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved }
+        }
         spec::Rules::Conweave(rules) => SetAside { headroom, reserved: ports * CLASSES as u64 * rules.mtu },
         spec::Rules::Hpcc(rules) => SetAside { headroom, reserved: ports * rules.reserved },
     }

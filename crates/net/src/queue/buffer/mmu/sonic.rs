@@ -1,6 +1,6 @@
 //! As real switches, configured in SONiC's terms.
 
-use super::charge::{Answer, Group, PLAIN, Take, Totals, fixed, times};
+use super::charge::{Answer, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::SonicRules;
@@ -12,12 +12,16 @@ pub struct Sonic {
     shared: u64,
     pool: u64,
     headroom_pool: u64,
-    reserved: u64,
-    alpha: u64,
-    lossy_ingress_alpha: Option<u64>,
+    /// By priority group: bytes that it has to itself, alpha, and the threshold where the product of alpha and the free memory exceeds 64 bits.
+    reserved: [u64; CLASSES],
+    alpha: [u64; CLASSES],
+    limit: [u64; CLASSES],
+    /// Lossy groups with a threshold at ingress, a bit for each.
+    limited: u8,
     lossy_pool: u64,
-    lossy_alpha: u64,
-    queue_reserved: u64,
+    /// By queue.
+    lossy_alpha: [u64; CLASSES],
+    queue_reserved: [u64; CLASSES],
     xon: u64,
     xon_offset: u64,
 }
@@ -27,90 +31,103 @@ impl Sonic {
         let classes = lossless.count_ones() as u64;
         let headroom_pool = rules.headroom_pool.unwrap_or(headroom.iter().sum::<u64>() * classes);
         let pool = total.checked_sub(headroom_pool).expect("validated: the headroom fits the memory");
-        let shared = pool.checked_sub(headroom.len() as u64 * classes * rules.reserved).expect("validated: so does what is reserved");
+        let shared = pool.checked_sub(headroom.len() as u64 * rules.reserved_per_port(lossless)).expect("validated: so does what is reserved");
+        let is_lossless = |class: usize| lossless >> class & 1 != 0;
+        let of_all = |class: usize| if is_lossless(class) { Some(rules.alpha) } else { rules.lossy_ingress_alpha };
+        let (groups, queues) = (&rules.own.groups, &rules.own.queues);
+        let alpha = |class: usize| match groups[class] {
+            // The product with the free memory exceeds 64 bits.
+            crate::spec::GroupShare { limit: Some(_), .. } => u64::MAX,
+            own => own.alpha.or(of_all(class)).map_or(0, fixed),
+        };
+        let has_threshold = |class: usize| groups[class].limit.is_some() || groups[class].alpha.or(of_all(class)).is_some();
         Sonic {
             total,
             shared,
             pool,
             headroom_pool,
-            reserved: rules.reserved,
-            alpha: fixed(rules.alpha),
-            lossy_ingress_alpha: rules.lossy_ingress_alpha.map(fixed),
+            reserved: std::array::from_fn(|class| rules.reserved_of(class, is_lossless(class))),
+            alpha: std::array::from_fn(alpha),
+            limit: std::array::from_fn(|class| groups[class].limit.unwrap_or(u64::MAX)),
+            limited: (0..CLASSES).filter(|class| has_threshold(*class)).fold(0, |all, class| all | 1 << class),
             // TU Berlin's share.
             lossy_pool: rules.lossy_pool.unwrap_or(pool / 10 * 8),
-            lossy_alpha: fixed(rules.lossy_alpha),
-            queue_reserved: rules.queue_reserved,
+            lossy_alpha: std::array::from_fn(|queue| fixed(queues[queue].alpha.unwrap_or(rules.lossy_alpha))),
+            queue_reserved: std::array::from_fn(|queue| queues[queue].reserved.unwrap_or(rules.queue_reserved)),
             xon: rules.xon,
             xon_offset: rules.xon_offset,
         }
     }
 
-    /// The threshold of a group: alpha times what is left of the ingress pool.
+    /// The threshold of a group while so much of the ingress pool is free: alpha times that, or the group's fixed limit. A memory has less than 2^40 bytes,
+    /// and alpha is at most 2^10 in 1/65536: a product beyond 64 bits is more than any memory, unless the group has a limit.
     #[inline(always)]
-    fn threshold(&self, totals: &Totals, alpha: u64) -> u64 {
-        times(alpha, self.shared.saturating_sub(totals.ingress[0]))
+    pub fn threshold(&self, class: usize, free: u64) -> u64 {
+        free.checked_mul(self.alpha[class]).map_or(self.limit[class], |product| product >> 16)
     }
 
     #[inline(always)]
-    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, size: u64, lossless: bool) -> Answer {
-        let used = totals.used + size;
+    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge, lossless: bool) -> Answer {
+        let (size, class) = (charge.size, usize::from(charge.class()));
+        let (used, reserved) = (totals.used + size, self.reserved[class]);
         if !lossless {
-            if self.lossy_ingress_alpha.is_some_and(|alpha| group.bytes + size > self.threshold(totals, alpha))
+            let limited = self.limited >> class & 1 != 0 && group.bytes + size > reserved;
+            if limited && group.bytes + size > self.threshold(class, self.shared.saturating_sub(totals.ingress[0]))
                 || used - totals.headroom > self.pool
                 || used > self.total
             {
                 return Err(Reason::Ingress);
             }
-            let of_pool = totals.egress[0];
-            let over = queue + size > self.queue_reserved && queue + size > times(self.lossy_alpha, self.lossy_pool.saturating_sub(of_pool));
+            let (of_pool, number) = (totals.egress[0], charge.queue as usize % CLASSES);
+            let over = queue + size > self.queue_reserved[number] && queue + size > times(self.lossy_alpha[number], self.lossy_pool.saturating_sub(of_pool));
             return if over || of_pool + size > self.lossy_pool { Err(Reason::Buffer) } else { PLAIN };
         }
         let in_headroom = group.headroom > 0;
-        if in_headroom && (group.bytes + size > self.reserved && group.headroom + size > limit || totals.headroom + size > self.headroom_pool)
-            || used > self.total
-        {
+        if in_headroom && (group.bytes + size > reserved && group.headroom + size > limit || totals.headroom + size > self.headroom_pool) || used > self.total {
             return Err(Reason::Ingress);
         }
         // The frame itself is in the group when the group is compared.
-        let shared = (group.bytes + size).saturating_sub(self.reserved) - group.bytes.saturating_sub(self.reserved);
-        let headroom = in_headroom || group.bytes + size > times(self.alpha, self.shared.saturating_sub(totals.ingress[0] + shared));
+        let shared = (group.bytes + size).saturating_sub(reserved) - group.bytes.saturating_sub(reserved);
+        let headroom = in_headroom || group.bytes + size > self.threshold(class, self.shared.saturating_sub(totals.ingress[0] + shared));
         Ok(Take { headroom, pause: headroom && !group.paused })
     }
 
     /// A group's part of the pool.
     #[inline(always)]
-    fn shared_of(&self, group: &Group, lossless: bool) -> u64 {
-        (group.bytes - group.headroom).saturating_sub(if lossless { self.reserved } else { 0 })
+    fn shared_of(&self, group: &Group, class: u8) -> u64 {
+        (group.bytes - group.headroom).saturating_sub(self.reserved[usize::from(class)])
     }
 
     #[inline(always)]
-    pub fn charge(&self, totals: &mut Totals, group: &mut Group, size: u64, headroom: bool, lossless: bool) {
+    pub fn charge(&self, totals: &mut Totals, group: &mut Group, charge: &Charge, headroom: bool, lossless: bool) {
+        let (size, class) = (charge.size, charge.class());
         if !lossless {
             totals.egress[0] += size;
         }
         let before = Group { headroom: group.headroom - if headroom { size } else { 0 }, ..*group };
-        totals.ingress[0] -= self.shared_of(&before, lossless);
+        totals.ingress[0] -= self.shared_of(&before, class);
         group.bytes += size;
-        totals.ingress[0] += self.shared_of(group, lossless);
+        totals.ingress[0] += self.shared_of(group, class);
     }
 
     #[inline(always)]
-    pub fn release(&self, totals: &mut Totals, group: &mut Group, size: u64, from_headroom: u64, lossless: bool) {
+    pub fn release(&self, totals: &mut Totals, group: &mut Group, charge: &Charge, from_headroom: u64, lossless: bool) {
+        let (size, class) = (charge.size, charge.class());
         if !lossless {
             totals.egress[0] -= size;
         }
-        totals.ingress[0] -= self.shared_of(group, lossless);
+        totals.ingress[0] -= self.shared_of(group, class);
         group.bytes -= size;
         group.headroom -= from_headroom;
-        totals.ingress[0] += self.shared_of(group, lossless);
+        totals.ingress[0] += self.shared_of(group, class);
     }
 
     /// Charges a lossless frame if that is safe; the group has nothing in its headroom.
     #[inline(always)]
-    pub fn take_if_safe(&self, totals: &mut Totals, group: &mut Group, size: u64) -> bool {
-        let after = group.bytes + size;
-        let ingress = totals.ingress[0] + after.saturating_sub(self.reserved).min(size);
-        let safe = totals.used + size <= self.total && after <= times(self.alpha, self.shared.saturating_sub(ingress));
+    pub fn take_if_safe(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) -> bool {
+        let (after, class) = (group.bytes + size, usize::from(class));
+        let ingress = totals.ingress[0] + after.saturating_sub(self.reserved[class]).min(size);
+        let safe = totals.used + size <= self.total && after <= self.threshold(class, self.shared.saturating_sub(ingress));
         if safe {
             totals.used += size;
             totals.ingress[0] = ingress;
@@ -121,21 +138,22 @@ impl Sonic {
 
     /// Undoes that.
     #[inline(always)]
-    pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64) {
+    pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) {
         totals.used -= size;
-        totals.ingress[0] -= group.bytes.saturating_sub(self.reserved).min(size);
+        totals.ingress[0] -= group.bytes.saturating_sub(self.reserved[usize::from(class)]).min(size);
         group.bytes -= size;
     }
 
-    /// What a lossless group may reach at least as long as no more than `more` is added to the memory in use; none if that may be too much, or if
+    /// What is free at least of the ingress pool as long as no more than `more` is added to the memory in use; none if that may be too much, or if
     /// a headroom is in use.
-    pub fn least_threshold(&self, totals: &Totals, more: u64) -> Option<u64> {
+    pub fn least_free(&self, totals: &Totals, more: u64) -> Option<u64> {
         let fits = totals.headroom == 0 && totals.used + more <= self.total;
-        fits.then(|| times(self.alpha, self.shared.saturating_sub(totals.ingress[0] + more)))
+        fits.then(|| self.shared.saturating_sub(totals.ingress[0] + more))
     }
 
-    pub fn may_resume(&self, totals: &Totals, group: &Group) -> bool {
-        group.headroom == 0 && (group.bytes < self.xon || group.bytes + self.xon_offset <= self.threshold(totals, self.alpha))
+    pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
+        let threshold = || self.threshold(class.into(), self.shared.saturating_sub(totals.ingress[0]));
+        group.headroom == 0 && (group.bytes < self.xon || group.bytes + self.xon_offset <= threshold())
     }
 }
 
@@ -144,8 +162,8 @@ pub const MODEL: Model = Model {
     name: "sonic",
     source: "SONiC's buffer pools and profiles (SAI); thresholds and headroom as in TU Berlin's ns-3 switch-mmu.cc, model \"sonic\"",
     faithful: "ingress pool, egress pool of lossy queues, dynamic thresholds, reserves, headroom per port and priority and in a shared pool, xon and \
-               xon_offset; lossless frames are lost only when the headroom overflows; cells or bytes; whenever memory is freed, every paused group is \
-               checked for RESUME",
+               xon_offset; alpha and reserve of single queues and priority groups, or a fixed limit; lossless frames are lost only when the headroom \
+               overflows; cells or bytes; whenever memory is freed, every paused group is checked for RESUME",
     simplified: "priority group = priority; lossless queues are not limited at egress (SONiC's profile has the whole pool); no admission by colour, no \
                  multicast pool; PAUSE frames take no memory",
 };
