@@ -44,7 +44,7 @@ table! {
         shift: u8,
         /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
         nic_rate: Speed,
-        /// With `"sonic"`: priority groups that differ from the others. In an override all of them are replaced.
+        /// With `"sonic"`: priority groups that differ from the others. In an override all of them are replaced. Default: none: all groups are alike.
         group: Vec<MmuGroup>,
     }
 
@@ -55,7 +55,7 @@ table! {
         /// A group may hold `alpha` times the free ingress pool (SONiC's `dynamic_th` n is 2^n). Default: `lossless_alpha`, or `lossy_ingress_alpha` for lossy
         /// priorities.
         alpha: f64,
-        /// Fixed threshold instead of `alpha` (SONiC's `static_th`). Default: none.
+        /// Fixed threshold instead of `alpha` (SONiC's `static_th`). Default: none: `alpha` decides.
         limit: Size,
         /// Memory reserved for each group. Default: `lossless_reserved`, or `"0B"` for lossy priorities.
         reserved: Size,
