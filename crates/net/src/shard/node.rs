@@ -79,7 +79,8 @@ impl Node {
     #[cold]
     #[inline(never)]
     fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
-        own[queue].admit(view, size, self.used, exact)
+        // Virtual output queues have rules of their own: see `shard::voq`, which also asks for the queue's limit.
+        if self.buffer.is_voq() { None } else { own[queue].admit(view, size, self.used, exact) }
     }
 
     /// A frame takes its place in the memory of virtual output queues.

@@ -386,12 +386,7 @@ fn classes_have_their_own_marks_and_limits() {
             rows.map(|r| r.queue_bytes_max).max().unwrap()
         };
         let (first, second, third) = (most(0), most(1), most(2));
-        assert!(
-            (30_000..70_000).contains(&first) && (60_000..110_000).contains(&second),
-            "{first} {second}, {ports_per_core:?}, {:?}, {:?}",
-            output.counters,
-            output.flows.iter().map(|f| f.bytes_received).collect::<Vec<_>>()
-        );
+        assert!((30_000..70_000).contains(&first) && (60_000..110_000).contains(&second), "{first} {second}, {ports_per_core:?}");
         assert!((40_000..=45_000).contains(&third), "{third}, {ports_per_core:?}");
         let (drops, marks) = (output.counters.drops_buffer, output.counters.ecn_marks);
         assert!(drops > 0 && marks > 0 && output.flows[2].bytes_received > 0);
