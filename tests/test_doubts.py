@@ -215,5 +215,5 @@ def test_what_each_of_two_senders_got(command):
     assert "equal flows" not in done.stdout, "they are of two classes"
     page = report.write([result], Path("page.html")).read_text()
     assert "ubic: goodput while busy" in page
-    assert "クラス bbr のグッドプット" in page
+    assert "bbr: グッドプット（通信中）" in page
     assert "fairness index of class cubic" not in page, "one flow is always fair"

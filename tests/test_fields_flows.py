@@ -204,7 +204,7 @@ def test_a_silent_word_is_found(tmp_path):
 def test_an_identifier_of_a_coflow_is_its_name(tmp_path):
     (tmp_path / "list.txt").write_text("6 1\n17 0 1 0 1 1:10\n")
     text = f'{FABRIC}[[traffic]]\nkind = "flows"\nfile = "list.txt"\nformat = "coflow"\n'
-    assert _core.parse(text, tmp_path / "fabric.toml").run().table("jobs").column("job") == ["coflow17"]
+    assert _core.parse(text, tmp_path / "fabric.toml").run().table("jobs").column("job") == ["flows.coflow17"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ DOUBTFUL = ("redundant subflows", "overload, small buffers", "overload until 5ms
 def test_check_gives_a_range_that_holds(name, tmp_path):
     said, came = estimates.figures(name, tmp_path)
     assert said["doubt"]
-    assert said["least_hops"] <= came["packet_hops"] <= said["most_hops"] < 4 * said["least_hops"]
+    assert said["least_hops"] <= came["packet_hops"] <= said["most_hops"] < 6 * said["least_hops"]
     assert said["least_seconds"] < said["seconds"] < said["most_seconds"]
 
 

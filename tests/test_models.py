@@ -53,6 +53,8 @@ ALLOWED = {
         "net/src/transport/pfabric/sender.rs",
         f"{CONGESTION}/d2tcp.rs",
     ],
+    # Credits of virtual output queues follow its shares.
+    "dwrr": ["net/src/queue/scheduling/credits.rs", "net/src/queue/scheduling/cores.rs"],
     # Models that share code with another.
     "fq_codel": ["net/src/queue/qdisc/mod.rs"],
     "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],

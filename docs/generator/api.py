@@ -66,9 +66,9 @@ PAGES = (
     ),
     Page(
         "batches.md",
-        "Sweeps, tuning and batches",
-        "Many simulations, each once, on all cores or a cluster. Guide: [batches](../../python.md#batches), [sweep](../../sweep.md), [tune](../../tune.md).",
-        ("sweep", "Sweep", "tune", "Tuning"),
+        "Sweeps, decisions, tuning and batches",
+        "Many simulations, each once, on all cores or a cluster. Guide: [batches](../../python.md#batches), [sweep](../../sweep.md), [decide](../../decide.md), [tune](../../tune.md).",
+        ("sweep", "Sweep", "decide", "Decision", "tune", "Tuning"),
         {
             "afflux.batch.grid.Combination": "Combination of a sweep",
             "afflux.batch.grid.Mean": "Mean of a combination",

@@ -62,6 +62,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "switch.ecn.km": {"switch.ecn": {"kmin": "50kB", "kmax": "100kB"}},
     "switch.mmu.": LOSSLESS,
     "switch.mmu.group.": LOSSLESS | {"switch.mmu.group": [{"priorities": [3], "reserved": "4kB"}]},
+    "switch.mmu.group.reserved": LOSSLESS | {"switch.mmu.group": [{"priorities": [3], "alpha": 0.5}]},
     "switch.mmu.ingress_alpha": {"switch.sharing": "conweave"},
     "switch.mmu.mtu": {"switch.sharing": "conweave"},
     "switch.mmu.nic_rate": {"switch.sharing": "hpcc"},

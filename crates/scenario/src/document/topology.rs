@@ -133,7 +133,7 @@ fabric! {
     pub struct DualHomed, named {
         /// Number of pods; a multiple of 4. The study's is 12.
         pub k: u32,
-        /// Hosts of each pair of edge switches. Default 2k/3, rounded down: 2.67:1 oversubscription in a pod with k = 12.
+        /// Hosts of each pair of edge switches. With the default a pod with k = 12 is oversubscribed 2.67:1. Default 2k/3, rounded down.
         hosts_per_pair: u32,
         /// Rate of every link. Default `"1Gbps"`.
         rate: Speed,

@@ -1,8 +1,9 @@
 //! Which ingress core's queue sends next: credits in turn.
 
 use super::about::{Classes, Scheduling};
-use super::credits::{Credits, Limits};
+use super::credits::Credits;
 use super::dwrr::Weighted;
+use super::limits::Limits;
 use crate::queue::class::Queue;
 use std::ops::Range;
 

@@ -6,11 +6,13 @@ mod credits;
 mod dwrr;
 mod ets;
 mod fifo;
+mod limits;
 mod strict_priority;
 
 pub use cores::Cores;
-pub use credits::{Credits, Limits};
+pub use credits::Credits;
 pub use dwrr::Weighted;
+pub use limits::Limits;
 
 use super::aqm::{Config, pfabric};
 use super::class::Queue;
