@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .batch.grid import Sweep, sweep
     from .comparison.compare import Comparison, compare
     from .congestion import Ack, CongestionControl
+    from .decision.decide import Decision, decide
     from .extras import MissingExtra
     from .report import plot
     from .results import split
@@ -33,7 +34,7 @@ _HOMES = {
     "Comparison": "comparison.compare",
     "CongestionControl": "congestion",
     "DamagedResult": "results.written",
-    "Decision": "decision",
+    "Decision": "decision.decide",
     "Design": "results.designs",
     "Designs": "results.designs",
     "Error": "_core",
@@ -52,7 +53,7 @@ _HOMES = {
     "UncheckedResult": "results.result",
     "__version__": "_core",
     "compare": "comparison.compare",
-    "decide": "decision",
+    "decide": "decision.decide",
     "load": "scenario",
     "models": "_core",
     "schema": "_core",

@@ -35,7 +35,9 @@ MARKS = {MET: "\N{CHECK MARK}", MISSED: "\N{MULTIPLICATION X}", OPEN: "\N{WHITE 
 class Decision:
     """The designs judged by the goals, or, without goals, compared with the first one."""
 
+    #: What was asked: designs, tenants and goals.
     question: Question
+    #: Results, failures and notes of the batch.
     outcome: Outcome
     #: The designs' results; runs of tenants alone are in `outcome`.
     designs: Designs
@@ -43,7 +45,9 @@ class Decision:
     judged: Judged | None
     #: Every design beside the first one.
     comparison: Comparison
+    #: The price of each design; empty unless all are known.
     prices: Mapping[str, float]
+    #: The power of each design in W, where it is known.
     power: Mapping[str, float]
     #: Seeds of each design.
     seeds: tuple[int, ...]
@@ -52,6 +56,7 @@ class Decision:
 
     @property
     def told(self) -> sentences.Told:
+        """What the answer is made of. There is none without goals."""
         assert self.judged, "there are goals"
         return sentences.Told(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
 
