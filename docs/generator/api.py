@@ -67,7 +67,8 @@ PAGES = (
     Page(
         "batches.md",
         "Sweeps, decisions, tuning and batches",
-        "Many simulations, each once, on all cores or a cluster. Guide: [batches](../../python.md#batches), [sweep](../../sweep.md), [decide](../../decide.md), [tune](../../tune.md).",
+        "Many simulations, each once, on all cores or a cluster. Guide: [batches](../../python.md#batches), "
+        "[sweep](../../sweep.md), [decide](../../decide.md), [tune](../../tune.md).",
         ("sweep", "Sweep", "decide", "Decision", "tune", "Tuning"),
         {
             "afflux.batch.grid.Combination": "Combination of a sweep",
