@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import sonic_base
@@ -129,7 +129,12 @@ def arguments(line: str, folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("line", [line for line in examples() if line not in PARSED])
+def timed(line: str) -> Any:
+    """Searches and sweeps simulate up to a hundred points: they may take longer than other tests."""
+    return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux tune", "afflux sweep", "afflux study")) else line
+
+
+@pytest.mark.parametrize("line", [timed(line) for line in examples() if line not in PARSED])
 def test_examples_run(invoke, results: Path, tmp_path: Path, line: str) -> None:
     for begin, package in NEEDS.items():
         if begin in line and find_spec(package) is None:
