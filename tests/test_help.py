@@ -37,6 +37,7 @@ PARSED = {
     "afflux study standard --scenario mixture.toml --goals mixture-goals.toml": "takes minutes",
     "afflux study conweave --executor dask --address tcp://head:8786": "needs a cluster",
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB": "simulates for half a minute; tests/test_plan.py runs shorter ones",
+    "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20": "takes a minute; tests/test_tune.py has one",
     "afflux tune fabric.toml --vary switch.ecn.kmin=20kB..400kB --vary host.transport.congestion=cubic,dctcp --objective job_time": "takes minutes",
     "afflux decide designs.toml --executor dask --address tcp://head:8786": "needs a cluster",
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786": "needs a cluster",
@@ -131,7 +132,7 @@ def arguments(line: str, folder: Path) -> list[str]:
 
 def timed(line: str) -> Any:
     """Searches and sweeps simulate up to a hundred points: they may take longer than other tests."""
-    return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux tune", "afflux sweep", "afflux study")) else line
+    return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux sweep", "afflux study")) else line
 
 
 @pytest.mark.parametrize("line", [timed(line) for line in examples() if line not in PARSED])
