@@ -36,7 +36,7 @@ TARGETS = {
     "validate": ("-m validation.run", "tests/test_readme.py::test_validation_of_one_run"),
 }
 #: By name of the command, where its line in README.md cannot run anywhere: the test of the command.
-TESTED = {"afflux live": "tests/test_live.py"}
+TESTED = {"afflux live": "tests/test_live.py", "afflux decide": "tests/test_decide.py::test_one_command_gives_answer_table_and_report"}
 #: Commands that change the machine, or need the network; `.ci/run` does the same on a bare machine.
 NOT_RUN = (
     "sudo apt-get install git make gcc libc6-dev python3-venv curl",
