@@ -9,7 +9,7 @@ from rich.console import Console
 from .. import _core, settings
 from ..results import own
 from ..results.result import Result
-from ..terminal.console import FAILED, complain, failures, print_json, print_text, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, failures, lacks_points, print_json, print_text, show, warn, warn_of_doubts
 from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
 
 EXAMPLES = (
@@ -104,7 +104,5 @@ def _several(
         found = grid.sweep(scenario, {}, seeds=seeds, set=keys, out=out, watch=watch, strict=strict)
     warn(found.outcome.warnings)
     print_json(list(found.rows)) if as_json else show(points.sweep(found))
-    for failure in found.outcome.failures:
-        complain(f"{failure.point}: {failure.error}")
-    if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:
+    if lacks_points(found.outcome):
         raise typer.Exit(FAILED)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
 from .options import OUTPUT, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
 EXAMPLES = (
@@ -106,7 +106,5 @@ def study(
             show(points.verdict(verdict))
             if found:
                 show(verdicts(found))
-        for failure in verdict.outcome.failures:
-            complain(f"{failure.point}: {failure.error}")
-        if warn_of_doubts(verdict.outcome.results.values()) or verdict.outcome.failures:
+        if lacks_points(verdict.outcome):
             raise typer.Exit(FAILED)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from .. import settings
-from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
 from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Storage, Strict, Values, Watched, With
 
 EXAMPLES = (
@@ -109,7 +109,5 @@ def sweep(
             show(points.sweep(found))
             if compared:
                 show(verdicts(compared))
-        for failure in found.outcome.failures:
-            complain(f"{failure.point}: {failure.error}")
-        if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:
+        if lacks_points(found.outcome):
             raise typer.Exit(FAILED)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -189,7 +189,3 @@ def _jain(result: Result, tenant: Tenant | None) -> float | None:
     if len(own) > 1:
         raise ValueError(f"jain: flows of several classes ({', '.join(own)}) need not be equal: write a tenant of one class")
     return None if not own or groups[own[0]]["jain"] is None else float(groups[own[0]]["jain"])
-
-
-#: Functions of whole numbers of a result; the statistics of flows and jobs are found by their names.
-_Number = Callable[[Result, Tenant | None], float | None]

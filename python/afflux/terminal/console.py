@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
@@ -21,6 +21,9 @@ from ..files.durable import Writer
 from ..results import doubts, own
 from ..results.result import Result, UncheckedResult
 from . import pager
+
+if TYPE_CHECKING:
+    from ..batch import Outcome
 
 # Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
 WRONG, FAILED = 2, 1
@@ -132,6 +135,13 @@ def warn_of_doubts(results: Iterable[Result]) -> bool:
     for sentence in found:
         complain(sentence)
     return bool(found)
+
+
+def lacks_points(outcome: "Outcome") -> bool:
+    """Names the points of a batch that failed, and the results that failed an internal check, on stderr. Returns whether there are any."""
+    for failure in outcome.failures:
+        complain(f"{failure.point}: {failure.error}")
+    return warn_of_doubts(outcome.results.values()) or bool(outcome.failures)
 
 
 def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
