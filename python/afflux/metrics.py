@@ -191,7 +191,7 @@ _MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", 
 _MAIN += ("goodput_bps", "unfinished")
 #: Metrics of an answer, the most important first.
 MAIN = tuple(_BY_NAME[name] for name in _MAIN)
-#: Those that are judged for each class of traffic, too, where there are several classes.
+#: Main metrics that are judged for each class of traffic, too, where there are several classes.
 _MAIN_OF_CLASSES = (_BY_NAME["fct_mean_ns"], _BY_NAME["fct_p99_ns"], _BY_NAME["goodput_bps"])
 
 #: Metrics that fit into a line of a table.

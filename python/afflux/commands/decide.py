@@ -80,7 +80,7 @@ def decide(
                 fresh=fresh,
                 watch=watch,
             )
-        # Of tenants alone the lines are those of a text that nobody wrote.
+        # Scenarios of tenants alone are generated, so the lines in their warnings belong to no file.
         warn(list({re.sub(r"\.toml:\d+:", ".toml:", warning).partition(" (in ")[0]: warning for warning in reversed(found.outcome.warnings)}.values())[::-1])
         print_json(found.to_dict()) if as_json else show(shown.decision(found, dir))
         if warn_of_doubts(found.outcome.results.values()):
@@ -89,7 +89,7 @@ def decide(
 
 
 def _announce(question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int) -> None:
-    """What will be simulated, and about how long it takes on one core."""
+    """Says how many scenarios and seeds will be simulated, and about how long they take on one core."""
     from ..decision.decide import QUICK, SEEDS
     from ..decision.points import points
     from ..estimates import checking

@@ -69,7 +69,7 @@ def _counts_unfinished(d: Difference) -> bool:
 def _foremost(pool: Sequence[Difference], prices: Mapping[str, float] | None = None) -> Difference:
     """The strongest difference. If that design differs alike in a measure that concerns a reader more: the strongest in that measure.
 
-    Of designs with equal differences the cheapest one.
+    The cheapest of designs with equal differences is taken.
     """
     strongest = max(pool, key=_weight)
     alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]

@@ -20,9 +20,9 @@ CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 class Straggler:
     """The one seed whose ratio is far from those of all others, so that it alone keeps a difference from being clear, or makes its interval wide."""
 
-    #: Its seed.
+    #: The seed.
     seed: int
-    #: Its ratio of design to baseline.
+    #: The ratio of design to baseline with this seed.
     ratio: float
     #: 95 % interval of the typical ratio with the other seeds.
     low: float

@@ -27,7 +27,7 @@ from .points import alone_values, points, power, prices, values, with_values
 
 #: Seeds without an option or a key, and with `--quick`.
 SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
-#: What stands before a value in the table of goals.
+#: The mark before a value in the table of goals, by state.
 MARKS = {MET: "\N{CHECK MARK}", MISSED: "\N{MULTIPLICATION X}", OPEN: "\N{WHITE CIRCLE}"}
 
 
@@ -35,7 +35,7 @@ MARKS = {MET: "\N{CHECK MARK}", MISSED: "\N{MULTIPLICATION X}", OPEN: "\N{WHITE 
 class Decision:
     """The designs judged by the goals, or, without goals, compared with the first one."""
 
-    #: What was asked: designs, tenants and goals.
+    #: The designs, tenants and goals of the decision file.
     question: Question
     #: Results, failures and notes of the batch.
     outcome: Outcome
@@ -56,7 +56,7 @@ class Decision:
 
     @property
     def told(self) -> sentences.Told:
-        """What the answer is made of. There is none without goals."""
+        """The facts that the answer is written from. There are none without goals."""
         assert self.judged, "there are goals"
         return sentences.Told(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
 
@@ -159,7 +159,7 @@ def decide(
     fresh: bool = False,
     watch: Watch | None = None,
 ) -> Decision:
-    """Which design of a decision file meets the goals of its tenants at the least price?
+    """Finds the design of a decision file that meets the goals of its tenants at the least price.
 
     All results are in `out` (default `out/decide-<name>`) beside `decision.json` and `report.html`; points that are there already are not simulated again. With
     `until_decided` seeds are added (5, 10, 20, … up to `budget`) until more of them cannot change the choice. Raises `ValueError` for a wrong file, and

@@ -59,7 +59,7 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """Its name in the values: equal measures of a tenant may have several bounds."""
+        """The key of its values. Goals that bound one measure of a tenant twice share it."""
         return f"{self.tenant.name if self.tenant else 'all'}.{self.measure}"
 
 
@@ -173,7 +173,7 @@ def _design(path: Path, place: int, table: Mapping[str, Any]) -> Candidate:
 
 
 def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
-    """Those that the file names; without any, one for each class of traffic."""
+    """The tenants that the file names; without any, each class of traffic is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
     classes = list(dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks))
 

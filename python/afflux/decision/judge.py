@@ -27,7 +27,7 @@ MET, MISSED, OPEN = "met", "missed", "open"
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a design stands with a goal."""
+    """A goal, a design's value beside its limit, and whether it is met."""
 
     goal: Goal
     #: The limit (as the baseline) and the value, over the seeds.
@@ -37,7 +37,7 @@ class Standing:
     given: bool = False
     #: Whether some values are only lower bounds of what they would be.
     cut: bool = False
-    #: Of a relative goal: the value beside the one that the goal starts from, without the share that the goal allows.
+    #: For a relative goal: the value beside the one that the goal starts from, without the share that the goal allows.
     start: Difference | None = None
 
     @property

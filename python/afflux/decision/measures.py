@@ -14,7 +14,7 @@ from ..words import say, text
 
 @dataclass(frozen=True)
 class Tenant:
-    """Those who share the fabric: some classes of traffic, and the blocks that make it."""
+    """A tenant of the fabric: its classes of traffic, and the blocks that make this traffic."""
 
     name: str
     #: Classes of its flows. A job's flows have classes below its own, such as `hadoop.fetch`.
@@ -102,7 +102,7 @@ def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) 
 
 
 def _statistic(done: Sequence[float], cut: Sequence[float], statistic: str) -> Value | None:
-    """Of finished times, and of times of which only a lower bound is known. A quantile below those is exact all the same."""
+    """The statistic of finished times and of times that were cut off. A quantile that no cut-off time can reach is exact."""
     if not done and not cut:
         return None
     q = _STATISTICS[statistic]

@@ -22,7 +22,7 @@ CHOICE, NEAREST, SIZE, OTHERS, COSTS, SURE = "choice", "nearest", "size", "other
 
 @dataclass(frozen=True)
 class Told:
-    """What a decision is told of."""
+    """The facts that the sentences of a decision are written from."""
 
     judged: Judged
     order: Sequence[str]
