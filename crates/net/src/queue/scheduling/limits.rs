@@ -1,8 +1,8 @@
-//! What limits the credits of a port that virtual output queues send through.
+//! Limits of the credits of a port that virtual output queues send through.
 
 use afflux_units::Pace;
 
-/// What limits the credits of one port.
+/// Limits of the credits of one port.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of a credit.
