@@ -230,3 +230,17 @@ def test_run_takes_several_seeds(folder, command):
     assert [row["seed"] for row in json.loads(done.stdout)] == [1, 2, 3]
     assert "3 seeds" in command("run", "fabric.toml", "--seeds", "1-3").stdout
     assert "leave out --seed," in command("run", "fabric.toml", "--seeds", "1-3", "--seed", "4").stderr
+
+
+def test_errors_name_the_decision_file_and_its_design(folder, command):
+    text = (folder / "designs.toml").read_text()
+    (folder / "designs.toml").write_text(text.replace('"20kB"', '"20Kb"'))
+    said = " ".join(command("decide", "designs.toml").stderr.split())
+    assert said.startswith("error: designs.toml: design tiny: "), said
+    assert "key switch.buffer" in said
+    (folder / "designs.toml").write_bytes(text.encode() + b"\n# \xff\n")
+    done = command("decide", "designs.toml")
+    assert (done.returncode, " ".join(done.stderr.split())) == (
+        2,
+        f"error: designs.toml:{text.count(chr(10)) + 2}: the file is not text in UTF-8: save it as UTF-8",
+    )

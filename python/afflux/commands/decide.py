@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from .. import settings
+from .. import _core, settings
 from ..terminal.console import FAILED, complain, failures, note, print_json, show, warn, warn_of_doubts
 from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
@@ -95,7 +95,12 @@ def _announce(question: "Question", seeds: list[int] | None, quick: bool, until_
     from ..estimates import checking
     from ..words import text
 
-    once = [checking.check(point.load()) for point in points(question, [1])]
+    once = []
+    for point in points(question, [1]):
+        try:
+            once.append(checking.check(point.load()))
+        except _core.ScenarioError as error:
+            raise ValueError(f"{question.path}: design {point.name}: {error}") from None
     count = budget if until_decided else len(seeds or question.seeds or (QUICK if quick else SEEDS))
     seconds = sum(max(one.seconds, 0.1) for one in once)
     runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seeds"

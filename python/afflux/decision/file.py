@@ -101,9 +101,12 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
 
     Raises `ValueError` with the file, the key, what was found and what is allowed.
     """
-    written = path.read_text(encoding="utf-8")
+    raw = path.read_bytes()
     try:
-        data = tomllib.loads(written)
+        data = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}:{line}: the file is not text in UTF-8: save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error}") from None
     own = {key: data.pop(key) for key in KEYS if key in data}
