@@ -43,10 +43,10 @@ pub struct Port {
     pub plain: bool,
     /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
     pub common: bool,
-    /// Classical engine: it would be plain under the other, see `shard::fifo`.
-    pub fifo: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
+    /// Its frames are in its lane, see `shard::hop`; the automaton is empty.
+    pub open: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
     /// What `noise` delays: `RECEIVED`, `SENT` or both.
@@ -59,6 +59,8 @@ pub struct Port {
     pub node: u32,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
+    /// Classical engine: it would be plain under the other, see `shard::fifo`.
+    pub fifo: bool,
     pub rate: u64,
     /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
     pub memory: Memory,
@@ -101,7 +103,7 @@ pub struct Automaton {
     pub capture: Option<u32>,
     /// What it notes of frames on request.
     pub watch: Option<Box<Watch>>,
-    /// Bytes sent in the current uplink window, if recorded.
+    /// Bytes that had been sent when the uplink window began, if recorded.
     pub uplink: Option<u64>,
     /// Classical engine, where frames can wait at an idle port: the event at which one may go, 0 for none.
     pub wake_at: u64,
@@ -218,6 +220,7 @@ impl Port {
             common: setup.common,
             fifo: setup.fifo,
             eventful: false,
+            open: false,
             whole_ns: setup.tick > 1,
             delays: if setup.delays { RECEIVED } else { 0 } | if setup.late { SENT } else { 0 },
             faulty: setup.faulty,
@@ -380,31 +383,6 @@ impl Port {
         self.sizes.push(size);
         self.count_sent(size, time);
         time
-    }
-
-    /// From now on it counts as a plain port does; this is in transmission.
-    pub fn count_ahead(&mut self, sent: &Sending) {
-        self.sizes.push(sent.size);
-        self.head_end = self.free_at;
-        self.count_sent(sent.size, sent.time);
-    }
-
-    /// It no longer does. Returns the bytes let go of, which have left by `now`, and how many frames are still in transmission.
-    pub fn uncount_ahead(&mut self, now: u64) -> (u64, u32) {
-        if let Some(latest) = self.sizes.iter().last() {
-            self.automaton.as_mut().expect("not plain").latest = latest;
-        }
-        let freed = self.release(now);
-        let left = self.sizes.len();
-        assert!(left <= 1, "the others have been released");
-        if left == 1 {
-            let size = self.sizes.pop();
-            self.frames -= 1;
-            self.bytes -= size as u64;
-            self.busy -= self.serialize(size);
-        }
-        self.head_end = u64::MAX;
-        (freed, left)
     }
 
     #[inline(always)]
@@ -829,9 +807,6 @@ impl Automaton {
     pub fn note_pause(&mut self, bytes: u64) {
         if let Some(series) = &mut self.series {
             series.rows[0].tx_bytes += bytes;
-        }
-        if let Some(uplink) = &mut self.uplink {
-            *uplink += bytes;
         }
     }
 

@@ -60,7 +60,7 @@ impl Sorter {
             present: vec![0; nodes.div_ceil(64)],
             taken: 0,
             shift: 0,
-            ahead: shard.ports.len() > if shard.nodes.iter().any(|node| node.steadies) { PORTS_IN_CACHE / 4 } else { PORTS_IN_CACHE },
+            ahead: shard.ports.len() > PORTS_IN_CACHE,
             pairs: shard.world.plan.has_queue_pairs(),
             tagged: shard.nodes.iter().any(Node::reads_tags),
             ties: shard.world.ties,

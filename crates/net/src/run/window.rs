@@ -276,7 +276,7 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
     if shard.nodes[node as usize].eager && later.window_end <= later.until {
         return shard.pass_eagerly(later, start, node, entries);
     }
-    shard.begin_window(later, start, later.window_end.min(later.until.saturating_add(1)), node, entries);
+    shard.begin_window(later, start, node);
     if shard.nodes[node as usize].loops && later.window_end <= later.until {
         return run_loop(shard, later, entries, node, start, done);
     }

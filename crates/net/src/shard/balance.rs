@@ -305,12 +305,26 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let port = self.settled(port);
         let p = &self.shard.ports[port as usize];
         // ns-3 deals with the arrival first.
+        let state = self.state();
+        if p.open {
+            let lane = &self.shard.lanes[port as usize];
+            let sent = if state.until_start { 0 } else { lane.in_transmission(p, None, self.now) };
+            let just = self.shard.world.tick() > 1 && lane.sent.size > 0 && p.free_at - p.transmission(lane.sent.size) == self.now;
+            return p.queued + sent + if just { lane.sent.size as u64 } else { 0 };
+        }
         let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
         p.queued + just
     }
     fn queued_ahead(&mut self, port: u16, priority: u8) -> u64 {
         let port = self.settled(port);
         let p = &self.shard.ports[port as usize];
+        if p.open {
+            let lane = &self.shard.lanes[port as usize];
+            let from = p.automaton.as_ref().expect("not plain").first_queue_of(priority);
+            let counts = !self.state().until_start && lane.sent.queue as usize >= from;
+            let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
+            return lane.queues[from..].iter().map(|queue| queue.bytes as u64).sum::<u64>() + sent;
+        }
         p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum())
     }
     fn sent(&mut self, port: u16) -> u64 {

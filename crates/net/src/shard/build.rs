@@ -1,5 +1,6 @@
 //! A shard from the plan.
 
+use super::hop::{Lane, Room, Yard};
 use super::policy::Policy;
 use super::ring::Ring;
 use super::switch::{Balanced, Managed};
@@ -46,6 +47,10 @@ impl<'a> Shard<'a> {
             nodes: Vec::new(),
             ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
             rings: Vec::new(),
+            lanes: Vec::new(),
+            yard: Yard::default(),
+            // With what switches write on frames.
+            largest: plan.largest_frame() + 256,
             faults: FxHashMap::default(),
             transports: Halves::default(),
             pacers: Vec::new(),
@@ -264,29 +269,32 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
-        // Balancers and links that grant rates look at queues, and NICs of queue pairs are told when they are free.
-        let asked = balanced.is_some() || plan.has_rates() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
         let ports = &self.ports[first_port as usize..];
-        let steadies = !classical
-            && !asked
-            && !until_start
-            && !marks_at_start
-            && world.processor(id).is_none()
-            && world.tick() == 1
-            && ports.iter().any(|p| !p.plain)
-            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1 && a.uplink.is_none()))
-            && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
-            && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
-            && world.timing(id).is_none()
-            && qdisc.is_none()
-            && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         // Applications end a run when they like: what starts by then has to have started.
         let defers = urgent && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let loops = uniform && (urgent || ports.iter().all(|p| p.common));
-        let open = !classical && spec.kind == NodeKind::Host && managed.is_none() && own.is_none() && marking.is_none() && ports.iter().all(|p| p.common);
+        let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Shared(_)) || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
+        let in_bytes = marking.as_ref().is_none_or(|red| !red.in_packets && red.quiet() > 0);
+        let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
+        let kind_open = ports.iter().all(|p| p.common);
+        let opens = !classical
+            && qdisc.is_none()
+            && ordinary
+            && in_bytes
+            && !stormy
+            && !plan.has_rates()
+            && (managed.is_some() || !holds)
+            && !ports.is_empty()
+            && kind_open;
+        let idles = !classical && qdisc.is_some() && managed.is_none() && own.is_none() && marking.is_none() && kind_open;
+        if opens {
+            self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
+        }
+        let room = Room::new(managed.as_deref(), &buffer, ports.len());
+        let quiet_start = Shard::quiet_start(marking.as_ref());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -313,13 +321,15 @@ impl<'a> Shard<'a> {
             first_ring,
             defers,
             due: u64::MAX,
-            steadies,
-            steady: false,
-            horizon: 0,
             wake_at: 0,
             eager,
             loops,
-            open,
+            opens,
+            idles,
+            open: false,
+            room,
+            quiet_start,
+            holds,
         });
     }
 

@@ -26,9 +26,9 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same at an open host. Its frame leaves at once where the port is idle, nothing waits and no pause has been asked for so far.
+    /// The same at a host with a queueing discipline. Its frame leaves at once where the port is idle, nothing waits and no pause has been asked for so far.
     #[inline(never)]
-    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let explains = self.world.plan.record.explain;
         let Shard { nodes, ports, extras, counters, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
@@ -106,12 +106,11 @@ impl<'a> Shard<'a> {
         if state.balanced.is_some() {
             return self.pass_balanced(out, start, node, frames);
         }
-        let (passed, free) = match (state.steady, self.world.route_bits != 0) {
-            (false, true) => self.pass_run::<O, true, false>(out, start, node, frames),
-            (false, false) => self.pass_run::<O, false, false>(out, start, node, frames),
-            (true, true) => self.pass_run::<O, true, true>(out, start, node, frames),
-            (true, false) => self.pass_run::<O, false, true>(out, start, node, frames),
-        };
+        if state.open {
+            return self.pass_open(out, start, node, frames);
+        }
+        let (passed, free) =
+            if self.world.route_bits != 0 { self.pass_run::<O, true>(out, start, node, frames) } else { self.pass_run::<O, false>(out, start, node, frames) };
         if let Some((port, at)) = free {
             self.start_next(out, at, node, port);
         }
@@ -120,7 +119,7 @@ impl<'a> Shard<'a> {
 
     /// `ROUTED`: frames carry their route. Returns also a port that is free, and since when, if something out of the ordinary starts there.
     #[inline(never)]
-    fn pass_run<O: Outlet, const ROUTED: bool, const STEADY: bool>(
+    fn pass_run<O: Outlet, const ROUTED: bool>(
         &mut self,
         out: &mut O,
         start: u64,
@@ -133,7 +132,7 @@ impl<'a> Shard<'a> {
         let row = world.routes(0).row(state.id);
         let own = &mut ports[first as usize..(first + state.ports) as usize];
         let mut way = Way { out, extras, counters, state, explains };
-        if !STEADY && way.is_paused() {
+        if way.is_paused() {
             return (0, None);
         }
         let (mut passed, mut free) = (0, None);
@@ -147,11 +146,7 @@ impl<'a> Shard<'a> {
             };
             let Some((number, p)) = port.and_then(|port| Some((port, own.get_mut(port as usize)?))) else { break };
             let (now, port) = (start + frame.offset as u64, first + number as u32);
-            if STEADY {
-                if !way.offer_steady(p, port, now, frame, hash) {
-                    break;
-                }
-            } else if let Err(at) = way.offer(p, port, now, frame, hash) {
+            if let Err(at) = way.offer(p, port, now, frame, hash) {
                 free = at.map(|at| (port, at));
                 break;
             }
@@ -187,7 +182,11 @@ impl<'a> Shard<'a> {
                     (port, &asked, asked.hash)
                 }
             };
-            self.offer_common(out, now, node, first + port as u32, frame, hash);
+            if self.nodes[node as usize].open {
+                self.offer_open(out, now, node, first + port as u32, frame, hash);
+            } else {
+                self.offer_common(out, now, node, first + port as u32, frame, hash);
+            }
         }
         if passed > 0 {
             self.last = self.last.max(start + frames[passed - 1].offset as u64);
@@ -375,9 +374,6 @@ impl<O: Outlet> Way<'_, O> {
     #[inline(always)]
     fn end(&mut self, p: &mut Port, a: &mut Automaton, port: u32, sent: Sending) {
         a.latest = sent.size;
-        if let Some(uplink) = &mut a.uplink {
-            *uplink += sent.size as u64;
-        }
         if sent.queue != PAUSE_QUEUE && !self.state.until_start {
             self.leave(p, a, port, sent);
         }

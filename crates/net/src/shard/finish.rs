@@ -28,7 +28,7 @@ impl<'a> Shard<'a> {
     pub fn finish<const CLASSICAL: bool>(&mut self, end: u64) -> (Harvest, Vec<(usize, LinkRecord)>) {
         let mut links = Vec::with_capacity(self.ports.len());
         for node in 0..self.nodes.len() as u32 {
-            self.unsteady(end + 1, node);
+            self.close(&mut Nothing::<CLASSICAL>, end, node);
             let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
             for number in 0..ports {
                 let port = first + number;

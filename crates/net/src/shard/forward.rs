@@ -102,12 +102,12 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return if state.urgent {
+            return if p.open {
+                self.offer_open(out, now, node, port, frame, frame.hash)
+            } else if state.urgent {
                 self.offer_urgent(out, now, node, port, frame)
-            } else if state.steady {
-                self.offer_steady(out, now, node, port, frame)
-            } else if state.open {
-                self.offer_open(out, now, node, port, frame)
+            } else if state.idles {
+                self.offer_idle(out, now, node, port, frame)
             } else {
                 self.offer_aside(out, now, node, port, frame)
             };
@@ -212,6 +212,12 @@ impl<'a> Shard<'a> {
     /// A frame that has been held, and charged then, joins its queue.
     #[inline(never)]
     pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if self.ports[port as usize].open {
+            if self.join_open(out, now, node, port, &frame) {
+                return;
+            }
+            self.close(out, now, node);
+        }
         self.join::<O, true>(out, now, node, port, frame);
     }
 
@@ -358,6 +364,13 @@ impl<'a> Shard<'a> {
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
     /// has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let p = &self.ports[port as usize];
+        if !O::CLASSICAL && p.open {
+            if p.free_at <= now && p.queued > 0 {
+                self.advance_open(out, now, node, port);
+            }
+            return;
+        }
         if !O::CLASSICAL && self.ports[port as usize].common {
             return self.advance_common(out, now, node, port);
         }
@@ -396,9 +409,6 @@ impl<'a> Shard<'a> {
             return p.count_sent(size, time);
         }
         a.note(queue as usize, |i| i.tx_bytes += bytes);
-        if let Some(uplink) = &mut a.uplink {
-            *uplink += bytes;
-        }
         if !state.until_start {
             let q = &mut a.queues[queue as usize];
             q.bytes -= bytes;
@@ -547,8 +557,8 @@ impl<'a> Shard<'a> {
         if self.nodes[node as usize].active.is_empty() {
             return;
         }
-        if self.nodes[node as usize].steady {
-            return self.finish_steady(out, node);
+        if self.nodes[node as usize].open {
+            return self.finish_open(out, end, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

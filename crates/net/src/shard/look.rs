@@ -22,7 +22,14 @@ impl Shard<'_> {
         for node in self.nodes.iter().filter(|node| node.host != switches) {
             for number in 0..node.ports {
                 let p = &self.ports[(node.first_port + number) as usize];
-                let bytes = if node.urgent { self.rings[(node.first_ring + number) as usize].waits(p, now) } else { p.holds(node.until_start, now) };
+                let bytes = if node.urgent {
+                    self.rings[(node.first_ring + number) as usize].waits(p, now)
+                } else if p.open {
+                    let sent = if node.until_start { 0 } else { self.lanes[(node.first_port + number) as usize].in_transmission(p, None, now) };
+                    p.queued + sent
+                } else {
+                    p.holds(node.until_start, now)
+                };
                 if bytes > 0 {
                     let peer = self.world.ports.of(node.id)[number as usize].peer;
                     snapshot.note(Queue { node: node.id, port: number, peer, bytes });

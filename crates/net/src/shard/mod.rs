@@ -2,6 +2,7 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod application;
+mod arena;
 mod balance;
 mod build;
 pub mod capture;
@@ -12,10 +13,12 @@ mod eager;
 mod fifo;
 pub mod finish;
 pub mod forward;
+mod hop;
 pub mod host;
 mod look;
 mod managed;
 mod node;
+mod open;
 mod outside;
 mod pacer;
 mod pause;
@@ -27,7 +30,6 @@ mod reorder;
 mod ring;
 mod sample;
 mod slab;
-mod steady;
 mod switch;
 mod urgent;
 mod voq;
@@ -47,6 +49,7 @@ use crate::transport::Halves;
 use crate::world::World;
 pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
+use hop::{Lane, Yard};
 use ring::Ring;
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
@@ -92,6 +95,11 @@ pub struct Shard<'a> {
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
     rings: Vec<Ring>,
+    /// By port, as far as any is opened: see `shard::hop`.
+    lanes: Vec<Lane>,
+    yard: Yard,
+    /// No frame has more bytes.
+    largest: u64,
     pub faults: FxHashMap<u32, Fault>,
     pub transports: Halves,
     /// By node; none where no host has one.
@@ -146,7 +154,7 @@ impl<'a> Shard<'a> {
         let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
         let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
         let rings = self.rings.iter().map(Ring::growing).max().unwrap_or(0);
-        self.extras.growing() + frames.max(rings)
+        self.extras.growing() + frames.max(rings).max(self.yard.arena.growing())
     }
 
     /// A frame or an event is due.

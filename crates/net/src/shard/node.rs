@@ -1,5 +1,6 @@
 //! A node: everything of it but its ports.
 
+use super::hop::Room;
 use super::policy::Policy;
 use super::switch::{Balanced, Managed};
 use crate::queue::buffer::{Buffer, Place};
@@ -47,18 +48,22 @@ pub struct Node {
     /// What starts there may be decided on later, by `due`.
     pub defers: bool,
     pub due: u64,
-    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
-    pub steadies: bool,
-    pub steady: bool,
-    pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
     /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
     /// Window engine: a switch that passes frames in a loop, through common ports (`shard::common`) or rings (`shard::urgent`).
     pub loops: bool,
-    /// Window engine: a host with common ports that neither marks nor shares memory.
+    /// Window engine: its ports may be open, and are: see `shard::hop`.
+    pub opens: bool,
+    /// Window engine: a host with a queueing discipline, whose frames leave at once where its port is idle.
+    pub idles: bool,
     pub open: bool,
+    pub room: Room,
+    /// A queue that leaves less than this behind is not marked at the start of transmission.
+    pub quiet_start: u32,
+    /// A balancer holds frames that are charged.
+    pub holds: bool,
 }
 
 impl Node {

@@ -121,7 +121,9 @@ impl<'a> Shard<'a> {
         self.ports[port as usize].eventful = true;
         self.ports[port as usize].automaton.as_mut().expect("a port with flow control").catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+        if self.ports[port as usize].open {
+            self.hold_open(out, now, node, port);
+        } else if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);
         }
         if self.nodes[node as usize].host {

@@ -68,10 +68,13 @@ impl<'a> Shard<'a> {
         for number in 0..ports {
             self.settle(out, now, node, first + number);
             let link = self.world.ports.of(id)[number as usize].link;
+            // An open port counts a frame from the start of its transmission on.
+            let p = &self.ports[(first + number) as usize];
+            let ended = p.bytes - if p.open && p.free_at > now { self.lanes[(first + number) as usize].sent.size as u64 } else { 0 };
             let a = self.ports[(first + number) as usize].automaton.as_mut();
-            if let Some(bytes) = a.and_then(|a| a.uplink.as_mut()) {
+            if let Some(before) = a.and_then(|a| a.uplink.as_mut()) {
                 self.kept += Kept::UPLINK;
-                self.harvest.uplinks.push(UplinkRecord { time: Time(now - window), node: id, link, bytes: std::mem::take(bytes) });
+                self.harvest.uplinks.push(UplinkRecord { time: Time(now - window), node: id, link, bytes: ended - std::mem::replace(before, ended) });
             }
         }
         let event = self.event(node, 0, Event::Uplinks);

@@ -20,9 +20,6 @@ pub struct Managed {
     soonest: Vec<u64>,
     /// None of them is before this.
     pub(super) next_due: u64,
-    /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
-    expected: Vec<u64>,
-    pub(super) largest: u16,
 }
 
 impl Managed {
@@ -33,29 +30,7 @@ impl Managed {
             due: vec![[u64::MAX; GROUP]; groups],
             soonest: vec![u64::MAX; groups],
             next_due: u64::MAX,
-            expected: vec![0; ports as usize],
-            largest: 0,
         }
-    }
-
-    /// A frame will come.
-    #[inline(always)]
-    pub(super) fn expect_frame(&mut self, input: u32, size: u16) {
-        self.largest = self.largest.max(size);
-        self.expected[input as usize] += size as u64 + self.mmu.overhead();
-    }
-
-    pub(super) fn expect_nothing(&mut self) {
-        self.expected.fill(0);
-    }
-
-    /// Whatever of the expected frames, which are of these classes, has come, and in whatever order: none is refused, and none is a cause to pause. Then
-    /// nothing more is expected. At each port one frame may be in transmission that is not charged for.
-    pub(super) fn is_calm(&mut self, classes: u8) -> bool {
-        let uncharged = (self.largest as u64 + self.mmu.overhead()) * self.expected.len() as u64;
-        let calm = self.mmu.is_calm(classes, uncharged, &self.expected);
-        self.expect_nothing();
-        calm
     }
 
     /// Writes down when a port acts next.

@@ -1,6 +1,7 @@
 //! Memory shared by all queues of a switch with a dynamic threshold (Choudhury and Hahne 1998).
 
 use crate::Model;
+use crate::queue::buffer::mmu::Bounds;
 use crate::queue::{Calm, QueueView};
 
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +22,16 @@ impl Shared {
     pub fn calm(&self) -> Calm {
         let used = self.total / 2;
         Calm { used, queue: self.reserved + self.threshold(self.total - used), ..Calm::ALWAYS }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// With no more than `used` in use.
+    pub fn bounds(&self, used: u64) -> Option<Bounds> {
+        let free = self.total.checked_sub(used)?;
+        Some(Bounds { used, group: u64::MAX, queue: self.reserved + self.threshold(free) })
     }
 
     /// The queue with the frame may hold `reserved + alpha * free memory`, and the memory must hold the frame.

@@ -174,9 +174,9 @@ impl Pause {
         self.pending == 0 && self.may_send(class, at)
     }
 
-    /// At `at` nothing is paused, is to be told, or is otherwise than usual.
-    pub fn is_undisturbed(&self, at: u64) -> bool {
-        self.pending == 0 && self.storms | self.ignored | self.dropping == 0 && self.clocks.iter().all(|clock| clock.until <= at)
+    /// Nothing is to be told, nor is a watchdog at work.
+    pub fn is_undisturbed(&self) -> bool {
+        self.pending == 0 && self.storms | self.ignored | self.dropping == 0
     }
 
     /// When frames of a class that may not be sent may be, if nothing else comes.

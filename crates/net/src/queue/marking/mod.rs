@@ -77,6 +77,11 @@ impl Red {
         }
     }
 
+    /// No instantaneous length below this is marked; 0 where lengths do not settle it.
+    pub fn quiet(&self) -> u64 {
+        if self.weight.is_some() { 0 } else { self.quiet }
+    }
+
     /// A queue's length as the thresholds count it.
     #[inline(always)]
     pub fn length(&self, queue: QueueView) -> u64 {

@@ -195,7 +195,7 @@ impl<'a> Shard<'a> {
         }
         // It looks again at the end of what is in transmission.
         let p = &self.ports[port as usize];
-        let busy = p.free_at > now && p.automaton.as_ref().is_none_or(|a| a.sending.is_some());
+        let busy = p.free_at > now && (p.open || p.automaton.as_ref().is_none_or(|a| a.sending.is_some()));
         if busy && nic.armed != 0 && nic.armed <= p.free_at {
             return;
         }
@@ -241,12 +241,15 @@ impl<'a> Shard<'a> {
     /// If the transmitter is free, the next frame.
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
-        let queueless = !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
-        if !O::CLASSICAL && !p.plain && !queueless && p.free_at <= now {
+        // Nothing waits at an open port that is idle, once it has been brought to now, unless it is paused.
+        let queueless = !O::CLASSICAL && (p.open || !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0));
+        let behind = if p.open { p.queued > 0 } else { !p.plain && !queueless };
+        if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
         let p = &self.ports[port as usize];
         let (busy, allowed) = match &p.automaton {
+            Some(_) if self.is_held(port) => (p.free_at > now, self.transports.rdma.nics[port as usize].classes(self.free_classes(now, port))),
             Some(a) if !queueless => {
                 let free = |class: u8| {
                     let queue = &a.queues[a.queue_of_priority(class)];
@@ -272,7 +275,13 @@ impl<'a> Shard<'a> {
             Some(slot) => self.send_from_pair(out, now, slot),
             None => {
                 let a = p.automaton.as_deref();
-                let waiting = if a.is_some_and(|a| a.waiting > 0) { p.next_action() } else { u64::MAX };
+                let waiting = if p.open {
+                    self.next_start(port)
+                } else if a.is_some_and(|a| a.waiting > 0) {
+                    p.next_action()
+                } else {
+                    u64::MAX
+                };
                 let held = |class: u8| match a.and_then(|a| a.pause.as_ref()) {
                     _ if allowed >> class & 1 != 0 => u64::MAX,
                     Some(pause) if !pause.may_send(class, now) => pause.until(class),

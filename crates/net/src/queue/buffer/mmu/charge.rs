@@ -25,6 +25,14 @@ pub fn is_safe(answer: Answer) -> bool {
     matches!(answer, PLAIN)
 }
 
+/// What all memory in use, a priority group and an egress queue may reach, each with the frame that comes.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub used: u64,
+    pub group: u64,
+    pub queue: u64,
+}
+
 /// A priority group of a port.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Group {

@@ -1,6 +1,6 @@
 //! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
 
-use super::charge::{Answer, CLASSES, Charge, Group, Take, Totals, fixed, times};
+use super::charge::{Answer, Bounds, CLASSES, Charge, Group, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::ConweaveRules;
@@ -82,6 +82,18 @@ impl Conweave {
         let beyond = (group.bytes + size).saturating_sub(2 * self.mtu);
         self.shared(queue) + size <= times(self.egress_alpha, self.egress_limit - of_pool)
             && (!lossless || beyond == 0 || group.headroom == 0 && beyond <= times(self.ingress_alpha, self.ingress_limit - (pool + size)))
+    }
+
+    pub fn shared_memory(&self) -> u64 {
+        self.ingress_limit
+    }
+
+    /// No pool holds more than all memory in use.
+    pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
+        let left = self.ingress_limit.checked_sub(used)?;
+        let queue = times(self.egress_alpha, self.egress_limit - used);
+        let group = if lossless { times(self.ingress_alpha, left).saturating_add(2 * self.mtu) } else { u64::MAX };
+        Some(Bounds { used, group, queue })
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! As in HPCC's ns-3.
 
-use super::charge::{Answer, Group, Take, Totals};
+use super::charge::{Answer, Bounds, Group, Take, Totals};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::HpccRules;
@@ -72,6 +72,16 @@ impl Hpcc {
         group.headroom -= from_headroom;
         group.bytes -= size - from_headroom;
         totals.ingress[0] += self.shared_of(group.bytes);
+    }
+
+    pub fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// A frame larger than the threshold is not safe even where the group has a reserve: so the threshold exceeds every frame.
+    pub fn bounds(&self, used: u64) -> Option<Bounds> {
+        let least = self.shared.checked_sub(used)? >> self.shift.iter().max()?;
+        (least > u16::MAX as u64 + 4_096).then(|| Bounds { used, group: self.reserved + least - 1, queue: u64::MAX })
     }
 
     pub fn may_resume(&self, totals: &Totals, group: &Group, port: u32) -> bool {

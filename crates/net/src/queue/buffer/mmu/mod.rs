@@ -12,7 +12,7 @@ mod hpcc;
 mod sonic;
 mod thresholds;
 
-pub use charge::{Answer, CLASSES, Charge, Take, is_safe};
+pub use charge::{Answer, Bounds, CLASSES, Charge, Take, is_safe};
 
 use crate::Model;
 use crate::queue::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
@@ -251,36 +251,39 @@ impl Mmu {
         }
     }
 
-    /// Have these rules bounds that [`Self::is_calm`] knows?
-    pub fn can_be_calm(&self) -> bool {
-        matches!(self.rules, Rules::Sonic(_))
+    /// Bounds within which every frame of a lossless class, or of a lossy one, is taken without headroom and without cause to pause, as long as no more than
+    /// `used` is in use.
+    pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
+        if self.totals.headroom > 0 {
+            return None;
+        }
+        match &self.rules {
+            Rules::Sonic(rules) => rules.bounds(used, if lossless { self.lossless } else { !self.lossless }, lossless),
+            Rules::Conweave(rules) => rules.bounds(used, lossless),
+            Rules::Hpcc(rules) => rules.bounds(used),
+            Rules::Thresholds(_) => None,
+        }
+    }
+
+    /// Memory that groups share.
+    pub fn shared(&self) -> u64 {
+        match &self.rules {
+            Rules::Sonic(rules) => rules.shared(),
+            Rules::Conweave(rules) => rules.shared_memory(),
+            Rules::Hpcc(rules) => rules.shared(),
+            Rules::Thresholds(_) => 0,
+        }
+    }
+
+    /// The most that a group holds.
+    pub fn fullest_group(&self) -> u64 {
+        self.groups.iter().map(|group| group.bytes).max().unwrap_or(0)
     }
 
     /// Frames take at most so much more memory than they have bytes.
     #[inline(always)]
     pub fn overhead(&self) -> u64 {
         self.cells.map_or(0, |cells| METADATA + cells.size - 1)
-    }
-
-    /// Is every frame of these classes taken without headroom and without cause to pause, as long as no more memory comes to be in use than `beside`, by
-    /// whatever group, and what the ingress ports are expected to take?
-    pub fn is_calm(&self, classes: u8, beside: u64, expected: &[u64]) -> bool {
-        let Rules::Sonic(rules) = &self.rules else { return false };
-        if classes & !self.lossless != 0 {
-            return false;
-        }
-        let more = beside + expected.iter().sum::<u64>();
-        let Some(free) = rules.least_free(&self.totals, more) else { return false };
-        let mut left = self.lossless;
-        while left != 0 {
-            let class = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let Some(room) = rules.threshold(class, free).checked_sub(beside) else { return false };
-            if self.groups.iter().skip(class).step_by(CLASSES).zip(expected).any(|(group, expected)| group.bytes + expected > room) {
-                return false;
-            }
-        }
-        true
     }
 
     /// A paused group may be told to go on.

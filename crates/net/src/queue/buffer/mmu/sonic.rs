@@ -1,6 +1,6 @@
 //! As real switches, configured in SONiC's terms.
 
-use super::charge::{Answer, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
+use super::charge::{Answer, Bounds, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::SonicRules;
@@ -144,11 +144,21 @@ impl Sonic {
         group.bytes -= size;
     }
 
-    /// What is free at least of the ingress pool as long as no more than `more` is added to the memory in use; none if that may be too much, or if
-    /// a headroom is in use.
-    pub fn least_free(&self, totals: &Totals, more: u64) -> Option<u64> {
-        let fits = totals.headroom == 0 && totals.used + more <= self.total;
-        fits.then(|| self.shared.saturating_sub(totals.ingress[0] + more))
+    pub fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// Bounds for the groups of `classes`. No pool holds more than all memory in use.
+    pub fn bounds(&self, used: u64, classes: u8, lossless: bool) -> Option<Bounds> {
+        let left = self.shared.checked_sub(used)?;
+        let those = |limited: u8| (0..CLASSES).filter(move |class| limited >> class & 1 != 0);
+        let least = |classes: u8| those(classes).map(|class| self.threshold(class, left).min(self.limit[class])).min().unwrap_or(u64::MAX);
+        if lossless {
+            return Some(Bounds { used, group: least(classes), queue: u64::MAX });
+        }
+        let of_pool = self.lossy_pool.checked_sub(used)?;
+        let queue = (0..CLASSES).map(|queue| times(self.lossy_alpha[queue], of_pool).max(self.queue_reserved[queue])).min().unwrap_or(0);
+        Some(Bounds { used, group: least(classes & self.limited), queue })
     }
 
     pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {

@@ -1,0 +1,646 @@
+//! One hop: a frame comes to a port that is *open*, waits if it has to, and leaves.
+//!
+//! Open are ports at which nothing is out of the ordinary: they pause nobody, and nothing is recorded but totals. The peer may pause them. Policies
+//! publish bounds ([`Limits`]) within which a frame is let in, unmarked, without cause to pause, whatever else is the case: in the common case a frame is
+//! compared with them and with nothing else. Bytes are counted until their transmission starts; what is in transmission (one frame for each port) is
+//! allowed for in the bounds, so that a frame that finds its port idle is counted nowhere, and nothing happens at the end of a transmission.
+//!
+//! What exceeds a bound is looked at closely, with exact figures where the port's own suffice. What they do not settle, or what may cause a pause, closes the
+//! node (`shard::open`): its ports then are automata, and `shard::forward` has every rule.
+
+use super::arena::{Arena, Chain};
+use super::count::{mark_at_arrival, mark_at_start};
+use super::pause::carry_pause;
+use super::way::send;
+use super::{Node, Outlet, Shard, Slab};
+use crate::frame::{Change, Extra, Frame};
+use crate::port::{PAUSE_QUEUE, Port};
+use crate::queue::buffer::mmu::CLASSES;
+use crate::queue::marking::Red;
+use crate::queue::{QueueView, Reason, Verdict};
+use crate::spec::MarkAt;
+
+/// Waiting frames of an open port. What a port of few queues needs is in one cache line.
+#[derive(Clone, Default)]
+#[repr(C, align(64))]
+pub struct Lane {
+    /// The queue of each priority.
+    of_priority: [u8; CLASSES],
+    /// Queues with frames, a bit for each.
+    pub occupied: u8,
+    /// In the node's list of ports with waiting frames.
+    pub listed: bool,
+    /// The peer has paused a class, or had done so when the port was looked at last: see [`Hop::advance_rarely`].
+    pub held: bool,
+    /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
+    pub clocked: bool,
+    /// One of the two.
+    pub rare: bool,
+    pub sent: Sent,
+    pub queues: [Queue; CLASSES],
+}
+
+#[derive(Clone, Copy, Default)]
+pub struct Queue {
+    pub chain: Chain,
+    /// Bytes that wait.
+    pub bytes: u32,
+}
+
+/// The frame whose transmission started last; of no bytes if there is none.
+#[derive(Clone, Copy, Default)]
+pub struct Sent {
+    /// Port at which the frame came in.
+    pub input: u32,
+    pub size: u16,
+    /// Or `PAUSE_QUEUE`.
+    pub queue: u8,
+    pub class: u8,
+}
+
+/// The memory of an open node.
+pub struct Room {
+    /// For lossy and lossless classes.
+    pub limits: [Limits; 2],
+    pub lossless: u8,
+    /// What memory is counted: [`NOTHING`], where no memory is shared, [`TOTAL`], or [`GROUPS`], that of each ingress port and class as well.
+    pub counts: u8,
+    /// Frames take at most so much more memory than they have bytes.
+    pub overhead: u32,
+    /// Memory of what waits, at most: of all, and of each ingress port and class where that is counted.
+    pub used: u64,
+    pub groups: Box<[u32]>,
+    /// The limits hold as long as no more memory than this is in use.
+    pub level: u64,
+    /// A closed node is not opened before.
+    pub closed_until: u64,
+}
+
+pub const NOTHING: u8 = 0;
+pub const TOTAL: u8 = 1;
+pub const GROUPS: u8 = 2;
+
+/// Bounds, with the frame that comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub used: u64,
+    pub group: u32,
+    pub queue: u32,
+    /// The part of `queue` that is due to the shared memory.
+    pub memory: u32,
+}
+
+impl Limits {
+    /// No figure of 32 bits overflows within this.
+    pub const MOST: u32 = 1 << 31;
+    pub const NEVER: Limits = Limits { used: 0, group: 0, queue: 0, memory: 0 };
+}
+
+/// A frame that is dropped.
+pub struct Lost {
+    port: u32,
+    queue: u8,
+    frame: Frame,
+    reason: Reason,
+}
+
+impl Yard {
+    /// What a mark sets in a frame's flags.
+    fn mark(&mut self) -> u16 {
+        (self.marks, self.news) = (self.marks + 1, true);
+        Frame::CE
+    }
+
+    fn lose(&mut self, lost: Lost) {
+        self.lost.push(lost);
+        self.news = true;
+    }
+}
+
+impl Lane {
+    pub fn new(of_priority: [u8; CLASSES]) -> Self {
+        Lane { of_priority, ..Lane::default() }
+    }
+
+    /// Bytes of `queue`, or of any (none), that are in transmission at `now`.
+    pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
+        let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
+        if counts { self.sent.size as u64 } else { 0 }
+    }
+}
+
+/// What becomes of a frame that exceeds a bound.
+enum Closer {
+    /// It goes on with these flags.
+    Goes(u16),
+    Dropped,
+    /// The port's own figures do not settle it.
+    Unknown,
+}
+
+/// Where frames of a shard's open ports wait, and what is to be counted of those that did not.
+#[derive(Default)]
+pub struct Yard {
+    pub arena: Arena,
+    lost: Vec<Lost>,
+    marks: u64,
+    /// Something is to be counted.
+    news: bool,
+}
+
+/// What a hop needs besides the port, borrowed once. `COUNTS`: which memory is counted.
+struct Hop<'s, O, const COUNTS: u8> {
+    out: &'s mut O,
+    extras: &'s mut Slab<Extra>,
+    yard: &'s mut Yard,
+    state: &'s mut Node,
+}
+
+impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
+    /// What starts by `now` starts.
+    #[inline(always)]
+    fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
+        if lane.rare {
+            return self.advance_rarely(p, lane, port, 0, now);
+        }
+        while p.free_at <= now && lane.occupied != 0 {
+            self.start_first::<false>(p, lane, port, 7 - lane.occupied.leading_zeros() as usize, p.free_at);
+        }
+    }
+
+    /// The transmitter is free at `at`: the first frame of this queue leaves, or is dropped.
+    #[inline(always)]
+    fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) {
+        let q = &mut lane.queues[queue];
+        let clock = if RARE && lane.clocked { self.yard.arena.clock(&q.chain) } else { 0 };
+        let (mut frame, empty) = self.yard.arena.pop(&mut q.chain);
+        q.bytes -= frame.size as u32;
+        let behind = q.bytes;
+        lane.occupied &= !((empty as u8) << queue);
+        p.queued -= frame.size as u64;
+        self.give_back(&frame);
+        if behind >= self.state.quiet_start {
+            match self.judge_start(p, port, queue, behind, &frame) {
+                Some(flags) => frame.flags = flags,
+                None => return,
+            }
+        }
+        if RARE && lane.clocked {
+            frame = self.tell_pause(p, at, clock, frame);
+        }
+        self.start(p, lane, at, queue, &frame, frame.to(p.peer_port));
+    }
+
+    /// As `advance`, at a port that the peer has paused, where nothing that may start could have done so before `from`.
+    #[cold]
+    #[inline(never)]
+    fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
+        while lane.occupied != 0 && p.free_at <= now {
+            let at = next_start(&self.yard.arena, p, lane).max(from);
+            if at > now {
+                break;
+            }
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+            let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.yard.arena.first(&lane.queues[*queue].chain).priority()) <= at;
+            let queue = (0..CLASSES).rev().find(may).expect("it may start by then");
+            self.start_first::<true>(p, lane, port, queue, at);
+        }
+        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+        lane.held = pause.holds_any(now);
+        lane.clocked &= lane.held || lane.occupied != 0;
+        lane.rare = lane.held || lane.clocked;
+    }
+
+    /// A frame says how long it stood paused.
+    #[cold]
+    #[inline(never)]
+    fn tell_pause(&mut self, p: &Port, at: u64, clock: u64, frame: Frame) -> Frame {
+        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+        let paused = pause.clock(frame.priority(), at) - clock;
+        if paused > 0 { carry_pause(self.extras, frame, paused) } else { frame }
+    }
+
+    /// A frame that wants to leave by the port, with this hash from now on. `false`: nothing has been done, the port's own figures do not suffice.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
+        self.advance(p, lane, port, now);
+        let class = frame.priority();
+        let queue = lane.of_priority[class as usize] as usize % CLASSES;
+        let room = &self.state.room;
+        let limits = &room.limits[(room.lossless >> class & 1) as usize];
+        let mut flags = frame.flags;
+        if lane.queues[queue].bytes + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
+            match self.look_closely(p, lane, port, queue, now, frame, used) {
+                Closer::Goes(marked) => flags = marked,
+                Closer::Dropped => return true,
+                Closer::Unknown => return false,
+            }
+        }
+        if p.free_at <= now && !lane.held {
+            self.start(p, lane, now, queue, frame, Change { port: p.peer_port, hash, flags });
+            return true;
+        }
+        self.take(frame);
+        self.wait(p, lane, port, now, queue, Frame { hash, flags, ..*frame });
+        true
+    }
+
+    /// The transmitter is free at `at`, and this frame leaves.
+    #[inline(always)]
+    fn start(&mut self, p: &mut Port, lane: &mut Lane, at: u64, queue: usize, frame: &Frame, change: Change) {
+        let (at, time) = p.begin(at, frame);
+        p.count_sent(frame.size, time);
+        lane.sent = Sent { input: frame.port, size: frame.size, queue: queue as u8, class: frame.priority() };
+        send(self.out, self.extras, p, at, time, frame, change);
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, frame: Frame) {
+        let (bit, q) = (1 << queue, &mut lane.queues[queue]);
+        q.bytes += frame.size as u32;
+        p.queued += frame.size as u64;
+        self.yard.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+        lane.occupied |= bit;
+        if !lane.listed {
+            lane.listed = true;
+            self.state.active.push(port);
+        }
+        if lane.rare {
+            self.wait_rarely(p, lane, port, now, queue, frame.priority());
+        }
+    }
+
+    /// A frame of this class has joined its queue. It may be one that is not paused.
+    #[cold]
+    #[inline(never)]
+    fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
+        if lane.clocked {
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+            self.yard.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
+        }
+        if lane.held {
+            self.advance_rarely(p, lane, port, now, now);
+        }
+    }
+
+    #[inline(always)]
+    fn group(&self, frame: &Frame) -> usize {
+        (frame.port - self.state.first_port) as usize * CLASSES + frame.priority() as usize
+    }
+
+    /// Does the memory with this frame exceed a bound?
+    #[inline(always)]
+    fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
+        let cost = frame.size as u32 + self.state.room.overhead;
+        let all = COUNTS >= TOTAL && self.state.room.used + cost as u64 > limits.used;
+        all || COUNTS == GROUPS && self.state.room.groups[self.group(frame)] + cost > limits.group
+    }
+
+    #[inline(always)]
+    fn take(&mut self, frame: &Frame) {
+        let cost = frame.size as u32 + self.state.room.overhead;
+        if COUNTS >= TOTAL {
+            self.state.room.used += cost as u64;
+        }
+        if COUNTS == GROUPS {
+            let group = self.group(frame);
+            self.state.room.groups[group] += cost;
+        }
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, frame: &Frame) {
+        let cost = frame.size as u32 + self.state.room.overhead;
+        if COUNTS >= TOTAL {
+            self.state.room.used -= cost as u64;
+        }
+        if COUNTS == GROUPS {
+            let group = self.group(frame);
+            self.state.room.groups[group] -= cost;
+        }
+    }
+
+    /// A frame exceeds a bound at a port that has been brought to `now`: the exact length of its queue may settle what becomes of it.
+    #[cold]
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn look_closely(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
+        let limits = &self.state.room.limits[(self.state.room.lossless >> frame.priority() & 1) as usize];
+        let waits = lane.queues[queue].bytes;
+        if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
+            return Closer::Unknown;
+        }
+        let sending = if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
+        let length = QueueView { bytes: waits as u64 + sending, frames: 0 };
+        let mut verdict = self.state.buffer.admit(length, frame.size as u64, used.unwrap_or(0), true).expect("exact figures settle it");
+        if matches!(verdict, Verdict::Admit) {
+            verdict = mark_at_arrival(self.state.marking.as_ref(), now, length, p, queue, frame);
+        }
+        let mut flags = frame.flags;
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => flags |= self.yard.mark(),
+            Verdict::Trim(_) => unreachable!("ports without a discipline do not trim"),
+            Verdict::Drop(reason) => {
+                self.yard.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
+                return Closer::Dropped;
+            }
+        }
+        Closer::Goes(flags)
+    }
+
+    /// At the start of transmission, with so much left behind in the queue. Returns the flags with which the frame goes, unless it is dropped.
+    #[cold]
+    #[inline(never)]
+    fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: u32, frame: &Frame) -> Option<u16> {
+        let red = self.state.marking.as_ref().expect("where there is no marking everything is quiet");
+        let a = p.automaton.as_deref_mut().expect("not plain");
+        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind as u64, frame.has(Frame::ECT)) {
+            Verdict::Mark => Some(frame.flags | self.yard.mark()),
+            Verdict::Drop(reason) => {
+                self.yard.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
+                None
+            }
+            Verdict::Admit | Verdict::Trim(_) => Some(frame.flags),
+        }
+    }
+}
+
+/// When the next frame starts at a port where some wait: when the transmitter is free, and a pause does not hold back all of them.
+#[cold]
+pub(super) fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
+    let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+    let queues = lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
+    let free = queues.map(|(_, queue)| pause.until(arena.first(&queue.chain).priority())).min().expect("something waits");
+    p.free_at.max(free)
+}
+
+impl<'a> Shard<'a> {
+    /// The peer's flow control has changed at an open port, which has been brought to `now`.
+    #[cold]
+    pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let Shard { lanes, yard, world, ports, .. } = self;
+        let lane = &mut lanes[port as usize];
+        let pause = ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+        (lane.held, lane.rare) = (true, true);
+        if world.plan.record.explain && !lane.clocked {
+            lane.clocked = true;
+            for (queue, q) in lane.queues.iter().enumerate() {
+                if lane.occupied >> queue & 1 != 0 {
+                    // Since they came nothing has been paused.
+                    yard.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
+                }
+            }
+        }
+        self.advance_open(out, now, node, port);
+    }
+
+    /// At an open port: is nothing of a class waiting, nor paused?
+    pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        let a = p.automaton.as_ref().expect("not plain");
+        move |class: u8| {
+            let waits = lane.occupied >> a.queue_of_priority(class) & 1 != 0;
+            !waits && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
+        }
+    }
+
+    /// At an open port: when the next frame that waits starts, if nothing else comes; `u64::MAX` for never.
+    pub fn next_start(&self, port: u32) -> u64 {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        match lane.occupied {
+            0 => u64::MAX,
+            _ if lane.held => next_start(&self.yard.arena, p, lane),
+            _ => p.free_at,
+        }
+    }
+
+    /// Is it open, and has the peer paused it?
+    #[inline(always)]
+    pub fn is_held(&self, port: u32) -> bool {
+        self.ports[port as usize].open && self.lanes[port as usize].held
+    }
+
+    /// What a hop needs of a node; and all ports, with their lanes.
+    #[inline(always)]
+    fn hop<'s, O: Outlet, const COUNTS: u8>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+        let Shard { nodes, ports, lanes, yard, extras, .. } = self;
+        (Hop { out, extras, yard, state: &mut nodes[node as usize] }, ports, lanes)
+    }
+
+    #[inline(always)]
+    pub(super) fn counts(&self, node: u32) -> u8 {
+        self.nodes[node as usize].room.counts
+    }
+
+    /// A frame for a port of an open node.
+    #[inline(never)]
+    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        let done = match self.counts(node) {
+            NOTHING => self.offer_hop::<O, NOTHING>(out, now, node, port, frame, hash, None),
+            TOTAL => self.offer_hop::<O, TOTAL>(out, now, node, port, frame, hash, None),
+            _ => self.offer_hop::<O, GROUPS>(out, now, node, port, frame, hash, None),
+        };
+        if !done {
+            self.offer_beyond(out, now, node, port, frame, hash);
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn offer_hop<O: Outlet, const COUNTS: u8>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+        used: Option<u64>,
+    ) -> bool {
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let done = hop.offer(&mut ports[port as usize], &mut lanes[port as usize], port, now, frame, hash, used);
+        self.see_to_losses();
+        done
+    }
+
+    /// The bounds do not let the frame in. With every port brought to `now` they may, or others that hold for the memory now in use; otherwise the node is
+    /// closed.
+    #[cold]
+    #[inline(never)]
+    fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        self.advance_all(out, now, node);
+        self.set_level(node);
+        let settled = match self.counts(node) {
+            NOTHING => false,
+            // Whatever the bounds: the figures are exact now.
+            TOTAL => {
+                let used = self.memory_used(now, node);
+                self.offer_hop::<O, TOTAL>(out, now, node, port, frame, hash, Some(used))
+            }
+            _ => self.offer_hop::<O, GROUPS>(out, now, node, port, frame, hash, None),
+        };
+        if settled {
+            return;
+        }
+        self.close(out, now, node);
+        self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
+    }
+
+    /// As `advance`, at an open node.
+    pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        match self.counts(node) {
+            NOTHING => self.advance_ports::<O, NOTHING>(out, now, node, port..port + 1),
+            TOTAL => self.advance_ports::<O, TOTAL>(out, now, node, port..port + 1),
+            _ => self.advance_ports::<O, GROUPS>(out, now, node, port..port + 1),
+        }
+    }
+
+    pub(super) fn advance_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        (first..first + ports).for_each(|port| self.advance_open(out, now, node, port));
+    }
+
+    #[inline(always)]
+    fn advance_ports<O: Outlet, const COUNTS: u8>(&mut self, out: &mut O, now: u64, node: u32, range: std::ops::Range<u32>) {
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        for port in range {
+            hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
+        }
+        self.see_to_losses();
+    }
+
+    /// Memory in use at an open node all of whose ports have been brought to `now`.
+    fn memory_used(&self, now: u64, node: u32) -> u64 {
+        let state = &self.nodes[node as usize];
+        let sent = |port: u32| self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now);
+        let sending = if state.until_start { 0 } else { (state.first_port..state.first_port + state.ports).map(sent).sum() };
+        state.room.used + sending
+    }
+
+    /// A frame that has been held, and charged then, joins its queue at an open port. `false`: it may have to be marked.
+    pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
+        let (mut hop, ports, lanes) = self.hop::<O, GROUPS>(out, node);
+        let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        hop.advance(p, lane, port, now);
+        let class = frame.priority();
+        let queue = lane.of_priority[class as usize] as usize % CLASSES;
+        let fits = lane.queues[queue].bytes + frame.size as u32 <= hop.state.room.limits[(hop.state.room.lossless >> class & 1) as usize].queue;
+        if fits && p.free_at <= now && !lane.held {
+            hop.give_back(frame);
+            hop.start(p, lane, now, queue, frame, frame.to(p.peer_port));
+        } else if fits {
+            hop.wait(p, lane, port, now, queue, *frame);
+        }
+        if fits {
+            self.uncharge_open(node, port, queue as u8, frame);
+        }
+        self.see_to_losses();
+        fits
+    }
+
+    /// Passes on frames that arrive at an open switch in one window, in order, up to the first that needs more. Returns how many.
+    #[inline(always)]
+    pub(super) fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
+            (NOTHING, true) => self.pass_hops::<O, NOTHING, true>(out, start, node, frames),
+            (NOTHING, false) => self.pass_hops::<O, NOTHING, false>(out, start, node, frames),
+            (TOTAL, true) => self.pass_hops::<O, TOTAL, true>(out, start, node, frames),
+            (TOTAL, false) => self.pass_hops::<O, TOTAL, false>(out, start, node, frames),
+            (_, true) => self.pass_hops::<O, GROUPS, true>(out, start, node, frames),
+            (_, false) => self.pass_hops::<O, GROUPS, false>(out, start, node, frames),
+        };
+        self.see_to_losses();
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        if let Some((port, hash)) = stuck {
+            let (frame, port) = (&frames[passed - 1], self.nodes[node as usize].first_port + port);
+            self.offer_beyond(out, start + frame.offset as u64, node, port, frame, hash);
+        }
+        passed
+    }
+
+    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last one, if the bounds do not let it in.
+    #[inline(never)]
+    fn pass_hops<O: Outlet, const COUNTS: u8, const ROUTED: bool>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> (usize, Option<(u32, u32)>) {
+        let (world, state) = (self.world, &self.nodes[node as usize]);
+        let (bits, seed, row) = (world.route_bits, state.hash_seed, world.routes(0).row(state.id));
+        let own = state.first_port as usize..(state.first_port + state.ports) as usize;
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let (ports, lanes) = (&mut ports[own.clone()], &mut lanes[own]);
+        for (passed, frame) in frames.iter().enumerate() {
+            let (port, hash) = match ROUTED {
+                _ if !frame.is_traffic() => (None, 0),
+                true => (Some(frame.routed_port(bits)), frame.hash >> bits),
+                false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
+            };
+            let Some(number) = port.map(|port| port as usize).filter(|&port| port < ports.len() && port < lanes.len()) else { return (passed, None) };
+            let port = hop.state.first_port + number as u32;
+            if !hop.offer(&mut ports[number], &mut lanes[number], port, start + frame.offset as u64, frame, hash, None) {
+                return (passed + 1, Some((number as u32, hash)));
+            }
+        }
+        (frames.len(), None)
+    }
+
+    /// As `finish_window`, at an open node.
+    pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        let earliest = match self.counts(node) {
+            NOTHING => self.finish_hops::<O, NOTHING>(out, end, node),
+            TOTAL => self.finish_hops::<O, TOTAL>(out, end, node),
+            _ => self.finish_hops::<O, GROUPS>(out, end, node),
+        };
+        self.see_to_losses();
+        self.wake_by(out, node, earliest);
+    }
+
+    /// What starts before `end` starts. Returns when the next one does.
+    #[inline(never)]
+    fn finish_hops<O: Outlet, const COUNTS: u8>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
+        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let mut earliest = u64::MAX;
+        active.retain(|&port| {
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            hop.advance(p, lane, port, end - 1);
+            lane.listed = lane.occupied != 0;
+            if lane.listed {
+                earliest = earliest.min(if lane.held { next_start(&hop.yard.arena, p, lane) } else { p.free_at });
+            }
+            lane.listed
+        });
+        self.nodes[node as usize].active = active;
+        earliest
+    }
+
+    #[inline(always)]
+    fn see_to_losses(&mut self) {
+        if self.yard.news {
+            self.count_news();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_news(&mut self) {
+        self.yard.news = false;
+        self.counters.ecn_marks += std::mem::take(&mut self.yard.marks);
+        for Lost { port, queue, frame, reason } in std::mem::take(&mut self.yard.lost) {
+            self.drop_at(port, queue as usize, frame, reason);
+        }
+    }
+
+    /// Does marking at dequeue look at this queue? Then above which length.
+    pub(super) fn quiet_start(marking: Option<&Red>) -> u32 {
+        marking.filter(|red| red.at == MarkAt::Dequeue).map_or(u32::MAX, |red| red.quiet().min(u32::MAX as u64) as u32)
+    }
+}

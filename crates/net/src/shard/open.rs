@@ -1,0 +1,294 @@
+//! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
+//! the automata. What has been held by a balancer stays charged where it was, and counts in the bounds as well.
+
+use super::hop::{GROUPS, Limits, NOTHING, Room, Sent, TOTAL};
+use super::switch::Managed;
+use super::{Node, Outlet, Shard};
+use crate::frame::Frame;
+use crate::port::{PAUSE_QUEUE, Sending, Waiting};
+use crate::queue::Calm;
+use crate::queue::buffer::Buffer;
+use crate::queue::buffer::mmu::{CLASSES, Charge};
+use crate::spec::MarkAt;
+
+impl Room {
+    pub(super) fn new(managed: Option<&Managed>, buffer: &Buffer, ports: usize) -> Self {
+        let counts = match (managed, buffer) {
+            (Some(_), _) => GROUPS,
+            (None, Buffer::Shared(_)) => TOTAL,
+            (None, _) => NOTHING,
+        };
+        let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
+        let groups = vec![0; if counts == GROUPS { ports * CLASSES } else { 0 }].into();
+        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, level: 0, closed_until: 0 }
+    }
+}
+
+/// Steps of the memory for which bounds are stated.
+const LEVELS: u64 = 16;
+/// Windows for which a node at least stays closed.
+const CLOSED: u64 = 2;
+
+impl Node {
+    /// The bounds that hold as long as no more than `level` of the memory is in use. `largest`: of a frame.
+    fn limits(&self, level: u64, lossless: bool, largest: u64) -> Option<Limits> {
+        let clamp = |bytes: u64| bytes.min(Limits::MOST as u64) as u32;
+        // One frame for each port may be in transmission that is not counted.
+        let (ports, sent) = (self.ports as u64, if self.until_start { 0 } else { largest });
+        let (mut used, mut group, mut memory) = (u64::MAX, u64::MAX, u64::MAX);
+        if let Some(managed) = &self.managed {
+            let uncounted = ports * if sent > 0 { sent + managed.mmu.overhead() } else { 0 };
+            let bounds = managed.mmu.bounds(level, lossless)?;
+            // Where more is charged to a queue than the bytes that wait in it, in cells or for a balancer, it is allowed what all memory is.
+            let by_used = self.holds || managed.mmu.overhead() > 0;
+            used = if by_used { bounds.used.min(bounds.queue) } else { bounds.used }.checked_sub(uncounted)?;
+            group = bounds.group.checked_sub(uncounted)?;
+            memory = if by_used { u64::MAX } else { bounds.queue.checked_sub(sent)? };
+        }
+        if let Buffer::Shared(shared) = &self.buffer {
+            let bounds = shared.bounds(level)?;
+            used = bounds.used.checked_sub(ports * sent)?;
+            memory = bounds.queue.checked_sub(sent)?;
+        }
+        let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(Calm::ALWAYS, |red| red.calm());
+        let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.calm() } else { Calm::ALWAYS };
+        let queue = memory.min(buffer.and(marking).queue.saturating_sub(sent));
+        Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// States the bounds for the memory now in use. They are no use if that is too much.
+    pub(super) fn set_level(&mut self, node: u32) -> bool {
+        let largest = self.largest;
+        let state = &mut self.nodes[node as usize];
+        let shared = match (&state.managed, &state.buffer) {
+            (Some(managed), _) => managed.mmu.shared(),
+            (None, Buffer::Shared(shared)) => shared.total(),
+            (None, _) => 0,
+        };
+        let used = state.room.used.max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
+        let uncounted = state.ports as u64 * (largest + state.room.overhead as u64);
+        let level = ((used + used / 4 + uncounted + shared / (2 * LEVELS)) * LEVELS / shared.max(1) + 1) * shared / LEVELS;
+        let limits = [false, true].map(|lossless| state.limits(level, lossless, largest));
+        let [Some(lossy), Some(lossless)] = limits else {
+            state.room.limits = [Limits::NEVER; 2];
+            return false;
+        };
+        state.room.level = level;
+        state.room.limits = [lossy, lossless];
+        true
+    }
+
+    /// Window engine: a window of the node begins.
+    #[inline(always)]
+    pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
+        let state = &self.nodes[node as usize];
+        if state.opens && !state.open {
+            self.try_open(out, start, node);
+        }
+    }
+
+    /// Opens the node if nothing is out of the ordinary there.
+    #[inline(never)]
+    fn try_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        if start < state.room.closed_until || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            return;
+        }
+        state.room.closed_until = start + CLOSED * self.world.lookahead;
+        let (first, ports) = (state.first_port, state.ports);
+        for port in first..first + ports {
+            self.advance(out, start.saturating_sub(1), node, port);
+            let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
+            let long = a.queues.iter().any(|q| q.bytes > Limits::MOST as u64);
+            if long || !a.pause.as_ref().is_none_or(|pause| pause.is_undisturbed()) {
+                return;
+            }
+        }
+        if self.has_room(node) {
+            self.open(start, node);
+        }
+    }
+
+    /// Are the counters well within their bounds?
+    fn has_room(&mut self, node: u32) -> bool {
+        self.nodes[node as usize].room.used = 0;
+        if !self.set_level(node) {
+            return false;
+        }
+        let state = &self.nodes[node as usize];
+        let Some(managed) = &state.managed else { return true };
+        let group = state.room.limits.iter().map(|limits| limits.group).min().expect("two");
+        managed.mmu.fullest_group() <= group as u64 / 8 * 7
+    }
+
+    #[cold]
+    fn open(&mut self, start: u64, node: u32) {
+        let explains = self.world.plan.record.explain;
+        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let state = &mut nodes[node as usize];
+        let (first, until_start) = (state.first_port, state.until_start);
+        state.room.used = 0;
+        state.room.groups.fill(0);
+        state.active.clear();
+        let held: Vec<Frame> = state.balanced.iter().filter(|_| state.holds).flat_map(|balanced| balanced.charged()).copied().collect();
+        held.iter().for_each(|frame| state.take_room(frame));
+        for port in first..first + state.ports {
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            let a = p.automaton.as_deref_mut().expect("not plain");
+            lane.sent = Sent::default();
+            lane.clocked = explains && p.eventful && a.pause.is_some();
+            // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
+            lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start)) || a.sending.is_none() && a.waiting > 0;
+            lane.rare = lane.held || lane.clocked;
+            let sending = a.sending.take();
+            let mut left = 0;
+            if let Some(sent) = sending {
+                lane.sent = Sent { input: sent.input, size: sent.size, queue: sent.queue, class: sent.class };
+                if sent.queue != PAUSE_QUEUE && !until_start {
+                    left += sent.size as u64;
+                    state.give_back(port, (sent.input, sent.class, sent.queue, sent.size));
+                }
+            }
+            for queue in 0..a.queues.len() {
+                let q = &mut a.queues[queue];
+                (q.bytes, q.count) = (0, 0);
+                for Waiting { frame, clock, .. } in q.frames.drain(..) {
+                    state.give_back(port, (frame.port, frame.priority(), queue as u8, frame.size));
+                    state.take_room(&frame);
+                    let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
+                    lane_queue.bytes += frame.size as u32;
+                    yard.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
+                    lane.occupied |= bit;
+                    if lane.clocked {
+                        yard.arena.set_clock(&lane_queue.chain, clock);
+                    }
+                }
+            }
+            (a.waiting, a.listed) = (0, false);
+            lane.listed = lane.occupied != 0;
+            if lane.listed {
+                state.active.push(port);
+            }
+            p.queued -= left;
+            p.open = true;
+            if let Some(sent) = sending {
+                p.count_sent(sent.size, sent.time);
+            }
+        }
+        state.open = true;
+    }
+
+    /// The node is no longer open: its ports are automata, brought to `now`.
+    pub(super) fn close<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        if self.nodes[node as usize].open {
+            self.close_open(out, now, node);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        self.advance_all(out, now, node);
+        let lookahead = self.world.lookahead;
+        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let state = &mut nodes[node as usize];
+        state.open = false;
+        state.room.closed_until = now + CLOSED * lookahead;
+        state.active.clear();
+        let first = state.first_port;
+        for port in first..first + state.ports {
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            p.open = false;
+            let Sent { input, size, queue, class } = lane.sent;
+            let sending = p.free_at > now && size > 0;
+            let recalled = sending.then(|| p.recall(size));
+            let a = p.automaton.as_deref_mut().expect("not plain");
+            a.latest = size;
+            a.sending = recalled.map(|sent| Sending { queue, class, input, ..sent });
+            if sending && queue != PAUSE_QUEUE && !state.until_start {
+                state.charge(port, (input, class, queue, size));
+                let q = &mut a.queues[queue as usize];
+                q.bytes += size as u64;
+                q.count += 1;
+                p.queued += size as u64;
+            }
+            for queue in 0..a.queues.len() {
+                let lane_queue = &mut lane.queues[queue];
+                let mut left = lane.occupied >> queue & 1 != 0;
+                while left {
+                    let noted = lane.clocked.then(|| yard.arena.clock(&lane_queue.chain));
+                    let (mut frame, empty) = yard.arena.pop(&mut lane_queue.chain);
+                    left = !empty;
+                    frame.offset = 0;
+                    let class = frame.priority();
+                    state.charge(port, (frame.port, class, queue as u8, frame.size));
+                    let q = &mut a.queues[queue];
+                    q.bytes += frame.size as u64;
+                    q.count += 1;
+                    // Without a note nothing has been paused since it came.
+                    let clock = noted.unwrap_or_else(|| a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)));
+                    a.push(queue, Waiting { frame, ready: 0, clock });
+                }
+                lane_queue.bytes = 0;
+            }
+            (lane.occupied, lane.listed) = (0, false);
+            (lane.held, lane.clocked, lane.rare) = (false, false, false);
+            a.listed = a.waiting > 0;
+            if a.listed {
+                state.active.push(port);
+            }
+        }
+    }
+
+    /// Frames held by a balancer, which are charged to an open node.
+    pub(super) fn charge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
+        let state = &mut self.nodes[node as usize];
+        let cost = frame.size as u32 + state.room.overhead;
+        let limits = &state.room.limits[(state.room.lossless >> frame.priority() & 1) as usize];
+        let group = state.room.groups[(frame.port - state.first_port) as usize * CLASSES + frame.priority() as usize];
+        let fits = state.room.used + cost as u64 <= limits.used && group + cost <= limits.group;
+        if fits {
+            state.charge(port, (frame.port, frame.priority(), queue, frame.size));
+            state.take_room(frame);
+        }
+        fits
+    }
+
+    /// A held frame that has joined its queue at an open port is no longer charged where it was.
+    pub(super) fn uncharge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) {
+        self.nodes[node as usize].give_back(port, (frame.port, frame.priority(), queue, frame.size));
+    }
+}
+
+impl Node {
+    fn take_room(&mut self, frame: &Frame) {
+        let cost = frame.size as u32 + self.room.overhead;
+        self.room.used += cost as u64;
+        if self.room.counts == GROUPS {
+            self.room.groups[(frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize] += cost;
+        }
+    }
+
+    /// A frame of these (input, class, queue, bytes) takes memory at `port`, or gives it back; no group is paused.
+    fn charge(&mut self, port: u32, frame: (u32, u8, u8, u16)) {
+        self.used += frame.3 as u64;
+        let first = self.first_port;
+        if let Some(managed) = &mut self.managed {
+            managed.mmu.charge(&charge(&managed.mmu, first, port, frame), false);
+        }
+    }
+
+    fn give_back(&mut self, port: u32, frame: (u32, u8, u8, u16)) {
+        self.used -= frame.3 as u64;
+        let first = self.first_port;
+        if let Some(managed) = &mut self.managed {
+            managed.mmu.give_back(&charge(&managed.mmu, first, port, frame));
+        }
+    }
+}
+
+fn charge(mmu: &crate::queue::buffer::mmu::Mmu, first: u32, port: u32, (input, class, queue, bytes): (u32, u8, u8, u16)) -> Charge {
+    Charge::new(mmu.size_of(bytes as u64, class), input - first, port - first, class, queue)
+}
