@@ -244,3 +244,43 @@ def test_errors_name_the_decision_file_and_its_design(folder, command):
         2,
         f"error: designs.toml:{text.count(chr(10)) + 2}: the file is not text in UTF-8: save it as UTF-8",
     )
+
+
+RARE = """
+[[traffic]]
+kind = "random"
+name = "rare"
+class = "rare"
+sizes = "20kB"
+flows_per_second = 20.0
+duration = "10ms"
+"""
+RARE_GOAL = """
+[[goal]]
+tenant = "rare"
+measure = "slowdown_mean"
+within = 1.0
+alone = true
+"""
+
+
+def test_a_goal_is_judged_by_the_seeds_in_which_its_tenant_has_flows(folder, command):
+    (folder / "fabric.toml").write_text(FABRIC + RARE)
+    (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS}{RARE_GOAL}')
+    done = command("decide", "designs.toml", "--seeds", "1-6", "--json")
+    assert done.returncode == 0, done.stderr
+    samples = {goal["tenant"]: goal["samples"] for goal in json.loads(done.stdout)["designs"][1]["goals"]}
+    without = [
+        seed
+        for seed in range(1, 7)
+        if not afflux.Result.open(folder / f"out/decide-designs/points/tiny-{seed}").summary["fct"]["by_class"].get("rare", {}).get("count")
+    ]
+    assert 0 < len(without) < 5, "some seeds draw no flow"
+    assert samples.pop("rare") == 6 - len(without)
+    assert {*samples.values()} == {6}
+    said = " ".join(command("decide", "designs.toml", "--seeds", "1-6").stdout.split())
+    assert f"has no value with seed {', '.join(map(str, without))}, because none of its flows started there" in said
+    # A tenant that no seed has flows of cannot be judged at all.
+    (folder / "fabric.toml").write_text(FABRIC + RARE.replace("20.0", "0.001"))
+    said = " ".join(command("decide", "designs.toml", "--seeds", "1-2", "--fresh").stderr.split())
+    assert "tenant rare has no slowdown_mean: none of its flows started after the warm-up" in said

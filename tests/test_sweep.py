@@ -104,6 +104,22 @@ def test_several_seeds_have_intervals(invoke, quick, tmp_path):
     assert (last["drops_low"], last["drops_high"]) == ("", "")
 
 
+def test_metrics_are_the_columns_of_the_table(invoke, quick):
+    words = ("sweep", quick, "--vary", "switch.buffer=9packets,90packets", "--seeds", "1-3")
+    name = f"class.{afflux.load(quick).run(seed=1).flows.column('class')[0]}.fct_p99"
+    done = invoke(*words, "--metric", name, "--metric", "goodput", "--baseline", "switch.buffer=90packets")
+    assert done.exit_code == 0, done.stderr
+    means, intervals, compared = (
+        done.stdout.split("95 % intervals of these means")[0],
+        *done.stdout.split("95 % intervals of these means")[1].split("means over seeds"),
+    )
+    for table in (means, intervals, compared):
+        assert [word for word in ("FCT p99", "goodput", "retransmissions", "FCT mean") if word in table] == ["FCT p99", "goodput"], table
+    wrong = invoke(*words, "--metric", "class.nobody.fct_p99")
+    assert (wrong.exit_code, "no point has class.nobody.fct_p99_ns" in " ".join(wrong.stderr.split())) == (2, True), wrong.stderr
+    assert invoke(*words, "--metric", "fct_p98").exit_code == 2
+
+
 def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
     """Without anything random, and with one sender, whose frames meet no others, every seed gives the same result."""
     quick.write_text(QUICK.replace('jitter = "1us"\n', "").replace("senders = 8", "senders = 1"))

@@ -13,6 +13,6 @@ pub mod random;
 mod windows;
 
 pub use exchange::{Exchange, Turn};
-pub use log::{Timed, WindowLog};
+pub use log::{Timed, WindowLog, scattered};
 pub use prefetch::prefetch;
 pub use windows::Windows;

@@ -42,6 +42,11 @@ pub struct WindowLog<T> {
     far: BTreeMap<u64, (u64, Vec<(u64, T)>)>,
 }
 
+/// Memory of the chunks that so many entries of this size take at most, if there are only a few in each window.
+pub const fn scattered(entries: u64, size: u64) -> u64 {
+    (if entries < RING { entries } else { RING }) * CHUNK as u64 * size
+}
+
 impl<T: Timed> WindowLog<T> {
     pub fn new(windows: Windows) -> Self {
         WindowLog {

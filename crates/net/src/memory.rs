@@ -5,7 +5,7 @@
 //! (validation/estimates.py).
 
 use crate::expected::Expected;
-use crate::frame::Extra;
+use crate::frame::{Extra, Frame};
 use crate::paths::Paths;
 use crate::port::{Automaton, Port, Queue, Waiting};
 use crate::probe::hops::Sent;
@@ -14,6 +14,7 @@ use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
 use crate::spec::{self, EngineKind, NodeKind, Plan, Topology};
 use crate::transport::tcp::Segment;
+use afflux_engine::scattered;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
 pub const PROCESS: u64 = 50 << 20;
@@ -93,7 +94,8 @@ impl Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
         // Frames in a port's queue or on a link, and what a sender knows of each.
-        let under_way = expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
+        let log = if plan.run.engine == EngineKind::Classical { 0 } else { scattered(expected.outstanding, size_of::<Frame>() as u64) };
+        let under_way = log + expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW
             + expected.flows.min(SHORT) * Kept::COPY
             + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };

@@ -11,7 +11,7 @@ from .. import _core, settings
 from ..display import Card, Displayed, Grid
 from ..executors import Executor, opened
 from ..files import csvtext, durable
-from ..metrics import METRICS, SHORT, of_blocks, of_classes
+from ..metrics import METRICS, SHORT, Metric, of_blocks, of_classes
 from ..results.designs import Designs
 from ..results.statistics import interval, mean
 from ..results.written import Table
@@ -171,6 +171,7 @@ def sweep(
     fresh: bool = False,
     watch: Watch | None = None,
     strict: bool = False,
+    metrics: Sequence[Metric] = (),
 ) -> Sweep:
     """Simulates every combination of the values of `vary`, with each of `seeds` (by default the scenario's own).
 
@@ -178,8 +179,8 @@ def sweep(
 
     All results are kept in `out` (by default `out/sweep-<scenario name>`). A point with a result is not simulated again, so a sweep that was
     stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others. `ScenarioError` is raised only if
-    all points are refused or, with `strict`, if a point has warnings. The rows do not depend on the executor. `executor`, `address`, `storage` and
-    `jobs` are those of `afflux.executors.named`.
+    all points are refused or, with `strict`, if a point has warnings. Rows have `metrics` besides those that every sweep has. They do not depend on the
+    executor. `executor`, `address`, `storage` and `jobs` are those of `afflux.executors.named`.
     """
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
@@ -201,7 +202,7 @@ def sweep(
         of = f"{len(others):,} point{'s' if len(others) != 1 else ''} of an earlier sweep"
         note = f"{points_place} also holds {of} ({shown}), which {TABLE} does not have: remove {'them' if others[1:] else 'it'}, or choose another directory"
         outcome = replace(outcome, notes=(*outcome.notes, note))
-    found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
+    found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome, metrics)), outcome, place / TABLE)
     found.write()
     return found
 
@@ -226,10 +227,10 @@ def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) ->
     raise wrong[0]
 
 
-def _rows(keys: Sequence[str], points: Sequence[Point], outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _rows(keys: Sequence[str], points: Sequence[Point], outcome: Outcome, asked: Sequence[Metric]) -> Iterator[dict[str, Any]]:
     errors = {failure.point: failure.error for failure in outcome.failures}
     summaries = [result.summary for result in outcome.results.values()]
-    every = [*METRICS, *of_blocks(summaries), *of_classes(summaries)]
+    every = {metric.name: metric for metric in (*METRICS, *of_blocks(summaries), *of_classes(summaries), *asked)}.values()
     metrics = [metric for metric in every if any(metric.of(summary) is not None for summary in summaries)]
     for point in points:
         assert point.seed is not None

@@ -8,6 +8,7 @@ from .. import spelling
 
 if TYPE_CHECKING:
     from ..comparison.compare import Comparison
+    from ..metrics import Metric
     from ..results.designs import Designs
 
 
@@ -35,12 +36,13 @@ def known(baseline: str | None, names: Sequence[str]) -> None:
         raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}")
 
 
-def against(designs: "Designs", baseline: str) -> "Comparison":
-    """All designs that have a seed in common with the baseline, compared with it. Raises `ValueError` if it has no results."""
+def against(designs: "Designs", baseline: str, asked: "Sequence[Metric]" = ()) -> "Comparison":
+    """All designs that have a seed in common with the baseline, compared with it in the measures that are asked for, or in all. Raises `ValueError` if it has
+    no results."""
     from ..comparison.compare import compare
     from ..results.designs import Designs
 
     if baseline not in designs:
         raise ValueError(f"--baseline: no point of {baseline!r} has a result")
     seeds = {*designs[baseline].seeds}
-    return compare(Designs([design for design in designs.values() if seeds & {*design.seeds}]), baseline)
+    return compare(Designs([design for design in designs.values() if seeds & {*design.seeds}]), baseline, metrics=asked)

@@ -10,11 +10,12 @@ from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Storage, Strict, Values, Watched, With
+from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Metrics, ScenarioFile, Set, Storage, Strict, Values, Watched, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --seeds 1-5 --baseline switch.buffer=9MB",
+    "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-5 --metric fct_p99 --metric class.default.goodput",
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786",
 )
 
@@ -54,6 +55,7 @@ def sweep(
     jobs: Jobs = None,
     watched: Watched = False,
     fresh: Fresh = False,
+    metric: Metrics = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -77,6 +79,7 @@ def sweep(
     """Simulate every combination of the varied values and make one table. A sweep that was stopped or killed continues."""
     from .. import watching
     from ..batch import grid
+    from ..metrics import named
     from ..terminal import points, progress
     from ..terminal.comparison import verdicts
     from .baseline import against, known
@@ -86,6 +89,7 @@ def sweep(
         for key in {key for key, _ in varied if [other for other, _ in varied].count(key) > 1}:
             raise ValueError(f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B")
         known(baseline, _names(vary or []))
+        asked = [named(name) for name in metric or []]
         with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"sweep {scenario.name}", bar, watched) as watch:
             found = grid.sweep(
                 scenario,
@@ -100,13 +104,14 @@ def sweep(
                 fresh=fresh,
                 watch=watch,
                 strict=strict,
+                metrics=asked,
             )
         warn(found.outcome.warnings)
-        compared = None if baseline is None or not found.outcome.results else against(found.designs, baseline)
+        compared = None if baseline is None or not found.outcome.results else against(found.designs, baseline, asked)
         if as_json:
             print_json({"rows": list(found.rows), "comparison": compared.to_dict()} if compared else list(found.rows))
         else:
-            show(points.sweep(found))
+            show(points.sweep(found, asked))
             if compared:
                 show(verdicts(compared))
         if lacks_points(found.outcome):

@@ -68,8 +68,12 @@ def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
     return replace(whole, name=f"tenant.{name}.{whole.name}", title=title, path=("tenants", name, measure), group=tenant.name if tenant else None, whole=whole)
 
 
+class NoValue(ValueError):
+    """A run has no flow, job or query to measure."""
+
+
 def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
-    """A tenant's number, or that of all traffic. Raises `ValueError` if the run has no such number."""
+    """A tenant's number, or that of all traffic. Raises `NoValue` if the run has no such number."""
     kind, _, statistic = measure.rpartition("_")
     found: Value | None
     if kind in ("fct", "slowdown"):
@@ -82,7 +86,7 @@ def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
     if found is None:
         who = f"tenant {tenant.name}" if tenant else "the traffic"
         what = {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
-        raise ValueError(f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up")
+        raise NoValue(f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up")
     return found
 
 

@@ -8,9 +8,10 @@ from ..batch import Point
 from ..results.designs import Design, Designs
 from ..results.result import Result
 from ..scenario import Scenario
+from ..words import Words, say
 from .file import Candidate, Goal, Question, belongs
 from .judge import Values
-from .measures import Tenant, Value, value
+from .measures import NoValue, Tenant, Value, value
 
 
 def alone_name(design: str, tenant: Tenant) -> str:
@@ -85,17 +86,34 @@ def with_values(question: Question, designs: Designs, found: Values) -> Designs:
         made = copy.copy(one)
         tenants: dict[str, dict[str, float]] = {}
         for goal in question.goals:
-            tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
+            if seed in found[design][goal.name]:
+                tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
         made.summary = one.summary | {"tenants": tenants}
         return made
 
     some = [Design(name, {seed: result(name, seed, one) for seed, one in designs[name].results.items()}) for name in question.order]
-    return Designs(some, designs.notes)
+    return Designs(some, (*designs.notes, *without(question, designs, found)))
+
+
+def without(question: Question, designs: Designs, found: Values) -> Iterator[Words]:
+    """A note for each goal that some seeds have no value for: it is judged by the others."""
+    for goal in question.goals:
+        some = {seed for name in question.order for seed in designs[name].results.keys() - found[name][goal.name].keys()}
+        if some:
+            yield say("decision.without", goal=goal.metric.title, seeds=", ".join(map(str, sorted(some))))
 
 
 def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
-    """Tables are read afresh, so that those of hundreds of runs are not kept."""
-    return {seed: value(Result.open(result.dir) if result.dir else result, goal.tenant, goal.measure) for seed, result in design.results.items()}
+    """The values of the seeds that have one. Raises `NoValue` if none has. Tables are read afresh, so that those of hundreds of runs are not kept."""
+    found: dict[int, Value] = {}
+    for seed, result in design.results.items():
+        try:
+            found[seed] = value(Result.open(result.dir) if result.dir else result, goal.tenant, goal.measure)
+        except NoValue as error:
+            reason = error
+    if not found:
+        raise reason
+    return found
 
 
 def prices(question: Question, designs: Designs) -> dict[str, float]:

@@ -53,8 +53,8 @@ def differences(title: str, baseline: str, design: str, found: Sequence[Differen
 
 
 def verdicts(found: Comparison) -> Iterator[RenderableType]:
-    """A table per design, with a line for each of the main metrics: values, change and verdict against the baseline."""
-    metrics = [metric for metric in SHORT if not metric.counter]
+    """A table per design, with a line for each of the main metrics or of those asked for: values, change and verdict against the baseline."""
+    metrics = found.asked or [metric for metric in SHORT if not metric.counter]
     shown = settings.short_names([found.baseline, *found.designs])
     for design in found.designs:
         yield from _against(found, design, shown, [d for d in found.of(design) if d.metric in metrics])

@@ -19,8 +19,10 @@ def decision(found: Decision, dir: Path) -> Iterator[RenderableType]:
         for row in goals.rows:
             made.add_row(*row)
         yield made
+        notes = [*found.outcome.notes, *dict.fromkeys(map(str, found.designs.notes))]
     else:
         yield from verdicts(found.comparison)
-    for note in found.outcome.notes:
+        notes = [*found.outcome.notes]
+    for note in notes:
         yield Text(f"note: {note}", style="dim")
     yield Text(f"written to {dir / 'decision.json'}, {dir / 'report.html'}, {found.outcome.dir}", style="dim")

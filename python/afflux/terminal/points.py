@@ -15,11 +15,16 @@ from ..words import text
 from .drawing import answer, paragraphs, plural, table
 
 
-def sweep(found: Sweep) -> Iterator[RenderableType]:
-    """Output of `afflux sweep`: a line per combination with means over its seeds, and their intervals where there are several seeds."""
+def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType]:
+    """Output of `afflux sweep`: a line per combination with means over its seeds, and their intervals where there are several seeds.
+
+    The columns are the metrics that are asked for, or the main ones. Raises `ValueError` if no point has a metric."""
     rows, seeds = found.rows, {row["seed"] for row in found.rows}
     every = found.combinations
-    shown = [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
+    for metric in asked:
+        if found.outcome.results and all(row.get(metric.name) is None for row in rows):
+            raise ValueError(f"--metric: no point has {metric.name}: {found.path} has all that there are as columns")
+    shown = list(asked) or [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
     keys = settings.short(found.keys)
     failures = any(one.failed for one in every)
     titles = [*keys, *(metric.title for metric in shown), *([""] if failures else [])]

@@ -40,6 +40,16 @@ fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
     assert_eq!(timed("transport = { stack = \"basic\" }\noverride = [{ match = \"host1\", timing = {} }]", ""), [false, true, false, false]);
 }
 
+/// With some seeds no flow of a rare kind starts. The hosts are the same with all.
+#[test]
+fn hosts_do_not_depend_on_whether_a_flow_starts() {
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\n[[traffic]]\nkind = \"random\"\nsizes = \"20kB\"\n\
+                flows_per_second = 100.0\nduration = \"10ms\"\n";
+    let scenarios: Vec<_> = (1..=20).map(|seed| parse_with(text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap()).collect();
+    assert!(scenarios.iter().any(|one| one.plan.flows.is_empty()) && scenarios.iter().any(|one| !one.plan.flows.is_empty()));
+    assert!(scenarios.iter().all(|one| one.plan.hosts[0].timing.is_some() && one.plan.hosts[0].qdisc.is_some()));
+}
+
 #[test]
 fn its_keys_have_bounds() {
     for (timing, wrong) in [

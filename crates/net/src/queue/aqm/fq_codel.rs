@@ -50,6 +50,8 @@ pub struct FqCodel {
     flows: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
+    /// Lists of flows that have become empty, which the next flow takes: memory grows with the flows that wait at one time.
+    spare: Vec<VecDeque<Waiting>>,
     count: u32,
     /// The flow whose frame was taken last, and dropped: it goes on.
     amid: Option<u32>,
@@ -134,6 +136,7 @@ impl FqCodel {
                     self.old.push_back(id);
                 } else {
                     flow.listed = false;
+                    self.spare.push(std::mem::take(&mut flow.frames));
                 }
                 continue;
             };
@@ -176,6 +179,7 @@ impl Policy for FqCodel {
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
+            spare: Vec::new(),
             count: 0,
             amid: None,
         }
@@ -192,12 +196,13 @@ impl Policy for FqCodel {
         let id = self.flow_of(hash);
         let flow = &mut self.flows[id as usize];
         flow.bytes += waiting.frame.size as u64;
-        flow.frames.push_back(waiting);
         if !flow.listed {
+            flow.frames = self.spare.pop().unwrap_or_default();
             flow.listed = true;
             flow.deficit = self.quantum;
             self.new.push_back(id);
         }
+        flow.frames.push_back(waiting);
         self.count += 1;
         if self.count > self.limit { self.drop_from_fattest() } else { Vec::new() }
     }
@@ -315,6 +320,18 @@ mod tests {
         push(&mut fq, waiting(3, 100, 1));
         let before = std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).position(|(w, _)| w.frame.flow == 3).unwrap();
         assert!((3..=5).contains(&before), "{before}");
+    }
+
+    /// Flows that come one after another share the memory of their lists.
+    #[test]
+    fn lists_of_empty_flows_are_used_again() {
+        let mut fq = discipline(100_000);
+        for flow in 0..500 {
+            (0..8).for_each(|seq| drop(push(&mut fq, waiting(flow, 1_500, seq))));
+            assert_eq!(std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).count(), 8);
+        }
+        assert!(fq.flows.len() > 300, "most have a bucket of their own");
+        assert_eq!(fq.spare.len() + fq.flows.iter().filter(|flow| flow.frames.capacity() > 0).count(), 1);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn shared(
     index: usize,
     key: &Key,
     classes: &mut Classes,
-    around: &Around,
+    around: &mut Around,
 ) -> Result<Shared, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let name = fill(common.name, format!("traffic{index}"));
@@ -53,10 +53,12 @@ pub fn shared(
         // Drawn once the block's flows are known.
         Some(Deadline::Drawn(_)) => None,
     };
-    let transport = match transport {
-        Some(slot) => around.transports.find(&fill(slot, "default".into()), at("transport"))?,
-        None => 0,
+    let named = match transport {
+        Some(slot) => Some(around.transports.find(&fill(slot, "default".into()), at("transport"))?),
+        None => None,
     };
+    around.uses.named = named.map(|index| (index, priority));
+    let transport = named.unwrap_or(0);
     let seed = fill(common.seed, 0);
     if seed > i64::MAX as u64 {
         return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));

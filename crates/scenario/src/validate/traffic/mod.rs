@@ -67,6 +67,8 @@ pub struct Uses {
     pub dated: BTreeSet<u16>,
     /// Of DCTCP by host: flows that its receivers agree to explicit congestion notification for, and flows that they refuse it.
     pub refused: BTreeMap<u16, (u64, u64)>,
+    /// The transport and the priority that the block at hand names.
+    named: Option<(u16, u8)>,
     /// When each block begins.
     pub starts: Vec<Time>,
 }
@@ -77,7 +79,11 @@ impl Uses {
         self.ways.iter().chain(&self.unnamed).map(|way| way.0).collect()
     }
 
+    /// A block in which no flow starts with this seed uses what it names, so that hosts are the same with every seed.
     fn note(&mut self, flows: &[Flow], transports: &Transports) {
+        if flows.is_empty() {
+            self.ways.extend(self.named);
+        }
         let mut last = None;
         for flow in flows.iter().filter(|flow| flow.src != flow.dst) {
             let way = (flow.transport, flow.priority, flow.deadline.is_some());
