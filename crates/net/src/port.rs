@@ -503,6 +503,13 @@ impl Port {
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
     }
 
+    /// Open: a PAUSE frame is sent at `at`.
+    pub fn send_pause(&mut self, at: u64, frame: &Frame) {
+        let time = self.transmission(frame.size);
+        self.free_at = at + time;
+        self.count_sent(frame.size, time);
+    }
+
     /// Automaton: when it will do something by itself: end a transmission, or start one that a pause holds back; `u64::MAX` for never.
     #[inline(always)]
     pub fn next_action(&self) -> u64 {

@@ -78,6 +78,19 @@ impl Arena {
         &self.frames[chain.first as usize]
     }
 
+    /// All frames of a chain that is not empty, in order.
+    pub fn each(&self, chain: &Chain, mut see: impl FnMut(&Frame)) {
+        let mut slot = chain.first;
+        loop {
+            let frame = &self.frames[slot as usize];
+            see(frame);
+            if slot == chain.last {
+                return;
+            }
+            slot = frame.offset;
+        }
+    }
+
     /// The clock of the first frame of a chain is read, that of the last one is set.
     pub fn clock(&self, chain: &Chain) -> u64 {
         self.clocks[chain.first as usize]

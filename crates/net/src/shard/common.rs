@@ -57,16 +57,8 @@ impl<'a> Shard<'a> {
     /// As `offer_automaton`.
     #[inline(always)]
     pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
-        let mut in_order = false;
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
-            self.drain(out, now, node);
-            in_order = self.ports[port as usize].free_at <= now;
-            let state = &self.nodes[node as usize];
-            let mmu = &state.managed.as_ref().expect("just seen").mmu;
-            if in_order && !mmu.leaves_quietly(frame.port - state.first_port, frame.priority()) {
-                // It may leave at once, and let a group go on.
-                return self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
-            }
+            return self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
         }
         let explains = self.world.plan.record.explain;
         let Shard { nodes, ports, extras, counters, .. } = self;
@@ -77,24 +69,7 @@ impl<'a> Shard<'a> {
                 self.start_next(out, at, node, port);
             }
             self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
-        } else if in_order {
-            self.file_due(node, port);
         }
-    }
-
-    /// As `step` while a group is paused, unless something out of the ordinary happens (false): then nothing has been done.
-    #[inline(always)]
-    pub(super) fn step_quietly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) -> bool {
-        let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, extras, counters, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        if !p.common {
-            return false;
-        }
-        let mut automaton = p.automaton.take();
-        let done = Way { out, extras, counters, state, explains }.step(p, automaton.as_deref_mut().expect("not plain"), port, at);
-        p.put_back(automaton);
-        done
     }
 }
 
@@ -255,37 +230,6 @@ impl<O: Outlet> Way<'_, O> {
             }
         }
         Ok(())
-    }
-
-    /// See [`Shard::step_quietly`].
-    #[inline(always)]
-    fn step(&mut self, p: &mut Port, a: &mut Automaton, port: u32, at: u64) -> bool {
-        let (until_start, first) = (self.state.until_start, self.state.first_port);
-        let Some(managed) = &mut self.state.managed else { return false };
-        let quiet = |frame: u32, class: u8| managed.mmu.leaves_quietly(frame - first, class);
-        let Some(sent) = a.sending else { return false };
-        if sent.queue == PAUSE_QUEUE || !until_start && !quiet(sent.input, sent.class) || a.pause.as_ref().is_some_and(|pause| pause.pending != 0) {
-            return false;
-        }
-        if a.waiting > 0 {
-            let Some(queue) = a.next_queue(at) else { return false };
-            let q = &a.queues[queue];
-            let head = &q.frames.front().expect("not empty").frame;
-            let mut behind = q.behind(head.size);
-            if !until_start && sent.queue as usize == queue {
-                // What is in transmission will have left.
-                (behind.bytes, behind.frames) = (behind.bytes - sent.size as u64, behind.frames - 1);
-            }
-            let red = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue);
-            if until_start && !quiet(head.port, head.priority()) || red.is_some_and(|red| !red.spares(red.length(behind), head.has(Frame::ECT))) {
-                return false;
-            }
-        }
-        self.advance_due(p, a, port, at).expect("nothing out of the ordinary");
-        let managed = self.state.managed.as_mut().expect("just seen");
-        let next = if a.sending.is_some() { p.free_at } else { u64::MAX };
-        managed.set_due(port - first, next);
-        true
     }
 
     /// A frame that wants to leave by the port, where no group is paused. It is on its way or waits, or has to go the long way; then with the time since when the

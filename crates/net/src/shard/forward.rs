@@ -213,10 +213,14 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         if self.ports[port as usize].open {
-            if self.join_open(out, now, node, port, &frame) {
-                return;
+            if !self.is_exact(node) {
+                if self.join_open(out, now, node, port, &frame) {
+                    return;
+                }
+                self.advance_all(out, now, node);
+                self.enter_exact(now, node);
             }
-            self.close(out, now, node);
+            return self.offer_exact::<O, true>(out, now, node, port, frame);
         }
         self.join::<O, true>(out, now, node, port, frame);
     }
@@ -353,6 +357,9 @@ impl<'a> Shard<'a> {
 
     /// Keeps the port in its node's list while it has waiting frames.
     pub(super) fn list(&mut self, node: u32, port: u32) {
+        if self.ports[port as usize].open {
+            return self.list_exact(node, port);
+        }
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if a.has_work() && !a.listed {
             a.listed = true;
@@ -366,7 +373,9 @@ impl<'a> Shard<'a> {
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         if !O::CLASSICAL && p.open {
-            if p.free_at <= now && p.queued > 0 {
+            if self.is_exact(node) {
+                self.advance_exact(out, now, node, port);
+            } else if p.free_at <= now && p.queued > 0 {
                 self.advance_open(out, now, node, port);
             }
             return;
@@ -426,6 +435,9 @@ impl<'a> Shard<'a> {
     /// The transmitter is free at `at`: the next frame, if there is one.
     #[inline(always)]
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        if !O::CLASSICAL && self.ports[port as usize].open {
+            return self.start_exact(out, at, node, port);
+        }
         loop {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             if let Some(pause) = &a.pause {

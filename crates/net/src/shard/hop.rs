@@ -36,6 +36,8 @@ pub struct Lane {
     pub clocked: bool,
     /// One of the two.
     pub rare: bool,
+    /// Exact nodes: a transmission is under way, whose end has not been seen to.
+    pub sending: bool,
     pub sent: Sent,
     pub queues: [Queue; CLASSES],
 }
@@ -58,6 +60,12 @@ pub struct Sent {
     pub class: u8,
 }
 
+impl Sent {
+    pub fn of(frame: &Frame, queue: u8) -> Self {
+        Sent { input: frame.port, size: frame.size, queue, class: frame.priority() }
+    }
+}
+
 /// The memory of an open node.
 pub struct Room {
     /// For lossy and lossless classes.
@@ -72,8 +80,10 @@ pub struct Room {
     pub groups: Box<[u32]>,
     /// The limits hold as long as no more memory than this is in use.
     pub level: u64,
-    /// A closed node is not opened before.
+    /// A closed node is not opened before, and an exact one stays so.
     pub closed_until: u64,
+    /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
+    pub exact: bool,
 }
 
 pub const NOTHING: u8 = 0;
@@ -122,6 +132,27 @@ impl Lane {
         Lane { of_priority, ..Lane::default() }
     }
 
+    #[inline(always)]
+    pub fn queue_of(&self, frame: &Frame) -> usize {
+        self.of_priority[frame.priority() as usize] as usize % CLASSES
+    }
+
+    /// Frames that wait, with their queues.
+    pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
+        for (queue, q) in self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
+            arena.each(&q.chain, |frame| see(queue as u8, frame));
+        }
+    }
+
+    /// The peer's pauses may be over at `at`.
+    #[cold]
+    pub fn look_again(&mut self, p: &Port, at: u64) {
+        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+        self.held = pause.holds_any(at);
+        self.clocked &= self.held || self.occupied != 0;
+        self.rare = self.held || self.clocked;
+    }
+
     /// Bytes of `queue`, or of any (none), that are in transmission at `now`.
     pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
         let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
@@ -149,7 +180,7 @@ pub struct Yard {
 }
 
 /// What a hop needs besides the port, borrowed once. `COUNTS`: which memory is counted.
-struct Hop<'s, O, const COUNTS: u8> {
+pub(super) struct Hop<'s, O, const COUNTS: u8> {
     out: &'s mut O,
     extras: &'s mut Slab<Extra>,
     yard: &'s mut Yard,
@@ -168,9 +199,9 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// The transmitter is free at `at`: the first frame of this queue leaves, or is dropped.
+    /// The transmitter is free at `at`: the first frame of this queue leaves, or is dropped (`false`).
     #[inline(always)]
-    fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) {
+    pub(super) fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
         let clock = if RARE && lane.clocked { self.yard.arena.clock(&q.chain) } else { 0 };
         let (mut frame, empty) = self.yard.arena.pop(&mut q.chain);
@@ -182,13 +213,14 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
         if behind >= self.state.quiet_start {
             match self.judge_start(p, port, queue, behind, &frame) {
                 Some(flags) => frame.flags = flags,
-                None => return,
+                None => return (Sent::of(&frame, queue as u8), false),
             }
         }
         if RARE && lane.clocked {
             frame = self.tell_pause(p, at, clock, frame);
         }
         self.start(p, lane, at, queue, &frame, frame.to(p.peer_port));
+        (lane.sent, true)
     }
 
     /// As `advance`, at a port that the peer has paused, where nothing that may start could have done so before `from`.
@@ -205,10 +237,7 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
             let queue = (0..CLASSES).rev().find(may).expect("it may start by then");
             self.start_first::<true>(p, lane, port, queue, at);
         }
-        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
-        lane.held = pause.holds_any(now);
-        lane.clocked &= lane.held || lane.occupied != 0;
-        lane.rare = lane.held || lane.clocked;
+        lane.look_again(p, now);
     }
 
     /// A frame says how long it stood paused.
@@ -226,7 +255,7 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
     fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
         self.advance(p, lane, port, now);
         let class = frame.priority();
-        let queue = lane.of_priority[class as usize] as usize % CLASSES;
+        let queue = lane.queue_of(frame);
         let room = &self.state.room;
         let limits = &room.limits[(room.lossless >> class & 1) as usize];
         let mut flags = frame.flags;
@@ -251,21 +280,13 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
     fn start(&mut self, p: &mut Port, lane: &mut Lane, at: u64, queue: usize, frame: &Frame, change: Change) {
         let (at, time) = p.begin(at, frame);
         p.count_sent(frame.size, time);
-        lane.sent = Sent { input: frame.port, size: frame.size, queue: queue as u8, class: frame.priority() };
+        lane.sent = Sent::of(frame, queue as u8);
         send(self.out, self.extras, p, at, time, frame, change);
     }
 
     #[inline(always)]
     fn wait(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, frame: Frame) {
-        let (bit, q) = (1 << queue, &mut lane.queues[queue]);
-        q.bytes += frame.size as u32;
-        p.queued += frame.size as u64;
-        self.yard.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
-        lane.occupied |= bit;
-        if !lane.listed {
-            lane.listed = true;
-            self.state.active.push(port);
-        }
+        self.push(p, lane, port, queue, frame);
         if lane.rare {
             self.wait_rarely(p, lane, port, now, queue, frame.priority());
         }
@@ -275,12 +296,31 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
     #[cold]
     #[inline(never)]
     fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
+        self.note_clock(p, lane, now, queue, class);
+        if lane.held {
+            self.advance_rarely(p, lane, port, now, now);
+        }
+    }
+
+    /// A frame joins its queue.
+    #[inline(always)]
+    pub(super) fn push(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, frame: Frame) {
+        let (bit, q) = (1 << queue, &mut lane.queues[queue]);
+        q.bytes += frame.size as u32;
+        p.queued += frame.size as u64;
+        self.yard.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+        lane.occupied |= bit;
+        if !lane.listed {
+            lane.listed = true;
+            self.state.active.push(port);
+        }
+    }
+
+    /// What the clock of pauses shows when a frame of this class has joined its queue, where that is kept.
+    pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
             let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
             self.yard.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
-        }
-        if lane.held {
-            self.advance_rarely(p, lane, port, now, now);
         }
     }
 
@@ -393,7 +433,11 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        self.advance_open(out, now, node, port);
+        if !self.is_exact(node) {
+            self.advance_open(out, now, node, port);
+        } else if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
+        }
     }
 
     /// At an open port: is nothing of a class waiting, nor paused?
@@ -424,7 +468,7 @@ impl<'a> Shard<'a> {
 
     /// What a hop needs of a node; and all ports, with their lanes.
     #[inline(always)]
-    fn hop<'s, O: Outlet, const COUNTS: u8>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+    pub(super) fn hop<'s, O: Outlet, const COUNTS: u8>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
         let Shard { nodes, ports, lanes, yard, extras, .. } = self;
         (Hop { out, extras, yard, state: &mut nodes[node as usize] }, ports, lanes)
     }
@@ -437,6 +481,9 @@ impl<'a> Shard<'a> {
     /// A frame for a port of an open node.
     #[inline(never)]
     pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        if self.is_exact(node) {
+            return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
+        }
         let done = match self.counts(node) {
             NOTHING => self.offer_hop::<O, NOTHING>(out, now, node, port, frame, hash, None),
             TOTAL => self.offer_hop::<O, TOTAL>(out, now, node, port, frame, hash, None),
@@ -484,6 +531,10 @@ impl<'a> Shard<'a> {
         if settled {
             return;
         }
+        if self.nodes[node as usize].managed.is_some() {
+            self.enter_exact(now, node);
+            return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
+        }
         self.close(out, now, node);
         self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
     }
@@ -525,7 +576,7 @@ impl<'a> Shard<'a> {
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let class = frame.priority();
-        let queue = lane.of_priority[class as usize] as usize % CLASSES;
+        let queue = lane.queue_of(frame);
         let fits = lane.queues[queue].bytes + frame.size as u32 <= hop.state.room.limits[(hop.state.room.lossless >> class & 1) as usize].queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
@@ -543,6 +594,9 @@ impl<'a> Shard<'a> {
     /// Passes on frames that arrive at an open switch in one window, in order, up to the first that needs more. Returns how many.
     #[inline(always)]
     pub(super) fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        if self.is_exact(node) {
+            return self.pass_exact(out, start, node, frames);
+        }
         let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
             (NOTHING, true) => self.pass_hops::<O, NOTHING, true>(out, start, node, frames),
             (NOTHING, false) => self.pass_hops::<O, NOTHING, false>(out, start, node, frames),
@@ -594,6 +648,9 @@ impl<'a> Shard<'a> {
 
     /// As `finish_window`, at an open node.
     pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        if self.is_exact(node) {
+            return self.finish_exact(out, end, node);
+        }
         let earliest = match self.counts(node) {
             NOTHING => self.finish_hops::<O, NOTHING>(out, end, node),
             TOTAL => self.finish_hops::<O, TOTAL>(out, end, node),
@@ -623,7 +680,7 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn see_to_losses(&mut self) {
+    pub(super) fn see_to_losses(&mut self) {
         if self.yard.news {
             self.count_news();
         }

@@ -93,7 +93,9 @@ impl<'a> Shard<'a> {
             // What the port does after this step is written down by the step.
             managed.next_due = next;
             let port = first + port;
-            if !self.step_quietly(out, at, node, port) {
+            if self.ports[port as usize].open {
+                self.step_exact(out, at, node, port);
+            } else {
                 self.step(out, at, node, port);
             }
         }
@@ -112,10 +114,12 @@ impl<'a> Shard<'a> {
     /// Window engine: writes down when the port acts next.
     #[inline(always)]
     pub(super) fn file_due(&mut self, node: u32, port: u32) {
+        if self.nodes[node as usize].managed.as_ref().is_none_or(|managed| managed.mmu.paused == 0) {
+            return;
+        }
+        let at = if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() };
         let state = &mut self.nodes[node as usize];
-        let Some(managed) = state.managed.as_deref_mut().filter(|managed| managed.mmu.paused > 0) else { return };
-        let at = self.ports[port as usize].next_action();
-        managed.set_due(port - state.first_port, at);
+        state.managed.as_mut().expect("just seen").set_due(port - state.first_port, at);
     }
 
     /// Window engine: a first group is paused. From now on the node keeps the order of time.

@@ -10,6 +10,7 @@ mod common;
 mod count;
 mod discipline;
 mod eager;
+mod exact;
 mod fifo;
 pub mod finish;
 pub mod forward;

@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::port::{PAUSE_QUEUE, Sending, Waiting};
 use crate::queue::Calm;
 use crate::queue::buffer::Buffer;
-use crate::queue::buffer::mmu::{CLASSES, Charge};
+use crate::queue::buffer::mmu::{CLASSES, Charge, Mmu};
 use crate::spec::MarkAt;
 
 impl Room {
@@ -20,14 +20,14 @@ impl Room {
         };
         let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
         let groups = vec![0; if counts == GROUPS { ports * CLASSES } else { 0 }].into();
-        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, level: 0, closed_until: 0 }
+        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, level: 0, closed_until: 0, exact: false }
     }
 }
 
 /// Steps of the memory for which bounds are stated.
 const LEVELS: u64 = 16;
 /// Windows for which a node at least stays closed.
-const CLOSED: u64 = 2;
+pub(super) const CLOSED: u64 = 2;
 
 impl Node {
     /// The bounds that hold as long as no more than `level` of the memory is in use. `largest`: of a frame.
@@ -84,7 +84,7 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        if state.opens && !state.open {
+        if state.opens && (!state.open || state.room.exact) {
             self.try_open(out, start, node);
         }
     }
@@ -106,7 +106,10 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        if self.has_room(node) {
+        if !self.has_room(node) {
+        } else if self.is_exact(node) {
+            self.leave_exact(start, node);
+        } else {
             self.open(start, node);
         }
     }
@@ -129,11 +132,8 @@ impl<'a> Shard<'a> {
         let Shard { nodes, ports, lanes, yard, .. } = self;
         let state = &mut nodes[node as usize];
         let (first, until_start) = (state.first_port, state.until_start);
-        state.room.used = 0;
-        state.room.groups.fill(0);
+        state.reset_room();
         state.active.clear();
-        let held: Vec<Frame> = state.balanced.iter().filter(|_| state.holds).flat_map(|balanced| balanced.charged()).copied().collect();
-        held.iter().for_each(|frame| state.take_room(frame));
         for port in first..first + state.ports {
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let a = p.automaton.as_deref_mut().expect("not plain");
@@ -148,14 +148,14 @@ impl<'a> Shard<'a> {
                 lane.sent = Sent { input: sent.input, size: sent.size, queue: sent.queue, class: sent.class };
                 if sent.queue != PAUSE_QUEUE && !until_start {
                     left += sent.size as u64;
-                    state.give_back(port, (sent.input, sent.class, sent.queue, sent.size));
+                    state.give_back(port, lane.sent);
                 }
             }
             for queue in 0..a.queues.len() {
                 let q = &mut a.queues[queue];
                 (q.bytes, q.count) = (0, 0);
                 for Waiting { frame, clock, .. } in q.frames.drain(..) {
-                    state.give_back(port, (frame.port, frame.priority(), queue as u8, frame.size));
+                    state.give_back(port, Sent::of(&frame, queue as u8));
                     state.take_room(&frame);
                     let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
                     lane_queue.bytes += frame.size as u32;
@@ -190,11 +190,17 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn close_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        self.advance_all(out, now, node);
+        let exact = self.is_exact(node);
+        if exact {
+            // The unit is charged with all that is here.
+            self.drain(out, now, node);
+        } else {
+            self.advance_all(out, now, node);
+        }
         let lookahead = self.world.lookahead;
         let Shard { nodes, ports, lanes, yard, .. } = self;
         let state = &mut nodes[node as usize];
-        state.open = false;
+        (state.open, state.room.exact) = (false, false);
         state.room.closed_until = now + CLOSED * lookahead;
         state.active.clear();
         let first = state.first_port;
@@ -202,13 +208,15 @@ impl<'a> Shard<'a> {
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             p.open = false;
             let Sent { input, size, queue, class } = lane.sent;
-            let sending = p.free_at > now && size > 0;
+            let sending = if exact { lane.sending } else { p.free_at > now && size > 0 };
             let recalled = sending.then(|| p.recall(size));
             let a = p.automaton.as_deref_mut().expect("not plain");
             a.latest = size;
             a.sending = recalled.map(|sent| Sending { queue, class, input, ..sent });
             if sending && queue != PAUSE_QUEUE && !state.until_start {
-                state.charge(port, (input, class, queue, size));
+                if !exact {
+                    state.charge(port, lane.sent);
+                }
                 let q = &mut a.queues[queue as usize];
                 q.bytes += size as u64;
                 q.count += 1;
@@ -223,7 +231,9 @@ impl<'a> Shard<'a> {
                     left = !empty;
                     frame.offset = 0;
                     let class = frame.priority();
-                    state.charge(port, (frame.port, class, queue as u8, frame.size));
+                    if !exact {
+                        state.charge(port, Sent::of(&frame, queue as u8));
+                    }
                     let q = &mut a.queues[queue];
                     q.bytes += frame.size as u64;
                     q.count += 1;
@@ -250,7 +260,7 @@ impl<'a> Shard<'a> {
         let group = state.room.groups[(frame.port - state.first_port) as usize * CLASSES + frame.priority() as usize];
         let fits = state.room.used + cost as u64 <= limits.used && group + cost <= limits.group;
         if fits {
-            state.charge(port, (frame.port, frame.priority(), queue, frame.size));
+            state.charge(port, Sent::of(frame, queue));
             state.take_room(frame);
         }
         fits
@@ -258,12 +268,20 @@ impl<'a> Shard<'a> {
 
     /// A held frame that has joined its queue at an open port is no longer charged where it was.
     pub(super) fn uncharge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) {
-        self.nodes[node as usize].give_back(port, (frame.port, frame.priority(), queue, frame.size));
+        self.nodes[node as usize].give_back(port, Sent::of(frame, queue));
     }
 }
 
 impl Node {
-    fn take_room(&mut self, frame: &Frame) {
+    /// Only what a balancer holds takes memory.
+    pub(super) fn reset_room(&mut self) {
+        self.room.used = 0;
+        self.room.groups.fill(0);
+        let held: Vec<Frame> = self.balanced.iter().filter(|_| self.holds).flat_map(|balanced| balanced.charged()).copied().collect();
+        held.iter().for_each(|frame| self.take_room(frame));
+    }
+
+    pub(super) fn take_room(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.room.overhead;
         self.room.used += cost as u64;
         if self.room.counts == GROUPS {
@@ -271,24 +289,24 @@ impl Node {
         }
     }
 
-    /// A frame of these (input, class, queue, bytes) takes memory at `port`, or gives it back; no group is paused.
-    fn charge(&mut self, port: u32, frame: (u32, u8, u8, u16)) {
-        self.used += frame.3 as u64;
+    /// A frame takes memory at `port`, or gives it back; no group is paused.
+    pub(super) fn charge(&mut self, port: u32, sent: Sent) {
+        self.used += sent.size as u64;
         let first = self.first_port;
         if let Some(managed) = &mut self.managed {
-            managed.mmu.charge(&charge(&managed.mmu, first, port, frame), false);
+            managed.mmu.charge(&charge(&managed.mmu, first, port, sent), false);
         }
     }
 
-    fn give_back(&mut self, port: u32, frame: (u32, u8, u8, u16)) {
-        self.used -= frame.3 as u64;
+    pub(super) fn give_back(&mut self, port: u32, sent: Sent) {
+        self.used -= sent.size as u64;
         let first = self.first_port;
         if let Some(managed) = &mut self.managed {
-            managed.mmu.give_back(&charge(&managed.mmu, first, port, frame));
+            managed.mmu.give_back(&charge(&managed.mmu, first, port, sent));
         }
     }
 }
 
-fn charge(mmu: &crate::queue::buffer::mmu::Mmu, first: u32, port: u32, (input, class, queue, bytes): (u32, u8, u8, u16)) -> Charge {
-    Charge::new(mmu.size_of(bytes as u64, class), input - first, port - first, class, queue)
+fn charge(mmu: &Mmu, first: u32, port: u32, Sent { input, size, queue, class }: Sent) -> Charge {
+    Charge::new(mmu.size_of(size as u64, class), input - first, port - first, class, queue)
 }

@@ -1,7 +1,9 @@
 //! PAUSE frames: when they are sent, and what they do.
 
+use super::hop::Sent;
 use super::{Outlet, Shard, Slab};
 use crate::frame::{Event, Extra, Frame};
+use crate::port::PAUSE_QUEUE;
 
 impl<'a> Shard<'a> {
     /// There is cause to pause a priority group (again).
@@ -76,8 +78,9 @@ impl<'a> Shard<'a> {
         }
         let pause = self.pause_of(port);
         pause.pending |= 1 << class;
-        let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-        if a.sending.is_none() {
+        let p = &self.ports[port as usize];
+        let sending = if p.open { self.lanes[port as usize].sending } else { p.automaton.as_ref().expect("not plain").sending.is_some() };
+        if !sending {
             self.start_next(out, now, node, port);
         } else if !O::CLASSICAL {
             self.list(node, port);
@@ -95,12 +98,20 @@ impl<'a> Shard<'a> {
         pause.sent += 1;
         let delay = pause.delay;
         let frame = Frame::pause(peer_port, classes, classes & pause.asserted, pause.quanta);
-        p.depart_pause(at, &frame);
+        if p.open {
+            p.send_pause(at, &frame);
+            let lane = &mut self.lanes[port as usize];
+            lane.sent = Sent { input: 0, size: frame.size, queue: PAUSE_QUEUE, class: 0 };
+            lane.sending = true;
+        } else {
+            p.depart_pause(at, &frame);
+        }
+        let ends = p.free_at;
         self.counters.pause_frames += 1;
         if O::CLASSICAL {
-            out.sent(p.free_at, port);
+            out.sent(ends, port);
         }
-        out.pause(p.free_at + delay, peer_shard, frame);
+        out.pause(ends + delay, peer_shard, frame);
     }
 
     /// A PAUSE frame takes effect.

@@ -15,11 +15,12 @@ impl<'a> Shard<'a> {
     pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, length: (u32, u64)) -> bool {
         let size = frame.size as u64;
         let queue = self.ports[port as usize].automaton.as_ref().expect("ports of ToRs that hold frames are automata").queue_of(&frame);
-        if self.ports[port as usize].open {
+        if self.ports[port as usize].open && !self.is_exact(node) {
             if self.charge_open(node, port, queue as u8, &frame) {
                 return true;
             }
-            self.close(out, now, node);
+            self.advance_all(out, now, node);
+            self.enter_exact(now, node);
         }
         let length = QueueView { bytes: length.1, frames: length.0 };
         let mut verdict = self.nodes[node as usize].admit(queue, length, size, O::CLASSICAL);

@@ -1,0 +1,250 @@
+//! Open nodes near their bounds. Frames stay in the lanes of `shard::hop`, and the memory management unit is charged with all of them: it answers for every
+//! frame that comes, pauses groups and lets them go on. While a group is paused, ports act in the order of time, because a frame that leaves may let it go on.
+//!
+//! A node comes here when a frame exceeds a bound that only the unit can judge, and leaves at the beginning of a window in which no group is paused.
+
+use super::count::mark_at_arrival;
+use super::hop::{NOTHING, Sent, next_start};
+use super::{Outlet, Shard};
+use crate::frame::Frame;
+use crate::port::PAUSE_QUEUE;
+use crate::queue::buffer::mmu::{CLASSES, Charge, Take};
+use crate::queue::{QueueView, Verdict};
+
+impl<'a> Shard<'a> {
+    #[inline(always)]
+    pub(super) fn is_exact(&self, node: u32) -> bool {
+        self.nodes[node as usize].room.exact
+    }
+
+    /// From now on the unit is asked. All ports have been brought to `now`.
+    #[cold]
+    pub(super) fn enter_exact(&mut self, now: u64, node: u32) {
+        let lookahead = self.world.lookahead;
+        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let state = &mut nodes[node as usize];
+        for port in state.first_port..state.first_port + state.ports {
+            let (p, lane) = (&ports[port as usize], &mut lanes[port as usize]);
+            lane.sending = p.free_at > now && lane.sent.size > 0;
+            if lane.sending && lane.sent.queue != PAUSE_QUEUE && !state.until_start {
+                state.charge(port, lane.sent);
+            }
+            lane.each(&yard.arena, |queue, frame| state.charge(port, Sent::of(frame, queue)));
+        }
+        state.room.exact = true;
+        state.room.closed_until = now + super::open::CLOSED * lookahead;
+    }
+
+    /// From now on bounds are enough. No group is paused, and all ports have been brought to the instant before `start`.
+    #[cold]
+    pub(super) fn leave_exact(&mut self, start: u64, node: u32) {
+        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let state = &mut nodes[node as usize];
+        state.reset_room();
+        state.active.clear();
+        for port in state.first_port..state.first_port + state.ports {
+            let (p, lane) = (&ports[port as usize], &mut lanes[port as usize]);
+            if lane.sending && lane.sent.queue != PAUSE_QUEUE && !state.until_start {
+                state.give_back(port, lane.sent);
+            }
+            lane.each(&yard.arena, |queue, frame| {
+                state.give_back(port, Sent::of(frame, queue));
+                state.take_room(frame);
+            });
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
+            lane.held = pause.is_some_and(|pause| pause.holds_any(start)) || !lane.sending && lane.occupied != 0;
+            lane.rare = lane.held || lane.clocked;
+            lane.listed = lane.occupied != 0;
+            if lane.listed {
+                state.active.push(port);
+            }
+        }
+        state.room.exact = false;
+    }
+
+    /// A frame wants to leave by the port; if `HELD`, a balancer has held it, and the unit is charged with it already.
+    #[inline(never)]
+    pub(super) fn offer_exact<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+        self.bring_up(out, now, node, port);
+        let (state, lane) = (&self.nodes[node as usize], &self.lanes[port as usize]);
+        let size = frame.size as u64;
+        let queue = lane.queue_of(&frame);
+        let counts = lane.sending && !state.until_start && lane.sent.queue as usize == queue;
+        let length = QueueView { bytes: lane.queues[queue].bytes as u64 + if counts { lane.sent.size as u64 } else { 0 }, frames: 0 };
+        let (mut charge, mut taken) = (Charge::default(), Take::default());
+        if !HELD {
+            let verdict = state.buffer.admit(length, size, state.used, true).expect("exact figures settle it");
+            if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict) {
+                return;
+            }
+            charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, port, &frame, &charge) {
+                Ok(take) => taken = take,
+                Err(reason) => return self.drop_at(port, queue, frame, reason),
+            }
+        }
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, queue, &frame);
+        if !matches!(verdict, Verdict::Admit) {
+            if HELD && matches!(verdict, Verdict::Drop(_)) {
+                self.uncharge_held(out, now, node, port, &frame);
+            }
+            if !self.passes(port, queue, &mut frame, verdict) {
+                return;
+            }
+        }
+        let (mut hop, ports, lanes) = self.hop::<O, NOTHING>(out, node);
+        let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        hop.push(p, lane, port, queue, frame);
+        hop.note_clock(p, lane, now, queue, frame.priority());
+        if !HELD {
+            self.nodes[node as usize].used += size;
+            self.mmu(node).charge(&charge, taken.headroom);
+            if taken.pause {
+                self.pause_group(out, now, node, charge.input, charge.class());
+            }
+        }
+        if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
+        }
+    }
+
+    /// When the port ends a transmission or starts one by itself; `u64::MAX` for never.
+    #[inline(always)]
+    pub(super) fn next_exact(&self, port: u32) -> u64 {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        if lane.sending {
+            p.free_at
+        } else if lane.occupied != 0 {
+            next_start(&self.yard.arena, p, lane)
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// As `advance`.
+    pub(super) fn advance_exact<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        loop {
+            let at = self.next_exact(port);
+            if at > now {
+                return;
+            }
+            self.step_exact(out, at, node, port);
+        }
+    }
+
+    /// The transmission that ends at `at` ends, and the next one starts.
+    #[inline(always)]
+    pub(super) fn step_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        let lane = &mut self.lanes[port as usize];
+        if lane.sending {
+            lane.sending = false;
+            let sent = lane.sent;
+            if sent.queue != PAUSE_QUEUE && !self.nodes[node as usize].until_start {
+                self.release_exact(out, at, node, port, sent);
+            }
+        }
+        self.start_exact(out, at, node, port);
+    }
+
+    /// A frame no longer takes memory: that may let a group go on.
+    #[inline(always)]
+    fn release_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sent) {
+        self.nodes[node as usize].used -= sent.size as u64;
+        let charge = self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
+        self.release(out, at, node, &charge);
+    }
+
+    /// If the transmitter is free at `at`, the next frame starts. A PAUSE frame overtakes all that waits.
+    pub(super) fn start_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        let until_start = self.nodes[node as usize].until_start;
+        loop {
+            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+            if lane.sending {
+                // The end of the transmission before has let a group go on.
+                return;
+            }
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            if pause.is_some_and(|pause| pause.pending != 0) {
+                self.send_pause(out, at, port);
+                break;
+            }
+            let may = |queue: &usize| {
+                let class = || self.yard.arena.first(&lane.queues[*queue].chain).priority();
+                lane.occupied >> queue & 1 != 0 && (!lane.held || pause.is_none_or(|pause| pause.until(class()) <= at))
+            };
+            let Some(queue) = (0..CLASSES).rev().find(may) else { break };
+            let (mut hop, ports, lanes) = self.hop::<O, NOTHING>(out, node);
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
+            lane.sending = starts;
+            self.see_to_losses();
+            if until_start || !starts {
+                self.release_exact(out, at, node, port, sent);
+            }
+            if starts {
+                break;
+            }
+        }
+        let (p, lane) = (&self.ports[port as usize], &mut self.lanes[port as usize]);
+        if lane.rare {
+            lane.look_again(p, at);
+        }
+        self.file_due(node, port);
+    }
+
+    /// Passes on frames that arrive at the switch in one window, in order, up to an event that the switch makes for itself. Returns how many.
+    #[inline(never)]
+    pub(super) fn pass_exact<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let world = self.world;
+        let state = &self.nodes[node as usize];
+        let (first, ports, bits, seed, row) = (state.first_port, state.ports, world.route_bits, state.hash_seed, world.routes(0).row(state.id));
+        let mut passed = 0;
+        for frame in frames {
+            if !frame.is_traffic() || out.is_awaited() {
+                break;
+            }
+            let (port, hash) = match bits {
+                0 => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
+                _ => (Some(frame.routed_port(bits)), frame.hash >> bits),
+            };
+            let Some(port) = port.map(u32::from).filter(|port| *port < ports) else { break };
+            passed += 1;
+            self.offer_exact::<O, false>(out, start + frame.offset as u64, node, first + port, Frame { hash, ..*frame });
+        }
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        passed
+    }
+
+    /// As `finish_window`, where no group is paused.
+    pub(super) fn finish_exact<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
+        let mut earliest = u64::MAX;
+        active.retain(|&port| {
+            self.advance_exact(out, end - 1, node, port);
+            let (p, lane) = (&self.ports[port as usize], &mut self.lanes[port as usize]);
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            lane.listed = lane.occupied != 0 || pause.is_some_and(|pause| pause.pending != 0);
+            let listed = lane.listed;
+            if listed {
+                earliest = earliest.min(self.next_exact(port));
+            }
+            listed
+        });
+        self.nodes[node as usize].active = active;
+        self.wake_by(out, node, earliest);
+    }
+
+    /// Keeps the port in its node's list while something waits.
+    pub(super) fn list_exact(&mut self, node: u32, port: u32) {
+        let lane = &mut self.lanes[port as usize];
+        if !lane.listed {
+            lane.listed = true;
+            self.nodes[node as usize].active.push(port);
+        }
+    }
+}
