@@ -10,6 +10,8 @@ mod charge;
 mod conweave;
 mod hpcc;
 mod sonic;
+#[cfg(test)]
+mod tests;
 mod thresholds;
 
 pub use charge::{Answer, Bounds, CLASSES, Charge, Take, is_safe};
