@@ -1,6 +1,6 @@
 //! A shard from the plan.
 
-use super::hop::{Lane, Room, Yard};
+use super::hop::{Lane, Limits, Room, Yard};
 use super::policy::Policy;
 use super::ring::Ring;
 use super::switch::{Balanced, Managed};
@@ -276,7 +276,8 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let loops = uniform && (urgent || ports.iter().all(|p| p.common));
-        let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Shared(_)) || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
+        let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
+        let ordinary = matches!(buffer, Buffer::Unlimited) || shared || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
         let in_bytes = marking.as_ref().is_none_or(|red| !red.in_packets && red.quiet() > 0);
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
         let kind_open = ports.iter().all(|p| p.common);

@@ -94,13 +94,7 @@ impl<'a> Shard<'a> {
 
     /// `ROUTED`: frames carry their route. Returns also a port that is free, and since when, if something out of the ordinary starts there.
     #[inline(never)]
-    fn pass_run<O: Outlet, const ROUTED: bool>(
-        &mut self,
-        out: &mut O,
-        start: u64,
-        node: u32,
-        frames: &[Frame],
-    ) -> (usize, Option<(u32, u64)>) {
+    fn pass_run<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<(u32, u64)>) {
         let Shard { nodes, ports, extras, world, counters, last, .. } = self;
         let state = &mut nodes[node as usize];
         let (first, bits, seed, explains) = (state.first_port, world.route_bits, state.hash_seed, world.plan.record.explain);

@@ -4,7 +4,7 @@
 //! A node comes here when a frame exceeds a bound that only the unit can judge, and leaves at the beginning of a window in which no group is paused.
 
 use super::count::mark_at_arrival;
-use super::hop::{NOTHING, Sent, next_start};
+use super::hop::{Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
@@ -94,7 +94,7 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        let (mut hop, ports, lanes) = self.hop::<O, NOTHING>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.push(p, lane, port, queue, frame);
         hop.note_clock(p, lane, now, queue, frame.priority());
@@ -170,12 +170,17 @@ impl<'a> Shard<'a> {
                 self.send_pause(out, at, port);
                 break;
             }
-            let may = |queue: &usize| {
-                let class = || self.yard.arena.first(&lane.queues[*queue].chain).priority();
-                lane.occupied >> queue & 1 != 0 && (!lane.held || pause.is_none_or(|pause| pause.until(class()) <= at))
-            };
-            let Some(queue) = (0..CLASSES).rev().find(may) else { break };
-            let (mut hop, ports, lanes) = self.hop::<O, NOTHING>(out, node);
+            if lane.occupied == 0 {
+                break;
+            }
+            let mut queue = 7 - lane.occupied.leading_zeros() as usize;
+            if lane.held {
+                let pause = pause.expect("a port that has been paused");
+                let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.yard.arena.first(&lane.queues[*queue].chain).priority()) <= at;
+                let Some(free) = (0..CLASSES).rev().find(may) else { break };
+                queue = free;
+            }
+            let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
             lane.sending = starts;

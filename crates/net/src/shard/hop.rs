@@ -71,11 +71,11 @@ pub struct Room {
     /// For lossy and lossless classes.
     pub limits: [Limits; 2],
     pub lossless: u8,
-    /// What memory is counted: [`NOTHING`], where no memory is shared, [`TOTAL`], or [`GROUPS`], that of each ingress port and class as well.
-    pub counts: u8,
+    /// Memory is counted, because it is shared: all, and that of each ingress port and class.
+    pub counts: bool,
     /// Frames take at most so much more memory than they have bytes.
     pub overhead: u32,
-    /// Memory of what waits, at most: of all, and of each ingress port and class where that is counted.
+    /// Memory of what waits, at most: of all, and of each ingress port and class.
     pub used: u64,
     pub groups: Box<[u32]>,
     /// The limits hold as long as no more memory than this is in use.
@@ -85,10 +85,6 @@ pub struct Room {
     /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
     pub exact: bool,
 }
-
-pub const NOTHING: u8 = 0;
-pub const TOTAL: u8 = 1;
-pub const GROUPS: u8 = 2;
 
 /// Bounds, with the frame that comes.
 #[derive(Clone, Copy, Debug)]
@@ -179,15 +175,15 @@ pub struct Yard {
     news: bool,
 }
 
-/// What a hop needs besides the port, borrowed once. `COUNTS`: which memory is counted.
-pub(super) struct Hop<'s, O, const COUNTS: u8> {
+/// What a hop needs besides the port, borrowed once. `COUNTS`: memory is counted.
+pub(super) struct Hop<'s, O, const COUNTS: bool> {
     out: &'s mut O,
     extras: &'s mut Slab<Extra>,
     yard: &'s mut Yard,
     state: &'s mut Node,
 }
 
-impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
+impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// What starts by `now` starts.
     #[inline(always)]
     fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
@@ -333,18 +329,15 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.room.overhead;
-        let all = COUNTS >= TOTAL && self.state.room.used + cost as u64 > limits.used;
-        all || COUNTS == GROUPS && self.state.room.groups[self.group(frame)] + cost > limits.group
+        COUNTS && (self.state.room.used + cost as u64 > limits.used || self.state.room.groups[self.group(frame)] + cost > limits.group)
     }
 
     #[inline(always)]
     fn take(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.room.overhead;
-        if COUNTS >= TOTAL {
-            self.state.room.used += cost as u64;
-        }
-        if COUNTS == GROUPS {
+        if COUNTS {
             let group = self.group(frame);
+            self.state.room.used += cost as u64;
             self.state.room.groups[group] += cost;
         }
     }
@@ -352,11 +345,9 @@ impl<O: Outlet, const COUNTS: u8> Hop<'_, O, COUNTS> {
     #[inline(always)]
     fn give_back(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.room.overhead;
-        if COUNTS >= TOTAL {
-            self.state.room.used -= cost as u64;
-        }
-        if COUNTS == GROUPS {
+        if COUNTS {
             let group = self.group(frame);
+            self.state.room.used -= cost as u64;
             self.state.room.groups[group] -= cost;
         }
     }
@@ -468,13 +459,13 @@ impl<'a> Shard<'a> {
 
     /// What a hop needs of a node; and all ports, with their lanes.
     #[inline(always)]
-    pub(super) fn hop<'s, O: Outlet, const COUNTS: u8>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+    pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
         let Shard { nodes, ports, lanes, yard, extras, .. } = self;
         (Hop { out, extras, yard, state: &mut nodes[node as usize] }, ports, lanes)
     }
 
     #[inline(always)]
-    pub(super) fn counts(&self, node: u32) -> u8 {
+    pub(super) fn counts(&self, node: u32) -> bool {
         self.nodes[node as usize].room.counts
     }
 
@@ -484,10 +475,10 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
-        let done = match self.counts(node) {
-            NOTHING => self.offer_hop::<O, NOTHING>(out, now, node, port, frame, hash, None),
-            TOTAL => self.offer_hop::<O, TOTAL>(out, now, node, port, frame, hash, None),
-            _ => self.offer_hop::<O, GROUPS>(out, now, node, port, frame, hash, None),
+        let done = if self.counts(node) {
+            self.offer_hop::<O, true>(out, now, node, port, frame, hash, None)
+        } else {
+            self.offer_hop::<O, false>(out, now, node, port, frame, hash, None)
         };
         if !done {
             self.offer_beyond(out, now, node, port, frame, hash);
@@ -496,16 +487,7 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn offer_hop<O: Outlet, const COUNTS: u8>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        node: u32,
-        port: u32,
-        frame: &Frame,
-        hash: u32,
-        used: Option<u64>,
-    ) -> bool {
+    fn offer_hop<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
         let done = hop.offer(&mut ports[port as usize], &mut lanes[port as usize], port, now, frame, hash, used);
         self.see_to_losses();
@@ -519,19 +501,16 @@ impl<'a> Shard<'a> {
     fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
         self.advance_all(out, now, node);
         self.set_level(node);
-        let settled = match self.counts(node) {
-            NOTHING => false,
-            // Whatever the bounds: the figures are exact now.
-            TOTAL => {
-                let used = self.memory_used(now, node);
-                self.offer_hop::<O, TOTAL>(out, now, node, port, frame, hash, Some(used))
-            }
-            _ => self.offer_hop::<O, GROUPS>(out, now, node, port, frame, hash, None),
+        let managed = self.nodes[node as usize].managed.is_some();
+        let settled = self.counts(node) && {
+            // Whatever the bounds of a dynamic threshold: the figures are exact now.
+            let used = (!managed).then(|| self.memory_used(now, node));
+            self.offer_hop::<O, true>(out, now, node, port, frame, hash, used)
         };
         if settled {
             return;
         }
-        if self.nodes[node as usize].managed.is_some() {
+        if managed {
             self.enter_exact(now, node);
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
@@ -541,10 +520,10 @@ impl<'a> Shard<'a> {
 
     /// As `advance`, at an open node.
     pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        match self.counts(node) {
-            NOTHING => self.advance_ports::<O, NOTHING>(out, now, node, port..port + 1),
-            TOTAL => self.advance_ports::<O, TOTAL>(out, now, node, port..port + 1),
-            _ => self.advance_ports::<O, GROUPS>(out, now, node, port..port + 1),
+        if self.counts(node) {
+            self.advance_port::<O, true>(out, now, node, port);
+        } else {
+            self.advance_port::<O, false>(out, now, node, port);
         }
     }
 
@@ -554,11 +533,9 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn advance_ports<O: Outlet, const COUNTS: u8>(&mut self, out: &mut O, now: u64, node: u32, range: std::ops::Range<u32>) {
+    fn advance_port<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
-        for port in range {
-            hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
-        }
+        hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
         self.see_to_losses();
     }
 
@@ -572,7 +549,7 @@ impl<'a> Shard<'a> {
 
     /// A frame that has been held, and charged then, joins its queue at an open port. `false`: it may have to be marked.
     pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
-        let (mut hop, ports, lanes) = self.hop::<O, GROUPS>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let class = frame.priority();
@@ -598,12 +575,10 @@ impl<'a> Shard<'a> {
             return self.pass_exact(out, start, node, frames);
         }
         let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
-            (NOTHING, true) => self.pass_hops::<O, NOTHING, true>(out, start, node, frames),
-            (NOTHING, false) => self.pass_hops::<O, NOTHING, false>(out, start, node, frames),
-            (TOTAL, true) => self.pass_hops::<O, TOTAL, true>(out, start, node, frames),
-            (TOTAL, false) => self.pass_hops::<O, TOTAL, false>(out, start, node, frames),
-            (_, true) => self.pass_hops::<O, GROUPS, true>(out, start, node, frames),
-            (_, false) => self.pass_hops::<O, GROUPS, false>(out, start, node, frames),
+            (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
+            (false, false) => self.pass_hops::<O, false, false>(out, start, node, frames),
+            (true, true) => self.pass_hops::<O, true, true>(out, start, node, frames),
+            (true, false) => self.pass_hops::<O, true, false>(out, start, node, frames),
         };
         self.see_to_losses();
         if passed > 0 {
@@ -619,7 +594,7 @@ impl<'a> Shard<'a> {
 
     /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last one, if the bounds do not let it in.
     #[inline(never)]
-    fn pass_hops<O: Outlet, const COUNTS: u8, const ROUTED: bool>(
+    fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
         &mut self,
         out: &mut O,
         start: u64,
@@ -651,18 +626,14 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }
-        let earliest = match self.counts(node) {
-            NOTHING => self.finish_hops::<O, NOTHING>(out, end, node),
-            TOTAL => self.finish_hops::<O, TOTAL>(out, end, node),
-            _ => self.finish_hops::<O, GROUPS>(out, end, node),
-        };
+        let earliest = if self.counts(node) { self.finish_hops::<O, true>(out, end, node) } else { self.finish_hops::<O, false>(out, end, node) };
         self.see_to_losses();
         self.wake_by(out, node, earliest);
     }
 
     /// What starts before `end` starts. Returns when the next one does.
     #[inline(never)]
-    fn finish_hops<O: Outlet, const COUNTS: u8>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
+    fn finish_hops<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
         let mut earliest = u64::MAX;

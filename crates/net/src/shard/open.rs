@@ -1,7 +1,7 @@
 //! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
 //! the automata. What has been held by a balancer stays charged where it was, and counts in the bounds as well.
 
-use super::hop::{GROUPS, Limits, NOTHING, Room, Sent, TOTAL};
+use super::hop::{Limits, Room, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -13,13 +13,9 @@ use crate::spec::MarkAt;
 
 impl Room {
     pub(super) fn new(managed: Option<&Managed>, buffer: &Buffer, ports: usize) -> Self {
-        let counts = match (managed, buffer) {
-            (Some(_), _) => GROUPS,
-            (None, Buffer::Shared(_)) => TOTAL,
-            (None, _) => NOTHING,
-        };
+        let counts = managed.is_some() || matches!(buffer, Buffer::Shared(_));
         let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
-        let groups = vec![0; if counts == GROUPS { ports * CLASSES } else { 0 }].into();
+        let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
         Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, level: 0, closed_until: 0, exact: false }
     }
 }
@@ -284,7 +280,7 @@ impl Node {
     pub(super) fn take_room(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.room.overhead;
         self.room.used += cost as u64;
-        if self.room.counts == GROUPS {
+        if self.room.counts {
             self.room.groups[(frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize] += cost;
         }
     }

@@ -25,12 +25,7 @@ pub struct Managed {
 impl Managed {
     pub fn new(mmu: Mmu, ports: u32) -> Self {
         let groups = (ports as usize).div_ceil(GROUP);
-        Managed {
-            mmu,
-            due: vec![[u64::MAX; GROUP]; groups],
-            soonest: vec![u64::MAX; groups],
-            next_due: u64::MAX,
-        }
+        Managed { mmu, due: vec![[u64::MAX; GROUP]; groups], soonest: vec![u64::MAX; groups], next_due: u64::MAX }
     }
 
     /// Writes down when a port acts next.
