@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from conftest import REPO
+from conftest import REPO, as_many
 from given import lay_defect
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -499,9 +499,9 @@ def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
 
 
-# 48 processes, each with its own limits.
+# Processes with limits of their own.
 @pytest.mark.slow
 def test_mutated_files_are_read_or_refused():
     """A short run of `python -m fuzz.importers`: every kind, in a process of its own, limited in memory and time."""
-    found = [one for one in importers.run(48, seed=7) if one is not None]
+    found = [one for one in importers.run(as_many(24), seed=7) if one is not None]
     assert not found, [(one.sample.name, one.case, one.why, one.said[:500]) for one in found]
