@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from afflux import cli
@@ -35,6 +37,9 @@ DURATIONS = Path(__file__).with_name("durations.json")
 
 #: Times the number of random cases and samples that `make test` takes; `make fuzz` takes more (DRAWS in the Makefile).
 DRAWS = int(os.environ.get("AFFLUX_DRAWS", "1"))
+
+# The runner of typer builds all commands for each call, which takes 20 ms, and thousands of calls are made. They are the same each time.
+vars(typer.testing)["_get_command"] = functools.cache(get_command)
 
 # Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
