@@ -86,7 +86,7 @@ fuzz: setup $(VENV)/tested
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
 	$(BIN)/python -m fuzz.memory
 	$(BIN)/python -m fuzz.kills --seed $(SEED)
-	AFFLUX_DRAWS=$(or $(DRAWS),10) $(BIN)/python -m pytest $$(grep -l "as_many(" tests/test_*.py) -m "not realtime and not validation"
+	AFFLUX_DRAWS=$(or $(DRAWS),10) $(BIN)/python -m pytest $$(grep -lE "as_many\(|DRAWS" tests/test_*.py) -m "not realtime and not validation"
 	@if cargo +nightly fuzz --version >/dev/null 2>&1; then \
 	  for target in $$(ls fuzz/corpus); do \
 	    mkdir -p out/fuzz/corpus/$$target; \

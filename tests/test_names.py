@@ -425,7 +425,7 @@ nasty = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=as_many(150), deadline=None)
 @given(st.lists(st.lists(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff\r\n]", text)), min_size=2, max_size=2), max_size=5))
 def test_csv_comes_back_and_is_no_formula(table):
     text = csvtext.lines(table)
@@ -439,14 +439,14 @@ def test_numbers_stay_numbers():
     assert csvtext.lines([(-3, 1.5, None, "-3", "+1e9", "=1+1", "-x", "'-x", "'x")]) == "-3,1.5,,-3,+1e9,'=1+1,'-x,''-x,'x\n"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=as_many(150), deadline=None)
 @given(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff]", text)))
 def test_toml_comes_back(name):
     document = {"topology": {name: [name, {name: name}]}, "traffic": [{"class": name}]}
     assert tomllib.loads(toml.dumps(document)) == document
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=as_many(120), deadline=None)
 @given(name=nasty)
 def test_a_class_is_refused_or_comes_back(name):
     """Through the scenario, the exported CSV and Parquet, and back."""
