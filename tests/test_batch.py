@@ -18,6 +18,7 @@ from tiny_study import Tiny
 import afflux
 from afflux import batch, studies
 from afflux.batch import Point
+from afflux.executors import process
 from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
@@ -54,6 +55,15 @@ def test_points_are_what_run_gives(small, tmp_path):
     assert outcome.results["small", 2].summary["result_hash"] == alone.summary["result_hash"]
     assert outcome.designs["small"].seeds == [1, 2]
     assert outcome.failures == ()
+
+
+def test_a_worker_believes_what_it_is_told_of_its_own_file_alone(monkeypatch):
+    """Its parent may have started before the simulator was built again."""
+    file, build = process._known()
+    known = process._known.__wrapped__
+    for told, believed in ((f"{file}0123", "0123"), (f"elsewhere/{file}0123", build), (f"{file.rpartition(':')[0]}1:0123", build)):
+        monkeypatch.setenv("AFFLUX_BUILD", told)
+        assert known() == (file, believed)
 
 
 def test_each_point_is_run_once_and_again_when_it_changes(small, tmp_path):
