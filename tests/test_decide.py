@@ -157,7 +157,7 @@ def test_python(folder, monkeypatch):
     assert "<table" in found._repr_html_()
 
 
-@pytest.mark.slow  # starts the command five times
+@pytest.mark.slow  # starts the command seven times
 def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
     def start(out: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "afflux", "decide", "designs.toml", "--seeds", "1-3", "-o", out]
@@ -167,7 +167,7 @@ def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
     assert start("whole").wait(120) == 0
     took = time.monotonic() - began
     rng = random.Random(7)
-    for _ in range(as_many(3)):
+    for _ in range(as_many(5)):
         process = start("killed")
         time.sleep(rng.uniform(0.3, 1.0) * took)
         process.send_signal(signal.SIGKILL)

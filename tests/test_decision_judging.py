@@ -115,7 +115,7 @@ def drawn_goals(rng: random.Random) -> list[Goal]:
 def test_the_first_sentence_never_contradicts_the_table():
     rng = random.Random(16)
     seen, refused = set(), 0
-    for _ in range(as_many(60)):
+    for _ in range(as_many(200)):
         names = ["today", *[f"design{place}" for place in range(rng.randint(1, 5))]]
         truth = {name: {tenant: 10 * rng.choice([0.3, 0.8, 0.95, 1.0, 1.05, 1.3, 4.0]) for tenant in ("web", "storage")} for name in names}
         prices = {name: float(rng.choice([10_000, 20_000, 20_000, 40_000])) for name in names}
@@ -130,7 +130,7 @@ def test_the_first_sentence_never_contradicts_the_table():
                     assert contradictions(found | {"answer": found["answer"].replace(f" {found['choice']}", f" {other}", 1)})
                     refused += 1
     assert seen == {"Choose", "Keep", "No"}
-    assert refused > as_many(6)
+    assert refused > as_many(20)
 
 
 def synthetic(rng: random.Random, truth: dict[str, float], noise: float, most: int) -> dict[str, dict[str, dict[int, Value]]]:
@@ -147,7 +147,7 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
     goals, planned = [Goal(WEB, "fct_p99", limit=10.0)], looks(40) if until_decided else [Look(5, 0.05)]
     assert sum(look.level for look in planned) == pytest.approx(0.05)
     wrong = decided = chosen_well = 0
-    count = as_many(400)
+    count = as_many(1_000)
     for _ in range(count):
         truth = {name: 10 * rng.choice([0.8, 0.97, 1.0, 1.0, 1.0, 1.03, 1.3]) for name in "abcd"}
         prices = dict(zip("abcd", (1.0, 2.0, 3.0, 4.0), strict=True))
