@@ -1,4 +1,4 @@
-# make setup | demo | wheel | source | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
+# make setup | demo | wheel | source | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] [DRAWS=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -75,7 +75,8 @@ validate: setup $(VENV)/tested
 validate-live: setup $(VENV)/tested
 	$(BIN)/python -m validation.live $(if $(ONLY),--only "$(ONLY)")
 
-# The determinism tests with seven threads; random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
+# The determinism tests with seven threads; random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills;
+# then tests of random cases and samples, with DRAWS times those of `make test`.
 SECONDS ?= 3600
 SEED ?= 1001
 fuzz: setup $(VENV)/tested
@@ -85,6 +86,7 @@ fuzz: setup $(VENV)/tested
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
 	$(BIN)/python -m fuzz.memory
 	$(BIN)/python -m fuzz.kills --seed $(SEED)
+	AFFLUX_DRAWS=$(or $(DRAWS),10) $(BIN)/python -m pytest $$(grep -lE "as_many\(|DRAWS" tests/test_*.py) -m "not realtime and not validation"
 	@if cargo +nightly fuzz --version >/dev/null 2>&1; then \
 	  for target in $$(ls fuzz/corpus); do \
 	    mkdir -p out/fuzz/corpus/$$target; \

@@ -285,11 +285,11 @@ def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tup
         log.close()
 
 
-def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3) -> None:
+def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, rounds: int = 2_500) -> None:
     """A sweep on a cluster whose workers are killed in the middle of points, and replaced, ends with the table of one that nobody disturbed."""
     draws = random.Random(seed)
     dir.mkdir(parents=True)
-    (dir / "small.toml").write_text(SCENARIO.replace("rounds = 2", "rounds = 2_500"))
+    (dir / "small.toml").write_text(SCENARIO.replace("rounds = 2", f"rounds = {rounds}"))
     arguments = ["sweep", "small.toml", *VARY, "--seeds", f"1-{-(-points // 4)}"]
     undisturbed = subprocess.run([*AFFLUX, *arguments, "-o", "undisturbed"], cwd=dir, capture_output=True, text=True, timeout=10 * PATIENCE)
     assert undisturbed.returncode == 0, undisturbed.stderr

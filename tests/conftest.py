@@ -4,6 +4,7 @@ Two kinds of tests carry a mark. `slow` may take more than `LIMIT` seconds. `rea
 """
 
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from afflux import cli
@@ -31,6 +34,12 @@ LIMIT = 20.0
 FAST = 1.0
 #: Seconds of the longer tests in an earlier run; `python -m tests.suite --keep` renews them.
 DURATIONS = Path(__file__).with_name("durations.json")
+
+#: Times the number of random cases and samples that `make test` takes; `make fuzz` takes more (DRAWS in the Makefile).
+DRAWS = int(os.environ.get("AFFLUX_DRAWS", "1"))
+
+# The runner of typer builds all commands for each call, which takes 20 ms, and thousands of calls are made. They are the same each time.
+vars(typer.testing)["_get_command"] = functools.cache(get_command)
 
 # Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -70,6 +79,32 @@ paths = true
 """
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def as_many(count: int) -> int:
+    """How many random cases or samples a test takes, where `make test` takes so many."""
+    return count * DRAWS
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """A directory by its name, filled once for all processes that run tests: the first one fills it, others wait. Tests only read it."""
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once"
+    root.mkdir(exist_ok=True)
+
+    def filled(name: str, fill: Callable[[Path], object]) -> Path:
+        place, done = root / name, root / f"{name}.done"
+        with (root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(place, ignore_errors=True)
+                place.mkdir()
+                fill(place)
+                done.touch()
+        return place
+
+    return filled
 
 
 @pytest.fixture(scope="session")
@@ -223,7 +258,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
     if call.when == "teardown" and report.passed and not item.get_closest_marker("slow"):
         seconds = watch.seconds()
-        if seconds > LIMIT:
+        if seconds > LIMIT * DRAWS:
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid} took {seconds:.0f} s, more than {LIMIT:g}: make it shorter, or mark it `slow` and say why it needs the time"
     return report

@@ -109,7 +109,7 @@ stack = "linux"
 [[traffic]]
 kind = "pairs"
 pairs = [[0, 1]]
-sizes = "20MB"
+sizes = "15MB"
 
 [record]
 round_trips = true
@@ -222,7 +222,7 @@ def test_repetitions_and_round_trips_of_a_lossy_path(tmp_path: Path) -> None:
 
 def test_round_trips_through_a_queue(tmp_path: Path) -> None:
     text = LOSSY.replace('stack = "linux"', 'stack = "basic"\nhandshake = true\nreceive_window = "60kB"')
-    text = text.replace('buffer = "45kB"', 'buffer = "1MB"').replace("20MB", "2MB")
+    text = text.replace('buffer = "45kB"', 'buffer = "1MB"').replace("15MB", "2MB")
     result, (file,) = run(tmp_path, text)
     sound(file)
     samples = [float(value) * 1e9 for (value,) in dissect(file, "tcp.analysis.ack_rtt && ip.src == 10.0.0.2 && tcp.flags.syn == 0", "tcp.analysis.ack_rtt")]

@@ -13,8 +13,8 @@ COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example(process, name):
-    done = process(name, "--help")
+def test_help_has_an_example(command, name):
+    done = command(name, "--help")
     assert done.returncode == 0
     assert "xample" in done.stdout
     assert f"afflux {name}" in done.stdout

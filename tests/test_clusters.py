@@ -27,11 +27,10 @@ from afflux.executors import Order, remote
 from afflux.files import toml
 from fuzz import kills
 
-#: Every kind of input; a point takes about a second.
+#: Every kind of input.
 SCENARIO = (
     INCAST.replace('kind = "star"\nhosts = 9\nrate = "10Gbps"\ndelay = "1us"', 'kind = "hpcc"\nfile = "inputs/topology.txt"')
-    # Points of a second or more: what is reported of a shorter one comes after its end.
-    .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 4_000')
+    .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 400')
     .replace("paths = true", "")
     .replace(
         "[record]",
@@ -57,8 +56,11 @@ INPUTS = {
     "sizes.txt": "1000 0\n20000 0.5\n90000 1\n",
     "matrix.json": json.dumps([[1.0] * 1] * 1),
 }
-VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.senders": [4, 8]}
-FEW = VARY | {"traffic.0.senders": [8]}
+#: Two points are short. Two take a second or more: what is reported of a shorter one comes after its end.
+VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.rounds": [400, 2_500]}
+FEW = VARY | {"traffic.0.rounds": [400]}
+#: Of a study's points: the half second in which a worker is found at work and killed.
+ROUNDS = 800
 #: What is in each result directory.
 FILES = {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
 
@@ -104,7 +106,7 @@ def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("sender")
     scenario = write(place)
     afflux.sweep(scenario, VARY, seeds=[1], out=place / "local-sweep")
-    studies.carry_out(Tiny(scenario, rounds=3_000), out=place / "local-study")
+    studies.carry_out(Tiny(scenario, rounds=ROUNDS), out=place / "local-study")
     return place
 
 
@@ -181,7 +183,7 @@ def test_no_path_is_shared(cluster, place, tmp_path):
             watch.restore()
         watch = Disturb(place, disturb)
         try:
-            verdict = studies.carry_out(Tiny(scenario, rounds=3_000), out=tmp_path / "study", watch=watch, **at)
+            verdict = studies.carry_out(Tiny(scenario, rounds=ROUNDS), out=tmp_path / "study", watch=watch, **at)
             assert (verdict.outcome.failures, watch.disturbed) == ((), True)
         finally:
             watch.restore()
@@ -190,8 +192,8 @@ def test_no_path_is_shared(cluster, place, tmp_path):
         # Results that stay on shared storage.
         url = f"file://{tmp_path}/storage"
         stored = afflux.sweep(scenario, FEW, seeds=[1], out=tmp_path / "stored", storage=url, **at)
-    assert stored.rows == tuple(row for row in found.rows if row["traffic.0.senders"] == 8)
-    point = tmp_path / "stored" / "points" / "switch.buffer=90packets,traffic.0.senders=8-1"
+    assert stored.rows == tuple(row for row in found.rows if row["traffic.0.rounds"] == 400)
+    point = tmp_path / "stored" / "points" / "switch.buffer=90packets,traffic.0.rounds=400-1"
     assert {file.name for file in point.iterdir()} == {"summary.json", "scenario.toml", "stored.url"}
     assert {file.name for file in (tmp_path / "storage" / point.name).iterdir()} == FILES
     assert afflux.Result.open(point).flows["id"] == afflux.Result.open(place / "local-sweep" / "points" / point.name).flows["id"]
@@ -343,9 +345,12 @@ def test_another_version_is_refused_before_points_are_sent(invoke, tmp_path):
     assert f"has afflux 0.0.1, here is {afflux.__version__}: install the same version on all machines" in done.stderr
 
 
-# Waits for the answers of a cluster.
-@pytest.mark.slow
-def test_study_takes_a_cluster(invoke, tmp_path):
+def test_study_takes_a_cluster(invoke, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    from afflux.executors import on_dask
+
+    # Dask asks again and again until then.
+    monkeypatch.setattr(on_dask, "PATIENCE", 1)
     done = invoke("study", "hadoop", "--quick", "--executor", "dask", "--address", "tcp://127.0.0.1:9")
     assert done.exit_code in (1, 2)
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import DRAWS
 
 from afflux import _core
 from afflux.exchange import containerlab, lab, lab_fields
@@ -242,9 +243,9 @@ def test_no_field_is_silent(tmp_path, change):
 
 
 def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
-    """Each field in turn is taken out of what the reader sees: the assertion above then fails for it."""
+    """A field is taken out of what the reader sees: the assertion above then fails for it. Every third one here, all of them in `make fuzz`."""
     read = lab.marked.read
-    for change in CHANGES:
+    for change in CHANGES[:: 1 if DRAWS > 1 else 3]:
         path, value, _ = change
         if isinstance(value, str) and value in SAME:
             continue
@@ -274,8 +275,8 @@ def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
 
 def test_a_reader_without_notes_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(lab_fields.Fields, "look", lambda *_: None)
-    silent = [change[2] for change in CHANGES if is_silent(tmp_path, change)]
-    assert {"binds", "sysctls", "mac", "prefix", "mgmt.mtu", "not-yet-invented"} <= set(silent)
+    known = {"binds", "sysctls", "mac", "prefix", "mgmt.mtu", "not-yet-invented"}
+    assert known == {change[2] for change in CHANGES if change[2] in known and is_silent(tmp_path, change)}
 
 
 def test_a_reader_without_mtus_is_found(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from conftest import as_many
 from given import REFERENCE
 from typer.testing import CliRunner
 
@@ -330,7 +331,7 @@ def test_no_bytes_crash_an_importer(kind, tmp_path):
     path, out = tmp_path / "file", tmp_path / "out.csv"
     options = ["--rate", "10Gbps"] if kind == "containerlab" else []
     codes = []
-    for attempt in range(40):
+    for attempt in range(as_many(20)):
         data = bytearray(good)
         if attempt % 3 == 0:
             del data[draw.randrange(len(data) + 1) :]

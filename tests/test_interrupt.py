@@ -45,7 +45,7 @@ def wait_until(what, process: subprocess.Popen[str]) -> None:
     while not what():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until, "it does not come about"
-        time.sleep(0.002)
+        time.sleep(0.01)
 
 
 def ended(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:

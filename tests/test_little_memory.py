@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from conftest import REPO
+from conftest import REPO, as_many
 
 from fuzz import memory
 from fuzz.isolated import Ended
@@ -11,7 +11,9 @@ from fuzz.isolated import Ended
 
 def test_too_little_memory_leaves_no_half_result():
     # In a process of its own: one that has run other tests holds memory that it can use again.
-    done = subprocess.run([sys.executable, "-m", "fuzz.memory", "--seed", "1", "--count", "12"], cwd=REPO, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz.memory", "--seed", "1", "--count", str(as_many(8))], cwd=REPO, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     # The limits reach both sides: some calls fail, others do not.
     assert "runs" in done.stdout

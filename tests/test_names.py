@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from conftest import REPO
+from conftest import REPO, as_many
 from given import lay_defect
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -425,7 +425,7 @@ nasty = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=as_many(150), deadline=None)
 @given(st.lists(st.lists(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff\r\n]", text)), min_size=2, max_size=2), max_size=5))
 def test_csv_comes_back_and_is_no_formula(table):
     text = csvtext.lines(table)
@@ -439,14 +439,14 @@ def test_numbers_stay_numbers():
     assert csvtext.lines([(-3, 1.5, None, "-3", "+1e9", "=1+1", "-x", "'-x", "'x")]) == "-3,1.5,,-3,+1e9,'=1+1,'-x,''-x,'x\n"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=as_many(150), deadline=None)
 @given(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff]", text)))
 def test_toml_comes_back(name):
     document = {"topology": {name: [name, {name: name}]}, "traffic": [{"class": name}]}
     assert tomllib.loads(toml.dumps(document)) == document
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=as_many(120), deadline=None)
 @given(name=nasty)
 def test_a_class_is_refused_or_comes_back(name):
     """Through the scenario, the exported CSV and Parquet, and back."""
@@ -499,9 +499,9 @@ def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
 
 
-# 48 processes, each with its own limits.
+# Processes with limits of their own.
 @pytest.mark.slow
 def test_mutated_files_are_read_or_refused():
     """A short run of `python -m fuzz.importers`: every kind, in a process of its own, limited in memory and time."""
-    found = [one for one in importers.run(48, seed=7) if one is not None]
+    found = [one for one in importers.run(as_many(24), seed=7) if one is not None]
     assert not found, [(one.sample.name, one.case, one.why, one.said[:500]) for one in found]

@@ -3,9 +3,11 @@
 import _thread
 import json
 import re
+import signal
 import statistics
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 from conftest import REPO
@@ -148,6 +150,15 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """SIGINT interrupts Python. What runs the tests in the background may have it ignored, which is inherited."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_ctrl_c(star):
     star["traffic.0.sizes"] = "5GB"
     timer = threading.Timer(0.7, _thread.interrupt_main)

@@ -145,8 +145,6 @@ def test_everything_can_be_reached_by_keys(opened):  # noqa: F811
     assert {"A.", "INPUT.", "INPUT.slider", "SELECT.", "DIV.plot", "SUMMARY.", "BUTTON.play", "BUTTON.link", "DIV.fabric"} <= reached
 
 
-# Simulates a whole job of the cluster with its other traffic.
-@pytest.mark.slow
 def test_jobs_have_tracks_with_names(opened, pages):  # noqa: F811
     page = opened("hadoop")
     section = page.locator("#jobs")

@@ -17,17 +17,13 @@ WORDS = json.loads((REPO / "python" / "afflux" / "words" / "words.json").read_te
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory) -> Callable[[str], Path]:
-    """A report by the name of its results; each is written once."""
-    written: dict[str, Path] = {}
+def pages(once) -> Callable[[str], Path]:
+    """A report by the name of its results; each is written once, also for other modules."""
 
-    def write(name: str) -> Path:
-        if name not in written:
-            folder = tmp_path_factory.mktemp(name)
-            written[name] = report.write(getattr(reported, name)(folder), folder / "report.html")
-        return written[name]
+    def page(name: str) -> Path:
+        return once(f"report of {name}", lambda folder: report.write(getattr(reported, name)(folder), folder / "report.html")) / "report.html"
 
-    return write
+    return page
 
 
 @pytest.fixture
@@ -110,7 +106,7 @@ def test_it_prints_in_light_colours(opened):
     assert (before, page.evaluate("window.seen"), page.evaluate("document.documentElement.dataset.theme")) == ("dark", "light", "dark")
 
 
-# Chromium draws a whole Hadoop job. On a busy machine its waits for a processor count as time of the test.
+# On a busy machine Chromium's waits for a processor count as time of the test.
 @pytest.mark.slow
 @pytest.mark.parametrize("of", ["hadoop", "conweave"])
 def test_the_replay_of_the_studies_small(opened, of):

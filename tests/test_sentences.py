@@ -11,6 +11,7 @@ import random
 import re
 
 import pytest
+from conftest import as_many
 from made import compare, design, spread, summary
 
 import afflux
@@ -477,8 +478,10 @@ def consistent(found: afflux.Comparison) -> None:
         assert (named[1] in ("lower", "lowest", "fewer")) is (lead.design_mean < lead.baseline_mean)
         assert bold.startswith("No design is better") is (lead.verdict == "worse" and len(found.designs) > 1)
         if "lowest" in bold or "highest" in bold:
+            # Means may be over other seeds, where results repeat: of each design next to the baseline's over the same ones.
+            of_lead = lead.design_mean / lead.baseline_mean
             others = [d for d in found.differences if d.metric == lead.metric and d.design != lead.design]
-            assert all((lead.design_mean < d.design_mean) is ("lowest" in bold) for d in others)
+            assert all((of_lead < d.design_mean / d.baseline_mean) is ("lowest" in bold) for d in others)
         if lead.metric.name != "unfinished":
             assert not any(d.established and d.metric.name == "unfinished" and d.design == lead.design for d in found.differences)
     for words in (str(said), said.ja):
@@ -499,29 +502,30 @@ def consistent(found: afflux.Comparison) -> None:
 
 
 def test_the_answer_never_contradicts_the_verdicts():
-    draws = random.Random(11)
+    drawn = random.Random(11)
     measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
     counters = ("drops", "timeouts", "marks", "retransmits", "pauses")
     leads = 0
-    for _ in range(400):
-        seeds = draws.choice((1, 2, 3, 4, 5, 5, 5, 8, 10))
-        names = ["base", *"abc"[: draws.choice((1, 1, 1, 2, 3))]]
-        common = {measure: [draws.lognormvariate(2, 0.5) for _ in range(seeds)] for measure in measures}
+    count = as_many(130)
+    for _ in range(count):
+        seeds = drawn.choice((1, 2, 3, 4, 5, 5, 5, 8, 10))
+        names = ["base", *"abc"[: drawn.choice((1, 1, 1, 2, 3))]]
+        common = {measure: [drawn.lognormvariate(2, 0.5) for _ in range(seeds)] for measure in measures}
         designs = []
         for name in names:
             numbers = {}
             for measure in measures:
-                effect = 0.0 if name == "base" else draws.choice((0.0, 0.0, draws.gauss(0, 0.3), draws.gauss(0, 2)))
-                noise = draws.choice((0.0, 0.05, 0.3, 1.0))
-                numbers[measure] = [value * math.exp(effect + draws.gauss(0, noise)) for value in common[measure]]
+                effect = 0.0 if name == "base" else drawn.choice((0.0, 0.0, drawn.gauss(0, 0.3), drawn.gauss(0, 2)))
+                noise = drawn.choice((0.0, 0.05, 0.3, 1.0))
+                numbers[measure] = [value * math.exp(effect + drawn.gauss(0, noise)) for value in common[measure]]
             for counter in counters:
-                scale = draws.choice((0, 1, 100))
-                numbers[counter] = [draws.randint(0, scale) for _ in range(seeds)]
-            left = draws.choice((0, 0, 0, 3, 50))
-            numbers["unfinished"] = [draws.randint(0, left) for _ in range(seeds)]
-            numbers["price"] = draws.choice((None, 10, 20, 30))
-            numbers["hash"] = draws.choice(([f"{name}{seed}" for seed in range(seeds)], [f"{name}{seed // 2}" for seed in range(seeds)]))
-            if draws.random() < 0.1:
+                scale = drawn.choice((0, 1, 100))
+                numbers[counter] = [drawn.randint(0, scale) for _ in range(seeds)]
+            left = drawn.choice((0, 0, 0, 3, 50))
+            numbers["unfinished"] = [drawn.randint(0, left) for _ in range(seeds)]
+            numbers["price"] = drawn.choice((None, 10, 20, 30))
+            numbers["hash"] = drawn.choice(([f"{name}{seed}" for seed in range(seeds)], [f"{name}{seed // 2}" for seed in range(seeds)]))
+            if drawn.random() < 0.1:
                 numbers = {key: value[0] if isinstance(value, list) else value for key, value in numbers.items()} | {"hash": name}
                 designs.append(design(name, seeds=range(1, seeds + 1), **{key: [value] * seeds for key, value in numbers.items()}))
             else:
@@ -529,16 +533,16 @@ def test_the_answer_never_contradicts_the_verdicts():
         found = compare(*designs)
         consistent(found)
         leads += headline.lead(found) is not None
-    assert 100 <= leads <= 380
+    assert 0.25 * count <= leads <= 0.95 * count
 
 
 def test_where_nothing_differs_the_answer_rarely_says_so():
     # Nine measures of two designs that are alike, five seeds: by single verdicts a third of the comparisons would name a difference.
-    draws = random.Random(12)
+    drawn = random.Random(12)
     measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
     named = single = 0
     for _ in range(400):
-        designs = [design(name, **{measure: [draws.lognormvariate(2, 0.5) for _ in range(5)] for measure in measures}) for name in "ab"]
+        designs = [design(name, **{measure: [drawn.lognormvariate(2, 0.5) for _ in range(5)] for measure in measures}) for name in "ab"]
         found = compare(*designs)
         named += headline.lead(found) is not None
         single += any(d.clear for d in found.differences)

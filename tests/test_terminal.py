@@ -407,9 +407,11 @@ def completed(tmp_path: Path, words: list[str]) -> list[str]:
     program.write_text(f"#!{sys.executable}\nfrom afflux.__main__ import main\n\nmain()\n")
     program.chmod(0o755)
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    script = subprocess.run(["afflux", "--show-completion", "bash"], env=environment, capture_output=True, text=True, check=True).stdout
+    file = tmp_path / "completion.bash"
+    if not file.exists():
+        file.write_text(subprocess.run(["afflux", "--show-completion", "bash"], env=environment, capture_output=True, text=True, check=True).stdout)
     line = f"COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _afflux_completion afflux; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", f"{script}\n{line}"], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", f". {shlex.quote(str(file))}\n{line}"], env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert not done.stderr, done.stderr
     return done.stdout.split()
 

@@ -22,7 +22,6 @@ and with the default rules (each switch hashes with its own seed), for informati
 import json
 import lzma
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -213,7 +212,8 @@ def read_flows(path: Path) -> list[tuple[int, int, int, int]]:
     flows = []
     for line in lines[: int(first)]:
         src, dst, _, size, start = line.split()
-        flows.append((int(Fraction(float(start)) * 10**9) - 2_000_000_000, int(src), int(dst), max(1, int(size))))
+        seconds, by = float(start).as_integer_ratio()
+        flows.append((seconds * 10**9 // by - 2_000_000_000, int(src), int(dst), max(1, int(size))))
     return flows
 
 

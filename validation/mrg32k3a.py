@@ -1,6 +1,7 @@
 """L'Ecuyer's combined generator MRG32k3a with streams, as ns-3 draws from it (core/model/rng-stream.cc): known starts instead of like ones."""
 
 from collections.abc import Iterator
+from functools import cache
 
 M1, M2 = 4294967087, 4294944443
 A1 = ((0, 1, 0), (0, 0, 1), (-810728, 1403580, 0))
@@ -23,13 +24,21 @@ def uniform(seed: int, stream: int, run: int) -> Iterator[float]:
 
 def _jump(a: Matrix, log: int, count: int, state: list[int], m: int) -> list[int]:
     """`count` · 2^`log` steps."""
-    for _ in range(log):
-        a = _times(a, a, m)
     while count:
         if count & 1:
-            state = [sum(a[i][k] * state[k] for k in range(3)) % m for i in range(3)]
-        a, count = _times(a, a, m), count >> 1
+            power = _power(a, log, m)
+            state = [sum(power[i][k] * state[k] for k in range(3)) % m for i in range(3)]
+        log, count = log + 1, count >> 1
     return state
+
+
+@cache
+def _power(a: Matrix, log: int, m: int) -> Matrix:
+    """2^`log` steps at once; every stream needs the same ones."""
+    if log == 0:
+        return a
+    half = _power(a, log - 1, m)
+    return _times(half, half, m)
 
 
 def _times(a: Matrix, b: Matrix, m: int) -> Matrix:

@@ -118,10 +118,23 @@ def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
     if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
         environment["AFFLUX_FAULT"] = fault
-    return environment
+    return environment | {_BUILD: "".join(_known())}
+
+
+#: Tells a worker the build, so that not each of them reads the whole file: a quarter of the time in which it starts.
+_BUILD = "AFFLUX_BUILD"
+
+
+def build() -> str:
+    """Identifies a build of the simulator within a version."""
+    return _known()[1]
 
 
 @cache
-def build() -> str:
-    """Identifies a build of the simulator within a version."""
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+def _known() -> tuple[str, str]:
+    """What identifies the file of the simulator on this machine as long as nobody writes it, and the build."""
+    path = Path(_core.__file__)
+    found = path.stat()
+    file = f"{path}:{found.st_size}:{found.st_mtime_ns}:"
+    told = os.environ.get(_BUILD, "")
+    return file, told.removeprefix(file) if told.startswith(file) else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
