@@ -1,6 +1,6 @@
 //! A shard from the plan.
 
-use super::hop::{Lane, Limits, Room, Yard};
+use super::lane::{Lane, Limits, Room, Store};
 use super::policy::Policy;
 use super::ring::Ring;
 use super::switch::{Balanced, Managed};
@@ -48,7 +48,7 @@ impl<'a> Shard<'a> {
             ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
             rings: Vec::new(),
             lanes: Vec::new(),
-            yard: Yard::default(),
+            store: Store::default(),
             // With what switches write on frames.
             largest: plan.largest_frame() + 256,
             faults: FxHashMap::default(),

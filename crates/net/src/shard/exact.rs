@@ -4,7 +4,7 @@
 //! A node comes here when a frame exceeds a bound that only the unit can judge, and leaves at the beginning of a window in which no group is paused.
 
 use super::count::mark_at_arrival;
-use super::hop::{Sent, next_start};
+use super::lane::{Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
@@ -21,7 +21,7 @@ impl<'a> Shard<'a> {
     #[cold]
     pub(super) fn enter_exact(&mut self, now: u64, node: u32) {
         let lookahead = self.world.lookahead;
-        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
         for port in state.first_port..state.first_port + state.ports {
             let (p, lane) = (&ports[port as usize], &mut lanes[port as usize]);
@@ -29,7 +29,7 @@ impl<'a> Shard<'a> {
             if lane.sending && lane.sent.queue != PAUSE_QUEUE && !state.until_start {
                 state.charge(port, lane.sent);
             }
-            lane.each(&yard.arena, |queue, frame| state.charge(port, Sent::of(frame, queue)));
+            lane.each(&store.arena, |queue, frame| state.charge(port, Sent::of(frame, queue)));
         }
         state.room.exact = true;
         state.room.closed_until = now + super::open::CLOSED * lookahead;
@@ -38,7 +38,7 @@ impl<'a> Shard<'a> {
     /// From now on bounds are enough. No group is paused, and all ports have been brought to the instant before `start`.
     #[cold]
     pub(super) fn leave_exact(&mut self, start: u64, node: u32) {
-        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
         state.reset_room();
         state.active.clear();
@@ -47,7 +47,7 @@ impl<'a> Shard<'a> {
             if lane.sending && lane.sent.queue != PAUSE_QUEUE && !state.until_start {
                 state.give_back(port, lane.sent);
             }
-            lane.each(&yard.arena, |queue, frame| {
+            lane.each(&store.arena, |queue, frame| {
                 state.give_back(port, Sent::of(frame, queue));
                 state.take_room(frame);
             });
@@ -117,7 +117,7 @@ impl<'a> Shard<'a> {
         if lane.sending {
             p.free_at
         } else if lane.occupied != 0 {
-            next_start(&self.yard.arena, p, lane)
+            next_start(&self.store.arena, p, lane)
         } else {
             u64::MAX
         }
@@ -176,7 +176,7 @@ impl<'a> Shard<'a> {
             let mut queue = 7 - lane.occupied.leading_zeros() as usize;
             if lane.held {
                 let pause = pause.expect("a port that has been paused");
-                let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.yard.arena.first(&lane.queues[*queue].chain).priority()) <= at;
+                let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.store.arena.first(&lane.queues[*queue].chain).priority()) <= at;
                 let Some(free) = (0..CLASSES).rev().find(may) else { break };
                 queue = free;
             }

@@ -1,160 +1,25 @@
 //! One hop: a frame comes to a port that is *open*, waits if it has to, and leaves.
 //!
 //! Open are ports at which nothing is out of the ordinary: they pause nobody, and nothing is recorded but totals. The peer may pause them. Policies
-//! publish bounds ([`Limits`]) within which a frame is let in, unmarked, without cause to pause, whatever else is the case: in the common case a frame is
+//! publish bounds (`Limits`) within which a frame is let in, unmarked, without cause to pause, whatever else is the case: in the common case a frame is
 //! compared with them and with nothing else. Bytes are counted until their transmission starts; what is in transmission (one frame for each port) is
 //! allowed for in the bounds, so that a frame that finds its port idle is counted nowhere, and nothing happens at the end of a transmission.
 //!
-//! What exceeds a bound is looked at closely, with exact figures where the port's own suffice. What they do not settle, or what may cause a pause, closes the
-//! node (`shard::open`): its ports then are automata, and `shard::forward` has every rule.
+//! What exceeds a bound is looked at closely, with exact figures where the port's own suffice. What they do not settle is for the memory management unit: the
+//! node becomes exact (`shard::exact`). `shard::open` opens nodes, and closes them for watchdogs: the ports of a closed node are automata, and `shard::forward`
+//! has every rule.
 
-use super::arena::{Arena, Chain};
 use super::count::{mark_at_arrival, mark_at_start};
+use super::lane::{Lane, Limits, Lost, Sent, Store, next_start};
 use super::pause::carry_pause;
 use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Change, Extra, Frame};
-use crate::port::{PAUSE_QUEUE, Port};
+use crate::port::Port;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::marking::Red;
-use crate::queue::{QueueView, Reason, Verdict};
+use crate::queue::{QueueView, Verdict};
 use crate::spec::MarkAt;
-
-/// Waiting frames of an open port. What a port of few queues needs is in one cache line.
-#[derive(Clone, Default)]
-#[repr(C, align(64))]
-pub struct Lane {
-    /// The queue of each priority.
-    of_priority: [u8; CLASSES],
-    /// Queues with frames, a bit for each.
-    pub occupied: u8,
-    /// In the node's list of ports with waiting frames.
-    pub listed: bool,
-    /// The peer has paused a class, or had done so when the port was looked at last: see [`Hop::advance_rarely`].
-    pub held: bool,
-    /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
-    pub clocked: bool,
-    /// One of the two.
-    pub rare: bool,
-    /// Exact nodes: a transmission is under way, whose end has not been seen to.
-    pub sending: bool,
-    pub sent: Sent,
-    pub queues: [Queue; CLASSES],
-}
-
-#[derive(Clone, Copy, Default)]
-pub struct Queue {
-    pub chain: Chain,
-    /// Bytes that wait.
-    pub bytes: u32,
-}
-
-/// The frame whose transmission started last; of no bytes if there is none.
-#[derive(Clone, Copy, Default)]
-pub struct Sent {
-    /// Port at which the frame came in.
-    pub input: u32,
-    pub size: u16,
-    /// Or `PAUSE_QUEUE`.
-    pub queue: u8,
-    pub class: u8,
-}
-
-impl Sent {
-    pub fn of(frame: &Frame, queue: u8) -> Self {
-        Sent { input: frame.port, size: frame.size, queue, class: frame.priority() }
-    }
-}
-
-/// The memory of an open node.
-pub struct Room {
-    /// For lossy and lossless classes.
-    pub limits: [Limits; 2],
-    pub lossless: u8,
-    /// Memory is counted, because it is shared: all, and that of each ingress port and class.
-    pub counts: bool,
-    /// Frames take at most so much more memory than they have bytes.
-    pub overhead: u32,
-    /// Memory of what waits, at most: of all, and of each ingress port and class.
-    pub used: u64,
-    pub groups: Box<[u32]>,
-    /// The limits hold as long as no more memory than this is in use.
-    pub level: u64,
-    /// A closed node is not opened before, and an exact one stays so.
-    pub closed_until: u64,
-    /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
-    pub exact: bool,
-}
-
-/// Bounds, with the frame that comes.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub used: u64,
-    pub group: u32,
-    pub queue: u32,
-    /// The part of `queue` that is due to the shared memory.
-    pub memory: u32,
-}
-
-impl Limits {
-    /// No figure of 32 bits overflows within this.
-    pub const MOST: u32 = 1 << 31;
-    pub const NEVER: Limits = Limits { used: 0, group: 0, queue: 0, memory: 0 };
-}
-
-/// A frame that is dropped.
-pub struct Lost {
-    port: u32,
-    queue: u8,
-    frame: Frame,
-    reason: Reason,
-}
-
-impl Yard {
-    /// What a mark sets in a frame's flags.
-    fn mark(&mut self) -> u16 {
-        (self.marks, self.news) = (self.marks + 1, true);
-        Frame::CE
-    }
-
-    fn lose(&mut self, lost: Lost) {
-        self.lost.push(lost);
-        self.news = true;
-    }
-}
-
-impl Lane {
-    pub fn new(of_priority: [u8; CLASSES]) -> Self {
-        Lane { of_priority, ..Lane::default() }
-    }
-
-    #[inline(always)]
-    pub fn queue_of(&self, frame: &Frame) -> usize {
-        self.of_priority[frame.priority() as usize] as usize % CLASSES
-    }
-
-    /// Frames that wait, with their queues.
-    pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
-        for (queue, q) in self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
-            arena.each(&q.chain, |frame| see(queue as u8, frame));
-        }
-    }
-
-    /// The peer's pauses may be over at `at`.
-    #[cold]
-    pub fn look_again(&mut self, p: &Port, at: u64) {
-        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
-        self.held = pause.holds_any(at);
-        self.clocked &= self.held || self.occupied != 0;
-        self.rare = self.held || self.clocked;
-    }
-
-    /// Bytes of `queue`, or of any (none), that are in transmission at `now`.
-    pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
-        let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
-        if counts { self.sent.size as u64 } else { 0 }
-    }
-}
 
 /// What becomes of a frame that exceeds a bound.
 enum Closer {
@@ -165,21 +30,11 @@ enum Closer {
     Unknown,
 }
 
-/// Where frames of a shard's open ports wait, and what is to be counted of those that did not.
-#[derive(Default)]
-pub struct Yard {
-    pub arena: Arena,
-    lost: Vec<Lost>,
-    marks: u64,
-    /// Something is to be counted.
-    news: bool,
-}
-
 /// What a hop needs besides the port, borrowed once. `COUNTS`: memory is counted.
 pub(super) struct Hop<'s, O, const COUNTS: bool> {
     out: &'s mut O,
     extras: &'s mut Slab<Extra>,
-    yard: &'s mut Yard,
+    store: &'s mut Store,
     state: &'s mut Node,
 }
 
@@ -199,8 +54,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     pub(super) fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
-        let clock = if RARE && lane.clocked { self.yard.arena.clock(&q.chain) } else { 0 };
-        let (mut frame, empty) = self.yard.arena.pop(&mut q.chain);
+        let clock = if RARE && lane.clocked { self.store.arena.clock(&q.chain) } else { 0 };
+        let (mut frame, empty) = self.store.arena.pop(&mut q.chain);
         q.bytes -= frame.size as u32;
         let behind = q.bytes;
         lane.occupied &= !((empty as u8) << queue);
@@ -224,12 +79,12 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(never)]
     fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
         while lane.occupied != 0 && p.free_at <= now {
-            let at = next_start(&self.yard.arena, p, lane).max(from);
+            let at = next_start(&self.store.arena, p, lane).max(from);
             if at > now {
                 break;
             }
             let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
-            let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.yard.arena.first(&lane.queues[*queue].chain).priority()) <= at;
+            let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.store.arena.first(&lane.queues[*queue].chain).priority()) <= at;
             let queue = (0..CLASSES).rev().find(may).expect("it may start by then");
             self.start_first::<true>(p, lane, port, queue, at);
         }
@@ -304,7 +159,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
         q.bytes += frame.size as u32;
         p.queued += frame.size as u64;
-        self.yard.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+        self.store.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
         lane.occupied |= bit;
         if !lane.listed {
             lane.listed = true;
@@ -316,7 +171,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
             let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
-            self.yard.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
+            self.store.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
         }
     }
 
@@ -371,10 +226,10 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         let mut flags = frame.flags;
         match verdict {
             Verdict::Admit => {}
-            Verdict::Mark => flags |= self.yard.mark(),
+            Verdict::Mark => flags |= self.store.mark(),
             Verdict::Trim(_) => unreachable!("ports without a discipline do not trim"),
             Verdict::Drop(reason) => {
-                self.yard.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
+                self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
                 return Closer::Dropped;
             }
         }
@@ -388,9 +243,9 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         let red = self.state.marking.as_ref().expect("where there is no marking everything is quiet");
         let a = p.automaton.as_deref_mut().expect("not plain");
         match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind as u64, frame.has(Frame::ECT)) {
-            Verdict::Mark => Some(frame.flags | self.yard.mark()),
+            Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {
-                self.yard.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
+                self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
                 None
             }
             Verdict::Admit | Verdict::Trim(_) => Some(frame.flags),
@@ -398,20 +253,11 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     }
 }
 
-/// When the next frame starts at a port where some wait: when the transmitter is free, and a pause does not hold back all of them.
-#[cold]
-pub(super) fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
-    let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
-    let queues = lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
-    let free = queues.map(|(_, queue)| pause.until(arena.first(&queue.chain).priority())).min().expect("something waits");
-    p.free_at.max(free)
-}
-
 impl<'a> Shard<'a> {
     /// The peer's flow control has changed at an open port, which has been brought to `now`.
     #[cold]
     pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        let Shard { lanes, yard, world, ports, .. } = self;
+        let Shard { lanes, store, world, ports, .. } = self;
         let lane = &mut lanes[port as usize];
         let pause = ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
         (lane.held, lane.rare) = (true, true);
@@ -420,7 +266,7 @@ impl<'a> Shard<'a> {
             for (queue, q) in lane.queues.iter().enumerate() {
                 if lane.occupied >> queue & 1 != 0 {
                     // Since they came nothing has been paused.
-                    yard.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
+                    store.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
                 }
             }
         }
@@ -446,7 +292,7 @@ impl<'a> Shard<'a> {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         match lane.occupied {
             0 => u64::MAX,
-            _ if lane.held => next_start(&self.yard.arena, p, lane),
+            _ if lane.held => next_start(&self.store.arena, p, lane),
             _ => p.free_at,
         }
     }
@@ -460,8 +306,8 @@ impl<'a> Shard<'a> {
     /// What a hop needs of a node; and all ports, with their lanes.
     #[inline(always)]
     pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
-        let Shard { nodes, ports, lanes, yard, extras, .. } = self;
-        (Hop { out, extras, yard, state: &mut nodes[node as usize] }, ports, lanes)
+        let Shard { nodes, ports, lanes, store, extras, .. } = self;
+        (Hop { out, extras, store, state: &mut nodes[node as usize] }, ports, lanes)
     }
 
     #[inline(always)]
@@ -642,7 +488,7 @@ impl<'a> Shard<'a> {
             hop.advance(p, lane, port, end - 1);
             lane.listed = lane.occupied != 0;
             if lane.listed {
-                earliest = earliest.min(if lane.held { next_start(&hop.yard.arena, p, lane) } else { p.free_at });
+                earliest = earliest.min(if lane.held { next_start(&hop.store.arena, p, lane) } else { p.free_at });
             }
             lane.listed
         });
@@ -652,7 +498,7 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     pub(super) fn see_to_losses(&mut self) {
-        if self.yard.news {
+        if self.store.news {
             self.count_news();
         }
     }
@@ -660,9 +506,9 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn count_news(&mut self) {
-        self.yard.news = false;
-        self.counters.ecn_marks += std::mem::take(&mut self.yard.marks);
-        for Lost { port, queue, frame, reason } in std::mem::take(&mut self.yard.lost) {
+        self.store.news = false;
+        self.counters.ecn_marks += std::mem::take(&mut self.store.marks);
+        for Lost { port, queue, frame, reason } in std::mem::take(&mut self.store.lost) {
             self.drop_at(port, queue as usize, frame, reason);
         }
     }

@@ -16,6 +16,7 @@ pub mod finish;
 pub mod forward;
 mod hop;
 pub mod host;
+mod lane;
 mod look;
 mod managed;
 mod node;
@@ -48,7 +49,7 @@ use crate::record::Counters;
 use crate::spec::FlowId;
 use crate::transport::Halves;
 use crate::world::World;
-use hop::{Lane, Yard};
+use lane::{Lane, Store};
 pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
 use ring::Ring;
@@ -98,7 +99,7 @@ pub struct Shard<'a> {
     rings: Vec<Ring>,
     /// By port, as far as any is opened: see `shard::hop`.
     lanes: Vec<Lane>,
-    yard: Yard,
+    store: Store,
     /// No frame has more bytes.
     largest: u64,
     pub faults: FxHashMap<u32, Fault>,
@@ -155,7 +156,7 @@ impl<'a> Shard<'a> {
         let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
         let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
         let rings = self.rings.iter().map(Ring::growing).max().unwrap_or(0);
-        self.extras.growing() + frames.max(rings).max(self.yard.arena.growing())
+        self.extras.growing() + frames.max(rings).max(self.store.arena.growing())
     }
 
     /// A frame or an event is due.

@@ -1,6 +1,6 @@
 //! A node: everything of it but its ports.
 
-use super::hop::Room;
+use super::lane::Room;
 use super::policy::Policy;
 use super::switch::{Balanced, Managed};
 use crate::queue::buffer::{Buffer, Place};

@@ -1,7 +1,7 @@
 //! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
 //! the automata. What has been held by a balancer stays charged where it was, and counts in the bounds as well.
 
-use super::hop::{Limits, Room, Sent};
+use super::lane::{Limits, Room, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -125,7 +125,7 @@ impl<'a> Shard<'a> {
     #[cold]
     fn open(&mut self, start: u64, node: u32) {
         let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
         let (first, until_start) = (state.first_port, state.until_start);
         state.reset_room();
@@ -155,10 +155,10 @@ impl<'a> Shard<'a> {
                     state.take_room(&frame);
                     let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
                     lane_queue.bytes += frame.size as u32;
-                    yard.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
+                    store.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
                     lane.occupied |= bit;
                     if lane.clocked {
-                        yard.arena.set_clock(&lane_queue.chain, clock);
+                        store.arena.set_clock(&lane_queue.chain, clock);
                     }
                 }
             }
@@ -194,7 +194,7 @@ impl<'a> Shard<'a> {
             self.advance_all(out, now, node);
         }
         let lookahead = self.world.lookahead;
-        let Shard { nodes, ports, lanes, yard, .. } = self;
+        let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
         (state.open, state.room.exact) = (false, false);
         state.room.closed_until = now + CLOSED * lookahead;
@@ -222,8 +222,8 @@ impl<'a> Shard<'a> {
                 let lane_queue = &mut lane.queues[queue];
                 let mut left = lane.occupied >> queue & 1 != 0;
                 while left {
-                    let noted = lane.clocked.then(|| yard.arena.clock(&lane_queue.chain));
-                    let (mut frame, empty) = yard.arena.pop(&mut lane_queue.chain);
+                    let noted = lane.clocked.then(|| store.arena.clock(&lane_queue.chain));
+                    let (mut frame, empty) = store.arena.pop(&mut lane_queue.chain);
                     left = !empty;
                     frame.offset = 0;
                     let class = frame.priority();

@@ -1,6 +1,6 @@
 //! PAUSE frames: when they are sent, and what they do.
 
-use super::hop::Sent;
+use super::lane::Sent;
 use super::{Outlet, Shard, Slab};
 use crate::frame::{Event, Extra, Frame};
 use crate::port::PAUSE_QUEUE;

@@ -35,7 +35,7 @@ fn sonic(stream: &mut Stream, total: u64) -> spec::Rules {
         lossy_ingress_alpha: (stream.below(2) == 0).then(|| pick(stream, &alphas)),
         lossy_alpha: pick(stream, &alphas),
         queue_reserved: below(stream, 5_000),
-        lossy_pool: (stream.below(2) == 0).then(|| total / 2),
+        lossy_pool: (stream.below(2) == 0).then_some(total / 2),
         headroom_pool: Some(total / 8),
         xon: 1_500,
         xon_offset: 1_500,

@@ -1,0 +1,162 @@
+//! What an open port and an open node keep: waiting frames, the transmission under way, and the bounds within which no rule has to be asked.
+
+use super::arena::{Arena, Chain};
+use crate::frame::Frame;
+use crate::port::{PAUSE_QUEUE, Port};
+use crate::queue::Reason;
+use crate::queue::buffer::mmu::CLASSES;
+
+/// Waiting frames of an open port. What a port of few queues needs is in one cache line.
+#[derive(Clone, Default)]
+#[repr(C, align(64))]
+pub struct Lane {
+    /// The queue of each priority.
+    of_priority: [u8; CLASSES],
+    /// Queues with frames, a bit for each.
+    pub occupied: u8,
+    /// In the node's list of ports with waiting frames.
+    pub listed: bool,
+    /// The peer has paused a class, or had done so when the port was looked at last: see `Hop::advance_rarely`.
+    pub held: bool,
+    /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
+    pub clocked: bool,
+    /// One of the two.
+    pub rare: bool,
+    /// Exact nodes: a transmission is under way, whose end has not been seen to.
+    pub sending: bool,
+    pub sent: Sent,
+    pub queues: [Queue; CLASSES],
+}
+
+#[derive(Clone, Copy, Default)]
+pub struct Queue {
+    pub chain: Chain,
+    /// Bytes that wait.
+    pub bytes: u32,
+}
+
+/// The frame whose transmission started last; of no bytes if there is none.
+#[derive(Clone, Copy, Default)]
+pub struct Sent {
+    /// Port at which the frame came in.
+    pub input: u32,
+    pub size: u16,
+    /// Or `PAUSE_QUEUE`.
+    pub queue: u8,
+    pub class: u8,
+}
+
+impl Sent {
+    pub fn of(frame: &Frame, queue: u8) -> Self {
+        Sent { input: frame.port, size: frame.size, queue, class: frame.priority() }
+    }
+}
+
+/// The memory of an open node.
+pub struct Room {
+    /// For lossy and lossless classes.
+    pub limits: [Limits; 2],
+    pub lossless: u8,
+    /// Memory is counted, because it is shared: all, and that of each ingress port and class.
+    pub counts: bool,
+    /// Frames take at most so much more memory than they have bytes.
+    pub overhead: u32,
+    /// Memory of what waits, at most: of all, and of each ingress port and class.
+    pub used: u64,
+    pub groups: Box<[u32]>,
+    /// The limits hold as long as no more memory than this is in use.
+    pub level: u64,
+    /// A closed node is not opened before, and an exact one stays so.
+    pub closed_until: u64,
+    /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
+    pub exact: bool,
+}
+
+/// Bounds, with the frame that comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub used: u64,
+    pub group: u32,
+    pub queue: u32,
+    /// The part of `queue` that is due to the shared memory.
+    pub memory: u32,
+}
+
+impl Limits {
+    /// No figure of 32 bits overflows within this.
+    pub const MOST: u32 = 1 << 31;
+    pub const NEVER: Limits = Limits { used: 0, group: 0, queue: 0, memory: 0 };
+}
+
+impl Lane {
+    pub fn new(of_priority: [u8; CLASSES]) -> Self {
+        Lane { of_priority, ..Lane::default() }
+    }
+
+    #[inline(always)]
+    pub fn queue_of(&self, frame: &Frame) -> usize {
+        self.of_priority[frame.priority() as usize] as usize % CLASSES
+    }
+
+    /// Frames that wait, with their queues.
+    pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
+        for (queue, q) in self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
+            arena.each(&q.chain, |frame| see(queue as u8, frame));
+        }
+    }
+
+    /// The peer's pauses may be over at `at`.
+    #[cold]
+    pub fn look_again(&mut self, p: &Port, at: u64) {
+        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+        self.held = pause.holds_any(at);
+        self.clocked &= self.held || self.occupied != 0;
+        self.rare = self.held || self.clocked;
+    }
+
+    /// Bytes of `queue`, or of any (none), that are in transmission at `now`.
+    pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
+        let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
+        if counts { self.sent.size as u64 } else { 0 }
+    }
+}
+
+/// Where frames of a shard's open ports wait, and what is to be counted of those that did not.
+#[derive(Default)]
+pub struct Store {
+    pub arena: Arena,
+    pub lost: Vec<Lost>,
+    pub marks: u64,
+    /// Something is to be counted.
+    pub news: bool,
+}
+
+impl Store {
+    /// What a mark sets in a frame's flags.
+    pub fn mark(&mut self) -> u16 {
+        (self.marks, self.news) = (self.marks + 1, true);
+        Frame::CE
+    }
+
+    pub fn lose(&mut self, lost: Lost) {
+        self.lost.push(lost);
+        self.news = true;
+    }
+}
+
+/// A frame that is dropped.
+pub struct Lost {
+    pub port: u32,
+    pub queue: u8,
+    pub frame: Frame,
+    pub reason: Reason,
+}
+
+/// When the next frame starts at a port where some wait: when the transmitter is free, and a pause does not hold back all of them.
+#[cold]
+pub fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
+    let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+    let queues = lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
+    let free = queues.map(|(_, queue)| pause.until(arena.first(&queue.chain).priority())).min().expect("something waits");
+    p.free_at.max(free)
+}
