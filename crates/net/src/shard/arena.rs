@@ -112,7 +112,7 @@ impl Arena {
         }
     }
 
-    /// What the list takes for a moment when it grows next.
+    /// Memory that the list takes for a moment when it grows next.
     pub fn growing(&self) -> u64 {
         growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
     }

@@ -123,7 +123,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// As `advance`.
+    /// Everything that ends or starts at the port by `now` happens.
     pub(super) fn advance_exact<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         loop {
             let at = self.next_exact(port);
@@ -225,7 +225,7 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// As `finish_window`, where no group is paused.
+    /// Ends a window of an exact node without a paused group: starts what is due before `end`, and wakes the node when something is due next.
     pub(super) fn finish_exact<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

@@ -1,13 +1,13 @@
-//! One hop: a frame comes to a port that is *open*, waits if it has to, and leaves.
+//! One hop: a frame comes to an open port, waits if it has to, and leaves.
 //!
-//! Open are ports at which nothing is out of the ordinary: they pause nobody, and nothing is recorded but totals. The peer may pause them. Policies
-//! publish bounds (`Limits`) within which a frame is let in, unmarked, without cause to pause, whatever else is the case: in the common case a frame is
-//! compared with them and with nothing else. Bytes are counted until their transmission starts; what is in transmission (one frame for each port) is
-//! allowed for in the bounds, so that a frame that finds its port idle is counted nowhere, and nothing happens at the end of a transmission.
+//! The node of an open port pauses nobody and records nothing but totals; the peer may pause it. The policies of the node publish bounds (`Limits`). A frame
+//! within the bounds is admitted, unmarked, and no cause to pause, whatever the other counters are. Most frames are compared with the bounds and with nothing
+//! else. Bytes are counted until their transmission starts. The bounds allow for one frame in transmission at each port, so a frame that finds its port idle is
+//! counted nowhere, and nothing happens at the end of a transmission.
 //!
-//! What exceeds a bound is looked at closely, with exact figures where the port's own suffice. What they do not settle is for the memory management unit: the
-//! node becomes exact (`shard::exact`). `shard::open` opens nodes, and closes them for watchdogs: the ports of a closed node are automata, and `shard::forward`
-//! has every rule.
+//! A frame beyond a bound is judged by exact figures: first by those of its own queue, then by those of the whole node. If only the memory management unit can
+//! judge it, the node becomes exact (`shard::exact`). `shard::open` opens nodes, and closes them for watchdogs. The ports of a closed node are automata
+//! (`shard::forward`).
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::lane::{Lane, Limits, Lost, Sent, Store, next_start};
@@ -21,16 +21,16 @@ use crate::queue::marking::Red;
 use crate::queue::{QueueView, Verdict};
 use crate::spec::MarkAt;
 
-/// What becomes of a frame that exceeds a bound.
+/// The fate of a frame beyond a bound.
 enum Closer {
-    /// It goes on with these flags.
+    /// The frame is admitted and has these flags from now on.
     Goes(u16),
     Dropped,
-    /// The port's own figures do not settle it.
+    /// The figures of the port do not suffice.
     Unknown,
 }
 
-/// What a hop needs besides the port, borrowed once. `COUNTS`: memory is counted.
+/// The state around a port, borrowed once for many frames. `COUNTS`: the node shares memory, which has to be counted.
 pub(super) struct Hop<'s, O, const COUNTS: bool> {
     out: &'s mut O,
     extras: &'s mut Slab<Extra>,
@@ -39,7 +39,7 @@ pub(super) struct Hop<'s, O, const COUNTS: bool> {
 }
 
 impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
-    /// What starts by `now` starts.
+    /// Starts all transmissions that are due by `now`.
     #[inline(always)]
     fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
         if lane.rare {
@@ -50,7 +50,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// The transmitter is free at `at`: the first frame of this queue leaves, or is dropped (`false`).
+    /// The transmitter is free at `at`, and the first frame of this queue leaves. Returns the frame, and `false` if marking has dropped it.
     #[inline(always)]
     pub(super) fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
@@ -74,7 +74,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         (lane.sent, true)
     }
 
-    /// As `advance`, at a port that the peer has paused, where nothing that may start could have done so before `from`.
+    /// Starts all transmissions that are due by `now` at a port that the peer has paused. None of them was due before `from`.
     #[cold]
     #[inline(never)]
     fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
@@ -91,7 +91,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         lane.look_again(p, now);
     }
 
-    /// A frame says how long it stood paused.
+    /// Writes on the frame how long it stood paused.
     #[cold]
     #[inline(never)]
     fn tell_pause(&mut self, p: &Port, at: u64, clock: u64, frame: Frame) -> Frame {
@@ -100,7 +100,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         if paused > 0 { carry_pause(self.extras, frame, paused) } else { frame }
     }
 
-    /// A frame that wants to leave by the port, with this hash from now on. `false`: nothing has been done, the port's own figures do not suffice.
+    /// Takes a frame for this port, which has `hash` from now on. `used`: the exact memory in use, if it is known. Returns `false`, and does nothing, if the
+    /// figures of the port do not suffice to judge the frame.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
@@ -126,7 +127,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         true
     }
 
-    /// The transmitter is free at `at`, and this frame leaves.
+    /// Starts the transmission of a frame at `at`, when the transmitter is free.
     #[inline(always)]
     fn start(&mut self, p: &mut Port, lane: &mut Lane, at: u64, queue: usize, frame: &Frame, change: Change) {
         let (at, time) = p.begin(at, frame);
@@ -143,7 +144,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// A frame of this class has joined its queue. It may be one that is not paused.
+    /// The rest of `wait` at a port that the peer has paused. The frame itself may be of a class that is not paused, and start at once.
     #[cold]
     #[inline(never)]
     fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
@@ -167,7 +168,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// What the clock of pauses shows when a frame of this class has joined its queue, where that is kept.
+    /// Notes for the last frame of a queue how long its class had been paused when it came, if that is recorded.
     pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
             let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
@@ -180,7 +181,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         (frame.port - self.state.first_port) as usize * CLASSES + frame.priority() as usize
     }
 
-    /// Does the memory with this frame exceed a bound?
+    /// Whether the memory in use would exceed a bound with this frame.
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.room.overhead;
@@ -207,7 +208,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// A frame exceeds a bound at a port that has been brought to `now`: the exact length of its queue may settle what becomes of it.
+    /// Judges a frame beyond a bound by the exact length of its queue. The port has been brought to `now`.
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -236,7 +237,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         Closer::Goes(flags)
     }
 
-    /// At the start of transmission, with so much left behind in the queue. Returns the flags with which the frame goes, unless it is dropped.
+    /// Marks at the start of a transmission that leaves `behind` bytes in the queue. Returns the flags of the frame, or nothing if it is dropped.
     #[cold]
     #[inline(never)]
     fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: u32, frame: &Frame) -> Option<u16> {
@@ -277,7 +278,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// At an open port: is nothing of a class waiting, nor paused?
+    /// Returns for each class whether it is neither waiting nor paused at an open port.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         let a = p.automaton.as_ref().expect("not plain");
@@ -287,7 +288,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// At an open port: when the next frame that waits starts, if nothing else comes; `u64::MAX` for never.
+    /// Start of the next waiting frame of an open port, if no other comes; `u64::MAX` if none waits.
     pub fn next_start(&self, port: u32) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         match lane.occupied {
@@ -297,13 +298,13 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Is it open, and has the peer paused it?
+    /// Whether the port is open and the peer has paused it.
     #[inline(always)]
     pub fn is_held(&self, port: u32) -> bool {
         self.ports[port as usize].open && self.lanes[port as usize].held
     }
 
-    /// What a hop needs of a node; and all ports, with their lanes.
+    /// Borrows the state around the ports of a node, and all ports with their lanes.
     #[inline(always)]
     pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
         let Shard { nodes, ports, lanes, store, extras, .. } = self;
@@ -340,8 +341,8 @@ impl<'a> Shard<'a> {
         done
     }
 
-    /// The bounds do not let the frame in. With every port brought to `now` they may, or others that hold for the memory now in use; otherwise the node is
-    /// closed.
+    /// Takes a frame beyond the bounds: brings all ports to `now`, states the bounds again for the memory then in use, and tries once more. If that does not
+    /// settle it, the memory management unit judges it.
     #[cold]
     #[inline(never)]
     fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
@@ -349,7 +350,7 @@ impl<'a> Shard<'a> {
         self.set_level(node);
         let managed = self.nodes[node as usize].managed.is_some();
         let settled = self.counts(node) && {
-            // Whatever the bounds of a dynamic threshold: the figures are exact now.
+            // A dynamic threshold judges by the memory in use, which is exact now.
             let used = (!managed).then(|| self.memory_used(now, node));
             self.offer_hop::<O, true>(out, now, node, port, frame, hash, used)
         };
@@ -364,7 +365,7 @@ impl<'a> Shard<'a> {
         self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
     }
 
-    /// As `advance`, at an open node.
+    /// Starts all transmissions of an open port that are due by `now`.
     pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.counts(node) {
             self.advance_port::<O, true>(out, now, node, port);
@@ -393,7 +394,7 @@ impl<'a> Shard<'a> {
         state.room.used + sending
     }
 
-    /// A frame that has been held, and charged then, joins its queue at an open port. `false`: it may have to be marked.
+    /// A frame that a balancer has held, and that has been charged since, joins its queue. Returns `false`, and does nothing, if the frame may have to be marked.
     pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
         let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
@@ -414,7 +415,7 @@ impl<'a> Shard<'a> {
         fits
     }
 
-    /// Passes on frames that arrive at an open switch in one window, in order, up to the first that needs more. Returns how many.
+    /// Passes on the frames that arrive at an open switch in one window, up to the first that needs more than a hop. Returns their number.
     #[inline(always)]
     pub(super) fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         if self.is_exact(node) {
@@ -438,7 +439,7 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last one, if the bounds do not let it in.
+    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last frame, if that is beyond the bounds.
     #[inline(never)]
     fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
         &mut self,
@@ -467,7 +468,7 @@ impl<'a> Shard<'a> {
         (frames.len(), None)
     }
 
-    /// As `finish_window`, at an open node.
+    /// Ends a window of an open node: starts what is due before `end`, and wakes the node when the next transmission is due.
     pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
@@ -477,7 +478,7 @@ impl<'a> Shard<'a> {
         self.wake_by(out, node, earliest);
     }
 
-    /// What starts before `end` starts. Returns when the next one does.
+    /// Starts all transmissions that are due before `end`. Returns the start of the next one.
     #[inline(never)]
     fn finish_hops<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
@@ -513,7 +514,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Does marking at dequeue look at this queue? Then above which length.
+    /// Bytes left behind in a queue from which on marking at dequeue has a say.
     pub(super) fn quiet_start(marking: Option<&Red>) -> u32 {
         marking.filter(|red| red.at == MarkAt::Dequeue).map_or(u32::MAX, |red| red.quiet().min(u32::MAX as u64) as u32)
     }

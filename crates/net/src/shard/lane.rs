@@ -1,4 +1,4 @@
-//! What an open port and an open node keep: waiting frames, the transmission under way, and the bounds within which no rule has to be asked.
+//! State of open ports and nodes: waiting frames, the transmission under way, and the bounds within which no rule has to be asked.
 
 use super::arena::{Arena, Chain};
 use crate::frame::Frame;
@@ -6,7 +6,7 @@ use crate::port::{PAUSE_QUEUE, Port};
 use crate::queue::Reason;
 use crate::queue::buffer::mmu::CLASSES;
 
-/// Waiting frames of an open port. What a port of few queues needs is in one cache line.
+/// The queues of an open port. The header and three queues are in one cache line.
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct Lane {
@@ -20,7 +20,7 @@ pub struct Lane {
     pub held: bool,
     /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
     pub clocked: bool,
-    /// One of the two.
+    /// `held` or `clocked`.
     pub rare: bool,
     /// Exact nodes: a transmission is under way, whose end has not been seen to.
     pub sending: bool,
@@ -41,7 +41,7 @@ pub struct Sent {
     /// Port at which the frame came in.
     pub input: u32,
     pub size: u16,
-    /// Or `PAUSE_QUEUE`.
+    /// `PAUSE_QUEUE` for a PAUSE frame.
     pub queue: u8,
     pub class: u8,
 }
@@ -64,8 +64,6 @@ pub struct Room {
     /// Memory of what waits, at most: of all, and of each ingress port and class.
     pub used: u64,
     pub groups: Box<[u32]>,
-    /// The limits hold as long as no more memory than this is in use.
-    pub level: u64,
     /// A closed node is not opened before, and an exact one stays so.
     pub closed_until: u64,
     /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
@@ -132,7 +130,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// What a mark sets in a frame's flags.
+    /// Counts a mark. Returns the flag of a marked frame.
     pub fn mark(&mut self) -> u16 {
         (self.marks, self.news) = (self.marks + 1, true);
         Frame::CE

@@ -1,5 +1,5 @@
 //! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
-//! the automata. What has been held by a balancer stays charged where it was, and counts in the bounds as well.
+//! the automata. A frame held by a balancer stays charged to the memory management unit, and counts in the bounds as well.
 
 use super::lane::{Limits, Room, Sent};
 use super::switch::Managed;
@@ -16,7 +16,7 @@ impl Room {
         let counts = managed.is_some() || matches!(buffer, Buffer::Shared(_));
         let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
-        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, level: 0, closed_until: 0, exact: false }
+        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, closed_until: 0, exact: false }
     }
 }
 
@@ -54,7 +54,7 @@ impl Node {
 }
 
 impl<'a> Shard<'a> {
-    /// States the bounds for the memory now in use. They are no use if that is too much.
+    /// States the bounds for the memory now in use. Returns `false` if that is too much for any bound.
     pub(super) fn set_level(&mut self, node: u32) -> bool {
         let largest = self.largest;
         let state = &mut self.nodes[node as usize];
@@ -71,7 +71,6 @@ impl<'a> Shard<'a> {
             state.room.limits = [Limits::NEVER; 2];
             return false;
         };
-        state.room.level = level;
         state.room.limits = [lossy, lossless];
         true
     }
@@ -102,15 +101,14 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        if !self.has_room(node) {
-        } else if self.is_exact(node) {
-            self.leave_exact(start, node);
-        } else {
-            self.open(start, node);
+        match (self.has_room(node), self.is_exact(node)) {
+            (true, true) => self.leave_exact(start, node),
+            (true, false) => self.open(start, node),
+            (false, _) => {}
         }
     }
 
-    /// Are the counters well within their bounds?
+    /// Whether the counters are well within their bounds.
     fn has_room(&mut self, node: u32) -> bool {
         self.nodes[node as usize].room.used = 0;
         if !self.set_level(node) {

@@ -1,4 +1,4 @@
-//! What the bounds promise: a frame within them is taken, without headroom and without cause to pause, whatever else is in the memory.
+//! The promise of the bounds: a frame within them is taken, without headroom and without cause to pause, whatever else is in the memory.
 
 use super::*;
 use crate::spec::{ConweaveRules, GroupShare, HpccRules, OwnShares, QueueShare, SonicRules};
