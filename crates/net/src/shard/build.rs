@@ -280,17 +280,15 @@ impl<'a> Shard<'a> {
         let ordinary = matches!(buffer, Buffer::Unlimited) || shared || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
         let in_bytes = marking.as_ref().is_none_or(|red| !red.in_packets && red.quiet() > 0);
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let kind_open = ports.iter().all(|p| p.common);
         let opens = !classical
-            && qdisc.is_none()
             && ordinary
             && in_bytes
             && !stormy
             && !plan.has_rates()
             && (managed.is_some() || !holds)
             && !ports.is_empty()
-            && kind_open;
-        let idles = !classical && qdisc.is_some() && managed.is_none() && own.is_none() && marking.is_none() && kind_open;
+            && ports.iter().all(|p| p.common);
+        let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         if opens {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
@@ -326,7 +324,7 @@ impl<'a> Shard<'a> {
             eager,
             loops,
             opens,
-            idles,
+            ring,
             open: false,
             room,
             quiet_start,

@@ -26,34 +26,6 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same at a host with a queueing discipline. Its frame leaves at once where the port is idle, nothing waits and no pause has been asked for so far.
-    #[inline(never)]
-    pub(super) fn offer_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, extras, counters, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let (size, until_start) = (frame.size as u64, state.until_start);
-        let mut way = Way { out, extras, counters, state, explains };
-        let mut automaton = p.automaton.take();
-        let a = automaton.as_deref_mut().expect("not plain");
-        let idle = p.free_at <= now && a.waiting == 0 && !p.eventful;
-        if idle && let Some(sent) = a.sending.take() {
-            way.end(p, a, port, sent);
-        }
-        let leaves = idle && p.takes_at_once(&way.state.calm, way.state.used, size);
-        if leaves {
-            let queue = a.queue_of(frame);
-            if !until_start {
-                way.enter(p, a, queue, size);
-            }
-            way.start(p, a, now, (queue, 0), frame, frame.to(p.peer_port));
-        }
-        p.put_back(automaton);
-        if !leaves {
-            self.offer_common(out, now, node, port, frame, frame.hash);
-        }
-    }
-
     /// As `offer_automaton`.
     #[inline(always)]
     pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {

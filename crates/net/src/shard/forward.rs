@@ -106,8 +106,6 @@ impl<'a> Shard<'a> {
                 self.offer_open(out, now, node, port, frame, frame.hash)
             } else if state.urgent {
                 self.offer_urgent(out, now, node, port, frame)
-            } else if state.idles {
-                self.offer_idle(out, now, node, port, frame)
             } else {
                 self.offer_aside(out, now, node, port, frame)
             };
@@ -375,7 +373,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL && p.open {
             if self.is_exact(node) {
                 self.advance_exact(out, now, node, port);
-            } else if p.free_at <= now && p.queued > 0 {
+            } else if p.free_at <= now && (p.queued > 0 || self.lanes[port as usize].backlog) {
                 self.advance_open(out, now, node, port);
             }
             return;

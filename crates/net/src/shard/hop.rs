@@ -15,7 +15,7 @@ use super::pause::carry_pause;
 use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Change, Extra, Frame};
-use crate::port::Port;
+use crate::port::{Port, Waiting};
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::marking::Red;
 use crate::queue::{QueueView, Verdict};
@@ -74,21 +74,52 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         (lane.sent, true)
     }
 
-    /// Starts all transmissions that are due by `now` at a port that the peer has paused. None of them was due before `from`.
+    /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for which a discipline holds frames. None of them was due before
+    /// `from`.
     #[cold]
     #[inline(never)]
     fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
-        while lane.occupied != 0 && p.free_at <= now {
-            let at = next_start(&self.store.arena, p, lane).max(from);
+        while p.free_at <= now {
+            if lane.backlog {
+                self.fill_ring(p, lane, port, p.free_at.max(from));
+            }
+            if lane.occupied == 0 {
+                break;
+            }
+            let at = if lane.held { next_start(&self.store.arena, p, lane) } else { p.free_at }.max(from);
             if at > now {
                 break;
             }
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
-            let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.store.arena.first(&lane.queues[*queue].chain).priority()) <= at;
-            let queue = (0..CLASSES).rev().find(may).expect("it may start by then");
+            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).filter(|_| lane.held);
+            let starts = |queue: usize| pause.is_none_or(|pause| pause.until(self.store.arena.first(&lane.queues[queue].chain).priority()) <= at);
+            let queue = (0..CLASSES).rev().find(|&queue| lane.occupied >> queue & 1 != 0 && starts(queue)).expect("it may start by then");
             self.start_first::<true>(p, lane, port, queue, at);
         }
         lane.look_again(p, now);
+    }
+
+    /// The card takes frames from the host's queueing discipline while its ring has room.
+    fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
+        let discipline = |p: &mut Port| p.automaton.as_mut().and_then(|a| a.qdisc.take()).expect("a discipline that holds frames");
+        let mut qdisc = discipline(p);
+        while qdisc.may_give(lane.ring(p, at) + qdisc.bytes())
+            && let Some((Waiting { mut frame, clock, .. }, verdict)) = qdisc.pull(at)
+        {
+            match verdict {
+                Verdict::Drop(reason) => {
+                    self.store.lose(Lost { port, queue: 0, frame, reason });
+                    continue;
+                }
+                Verdict::Mark => frame.flags |= self.store.mark(),
+                Verdict::Admit | Verdict::Trim(_) => {}
+            }
+            self.push(p, lane, port, 0, frame);
+            if lane.clocked {
+                self.store.arena.set_clock(&lane.queues[0].chain, clock);
+            }
+        }
+        lane.backlog = qdisc.holds();
+        p.automaton.as_mut().expect("not plain").qdisc = Some(qdisc);
     }
 
     /// Writes on the frame how long it stood paused.
@@ -218,6 +249,9 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
             return Closer::Unknown;
         }
+        if lane.fills_ring(p, frame, now) {
+            return Closer::Unknown;
+        }
         let sending = if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
         let length = QueueView { bytes: waits as u64 + sending, frames: 0 };
         let mut verdict = self.state.buffer.admit(length, frame.size as u64, used.unwrap_or(0), true).expect("exact figures settle it");
@@ -278,6 +312,14 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// Brings an idle port at which something waits to `now`: a pause may have ended.
+    #[cold]
+    pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        hop.advance_rarely(&mut ports[port as usize], &mut lanes[port as usize], port, now, now);
+        self.see_to_losses();
+    }
+
     /// Returns for each class whether it is neither waiting nor paused at an open port.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
@@ -292,8 +334,8 @@ impl<'a> Shard<'a> {
     pub fn next_start(&self, port: u32) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         match lane.occupied {
-            0 => u64::MAX,
-            _ if lane.held => next_start(&self.store.arena, p, lane),
+            0 if !lane.backlog => u64::MAX,
+            1.. if lane.held => next_start(&self.store.arena, p, lane),
             _ => p.free_at,
         }
     }
@@ -302,6 +344,11 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn is_held(&self, port: u32) -> bool {
         self.ports[port as usize].open && self.lanes[port as usize].held
+    }
+
+    /// Whether the host's queueing discipline holds frames for an open port.
+    pub fn has_backlog(&self, port: u32) -> bool {
+        self.lanes[port as usize].backlog
     }
 
     /// Borrows the state around the ports of a node, and all ports with their lanes.
@@ -346,6 +393,9 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        if self.lanes[port as usize].fills_ring(&self.ports[port as usize], frame, now) {
+            return self.hold_back_open(out, now, node, port, Frame { hash, ..*frame });
+        }
         self.advance_all(out, now, node);
         self.set_level(node);
         let managed = self.nodes[node as usize].managed.is_some();
@@ -487,9 +537,9 @@ impl<'a> Shard<'a> {
         active.retain(|&port| {
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             hop.advance(p, lane, port, end - 1);
-            lane.listed = lane.occupied != 0;
+            lane.listed = lane.occupied != 0 || lane.backlog;
             if lane.listed {
-                earliest = earliest.min(if lane.held { next_start(&hop.store.arena, p, lane) } else { p.free_at });
+                earliest = earliest.min(if lane.held && lane.occupied != 0 { next_start(&hop.store.arena, p, lane) } else { p.free_at });
             }
             lane.listed
         });

@@ -20,7 +20,9 @@ pub struct Lane {
     pub held: bool,
     /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
     pub clocked: bool,
-    /// `held` or `clocked`.
+    /// The queueing discipline of a host holds frames for this port.
+    pub backlog: bool,
+    /// `held`, `clocked` or `backlog`.
     pub rare: bool,
     /// Exact nodes: a transmission is under way, whose end has not been seen to.
     pub sending: bool,
@@ -106,10 +108,22 @@ impl Lane {
     /// The peer's pauses may be over at `at`.
     #[cold]
     pub fn look_again(&mut self, p: &Port, at: u64) {
-        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
-        self.held = pause.holds_any(at);
-        self.clocked &= self.held || self.occupied != 0;
-        self.rare = self.held || self.clocked;
+        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+        self.held = pause.is_some_and(|pause| pause.holds_any(at));
+        self.clocked &= self.held || self.backlog || self.occupied != 0;
+        self.rare = self.held || self.clocked || self.backlog;
+    }
+
+    /// Bytes in the ring of a host's card at `now`.
+    #[inline(always)]
+    pub fn ring(&self, p: &Port, now: u64) -> u64 {
+        p.queued + self.in_transmission(p, None, now)
+    }
+
+    /// Whether the queueing discipline of the host has to hold this frame, because the ring is full. The port has been brought to `now`.
+    pub fn fills_ring(&self, p: &Port, frame: &Frame, now: u64) -> bool {
+        let qdisc = p.automaton.as_ref().and_then(|a| a.qdisc.as_ref());
+        qdisc.is_some_and(|qdisc| !frame.is_of_nic() && qdisc.takes(self.ring(p, now) + qdisc.bytes()))
     }
 
     /// Bytes of `queue`, or of any (none), that are in transmission at `now`.

@@ -56,8 +56,8 @@ pub struct Node {
     pub loops: bool,
     /// Window engine: its ports may be open, and are: see `shard::hop`.
     pub opens: bool,
-    /// Window engine: a host with a queueing discipline, whose frames leave at once where its port is idle.
-    pub idles: bool,
+    /// Bytes that the ring of a host's card holds at least before the kernel's queueing discipline takes frames; no limit without one.
+    pub ring: u64,
     pub open: bool,
     pub room: Room,
     /// A queue that leaves less than this behind is not marked at the start of transmission.

@@ -48,7 +48,7 @@ impl Node {
         }
         let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(Calm::ALWAYS, |red| red.calm());
         let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.calm() } else { Calm::ALWAYS };
-        let queue = memory.min(buffer.and(marking).queue.saturating_sub(sent));
+        let queue = memory.min(buffer.and(marking).queue.min(self.ring).saturating_sub(sent));
         Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
     }
 }
@@ -135,9 +135,12 @@ impl<'a> Shard<'a> {
             lane.clocked = explains && p.eventful && a.pause.is_some();
             // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
             lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start)) || a.sending.is_none() && a.waiting > 0;
-            lane.rare = lane.held || lane.clocked;
+            let held = a.qdisc.as_ref().map_or(0, |qdisc| qdisc.bytes());
+            lane.backlog = held > 0;
+            lane.rare = lane.held || lane.clocked || lane.backlog;
             let sending = a.sending.take();
-            let mut left = 0;
+            let mut left = held;
+            state.used -= held;
             if let Some(sent) = sending {
                 lane.sent = Sent { input: sent.input, size: sent.size, queue: sent.queue, class: sent.class };
                 if sent.queue != PAUSE_QUEUE && !until_start {
@@ -161,7 +164,7 @@ impl<'a> Shard<'a> {
                 }
             }
             (a.waiting, a.listed) = (0, false);
-            lane.listed = lane.occupied != 0;
+            lane.listed = lane.occupied != 0 || lane.backlog;
             if lane.listed {
                 state.active.push(port);
             }
@@ -238,7 +241,14 @@ impl<'a> Shard<'a> {
                 lane_queue.bytes = 0;
             }
             (lane.occupied, lane.listed) = (0, false);
-            (lane.held, lane.clocked, lane.rare) = (false, false, false);
+            (lane.held, lane.clocked, lane.backlog, lane.rare) = (false, false, false, false);
+            if let Some(qdisc) = &a.qdisc {
+                a.queues[0].bytes += qdisc.bytes();
+                a.queues[0].count += qdisc.frames();
+                a.waiting += qdisc.frames();
+                p.queued += qdisc.bytes();
+                state.used += qdisc.bytes();
+            }
             a.listed = a.waiting > 0;
             if a.listed {
                 state.active.push(port);

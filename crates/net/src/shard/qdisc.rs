@@ -38,6 +38,32 @@ impl Shard<'_> {
         }
     }
 
+    /// An open port whose ring is full: the kernel takes the frame.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hold_back_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        let hash = self.hash_at_host(node, &frame);
+        let p = &mut self.ports[port as usize];
+        let a = p.automaton.as_mut().expect("not plain");
+        let clock = a.pause.as_ref().map_or(0, |pause| pause.clock(frame.priority(), now));
+        let qdisc = a.qdisc.as_mut().expect("it has one");
+        let back = qdisc.push(Waiting { frame, ready: now, clock }, hash, now, &mut p.stream);
+        let lane = &mut self.lanes[port as usize];
+        lane.backlog = qdisc.holds();
+        lane.rare |= lane.backlog;
+        if !lane.listed {
+            lane.listed = true;
+            self.nodes[node as usize].active.push(port);
+        }
+        for (mut frame, verdict) in back {
+            let stays = self.passes(port, 0, &mut frame, verdict);
+            debug_assert!(!stays, "it was dropped");
+        }
+        if self.ports[port as usize].free_at <= now {
+            self.hold_on_open(out, now, node, port);
+        }
+    }
+
     /// By what the kernel of a host tells the flows of what it sends: frames that carry their route have no hash.
     pub(super) fn hash_at_host(&self, node: u32, frame: &Frame) -> u32 {
         let world = self.world;

@@ -155,6 +155,21 @@ impl Qdisc {
         Qdisc { limit: if several { 1 } else { size }, rings: (0..config.rings).map(ring).collect(), bytes: 0, frames: 0, turn: 0 }
     }
 
+    /// Bytes from which on the port's own queue takes no more.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    /// Bytes that are held.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// A frame of these bytes has to be held back, where `queued` bytes are at the port.
     #[inline(always)]
     pub fn takes(&self, queued: u64) -> bool {
