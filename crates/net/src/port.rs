@@ -41,8 +41,6 @@ pub struct Port {
     pub peer_port: u32,
     pub peer_shard: u16,
     pub plain: bool,
-    /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
-    pub common: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
     /// Its frames are in its lane, see `shard::hop`; the automaton is empty.
@@ -194,7 +192,6 @@ pub struct PortSetup {
     pub delays: bool,
     /// The port is of a host that takes its time.
     pub late: bool,
-    pub common: bool,
     /// It computes departures at admission.
     pub plain: bool,
     pub fifo: bool,
@@ -217,7 +214,6 @@ impl Port {
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
             plain: setup.plain,
-            common: setup.common,
             fifo: setup.fifo,
             eventful: false,
             open: false,
@@ -236,12 +232,6 @@ impl Port {
             incoming_pace: Rate(setup.incoming).pace(),
             automaton: setup.automaton.map(Box::new),
         }
-    }
-
-    /// Puts back the automaton, which has been taken out; nothing has come in its place that would have to be let go of.
-    #[inline(always)]
-    pub fn put_back(&mut self, automaton: Option<Box<Automaton>>) {
-        std::mem::forget(std::mem::replace(&mut self.automaton, automaton));
     }
 
     /// Time of a frame of `size` bytes on an automaton's link.
@@ -910,7 +900,6 @@ mod tests {
             delays: false,
             late: false,
             stream: Stream::new(1, 1, 1),
-            common: false,
             plain: false,
             fifo: false,
             tick: 1,

@@ -293,7 +293,7 @@ fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u
     loop {
         if later.soon.is_empty() {
             let urgent = shard.nodes[node as usize].urgent;
-            let passed = if urgent { shard.pass_urgent(later, start, node, entries) } else { shard.pass_common(later, start, node, entries) };
+            let passed = if urgent { shard.pass_urgent(later, start, node, entries) } else { shard.pass(later, start, node, entries) };
             entries = &entries[passed..];
         }
         let Some((frame, rest)) = entries.split_first() else { break };

@@ -198,6 +198,8 @@ impl<'a> Shard<'a> {
         if let Some(limit) = ring_limit.filter(|_| urgent) {
             self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
         }
+        // Nothing is recorded at any port, nor decided at the start of transmission but a mark.
+        let mut common = true;
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
@@ -218,7 +220,7 @@ impl<'a> Shard<'a> {
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
             // Frames for virtual output queues are asked for twice where these pause: that is for `shard::voq`.
-            let common = !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
+            common &= !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -261,7 +263,6 @@ impl<'a> Shard<'a> {
                 peer_shard: peer.shard,
                 faulty,
                 stream,
-                common,
                 plain,
                 late: own_timing.is_some(),
                 fifo: simple && classical && !deep && own_timing.is_none(),
@@ -275,20 +276,13 @@ impl<'a> Shard<'a> {
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
-        let loops = uniform && (urgent || ports.iter().all(|p| p.common));
         let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
         let ordinary = matches!(buffer, Buffer::Unlimited) || shared || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
         let in_bytes = marking.as_ref().is_none_or(|red| !red.in_packets && red.quiet() > 0);
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens = !classical
-            && ordinary
-            && in_bytes
-            && !stormy
-            && !plan.has_rates()
-            && (managed.is_some() || !holds)
-            && !ports.is_empty()
-            && ports.iter().all(|p| p.common);
+        let opens = !classical && ordinary && in_bytes && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
+        let loops = uniform && (urgent || opens);
         if opens {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }

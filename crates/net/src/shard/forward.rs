@@ -107,7 +107,7 @@ impl<'a> Shard<'a> {
             } else if state.urgent {
                 self.offer_urgent(out, now, node, port, frame)
             } else {
-                self.offer_aside(out, now, node, port, frame)
+                self.offer_long(out, now, node, port, frame)
             };
         }
         let size = frame.size as u64;
@@ -188,23 +188,10 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same out of line: the window engine's automata are not to cost its plain ports anything.
-    #[inline(never)]
-    fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        let p = &self.ports[port as usize];
-        if p.common { self.offer_common(out, now, node, port, frame, frame.hash) } else { self.offer_automaton(out, now, node, port, *frame) }
-    }
-
-    /// A frame for a port of the common kind with which something is out of the ordinary.
-    #[cold]
+    /// Takes a frame for a port that is an automaton. Out of line, so that plain ports do not pay for it.
     #[inline(never)]
     pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        self.offer_automaton(out, now, node, port, *frame);
-    }
-
-    #[inline(always)]
-    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        self.join::<O, false>(out, now, node, port, frame);
+        self.join::<O, false>(out, now, node, port, *frame);
     }
 
     /// A frame that has been held, and charged then, joins its queue.
@@ -377,9 +364,6 @@ impl<'a> Shard<'a> {
                 self.advance_open(out, now, node, port);
             }
             return;
-        }
-        if !O::CLASSICAL && self.ports[port as usize].common {
-            return self.advance_common(out, now, node, port);
         }
         if !O::CLASSICAL && self.nodes[node as usize].urgent {
             return self.advance_urgent(out, now, node, port);

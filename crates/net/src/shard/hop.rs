@@ -135,7 +135,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// figures of the port do not suffice to judge the frame.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
+    pub(super) fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
         self.advance(p, lane, port, now);
         let class = frame.priority();
         let queue = lane.queue_of(frame);
@@ -392,7 +392,7 @@ impl<'a> Shard<'a> {
     /// settle it, the memory management unit judges it.
     #[cold]
     #[inline(never)]
-    fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+    pub(super) fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
         if self.lanes[port as usize].fills_ring(&self.ports[port as usize], frame, now) {
             return self.hold_back_open(out, now, node, port, Frame { hash, ..*frame });
         }
@@ -463,59 +463,6 @@ impl<'a> Shard<'a> {
         }
         self.see_to_losses();
         fits
-    }
-
-    /// Passes on the frames that arrive at an open switch in one window, up to the first that needs more than a hop. Returns their number.
-    #[inline(always)]
-    pub(super) fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
-        if self.is_exact(node) {
-            return self.pass_exact(out, start, node, frames);
-        }
-        let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
-            (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
-            (false, false) => self.pass_hops::<O, false, false>(out, start, node, frames),
-            (true, true) => self.pass_hops::<O, true, true>(out, start, node, frames),
-            (true, false) => self.pass_hops::<O, true, false>(out, start, node, frames),
-        };
-        self.see_to_losses();
-        if passed > 0 {
-            self.last = self.last.max(start + frames[passed - 1].offset as u64);
-        }
-        self.counters.packet_hops += passed as u64;
-        if let Some((port, hash)) = stuck {
-            let (frame, port) = (&frames[passed - 1], self.nodes[node as usize].first_port + port);
-            self.offer_beyond(out, start + frame.offset as u64, node, port, frame, hash);
-        }
-        passed
-    }
-
-    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last frame, if that is beyond the bounds.
-    #[inline(never)]
-    fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
-        &mut self,
-        out: &mut O,
-        start: u64,
-        node: u32,
-        frames: &[Frame],
-    ) -> (usize, Option<(u32, u32)>) {
-        let (world, state) = (self.world, &self.nodes[node as usize]);
-        let (bits, seed, row) = (world.route_bits, state.hash_seed, world.routes(0).row(state.id));
-        let own = state.first_port as usize..(state.first_port + state.ports) as usize;
-        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
-        let (ports, lanes) = (&mut ports[own.clone()], &mut lanes[own]);
-        for (passed, frame) in frames.iter().enumerate() {
-            let (port, hash) = match ROUTED {
-                _ if !frame.is_traffic() => (None, 0),
-                true => (Some(frame.routed_port(bits)), frame.hash >> bits),
-                false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
-            };
-            let Some(number) = port.map(|port| port as usize).filter(|&port| port < ports.len() && port < lanes.len()) else { return (passed, None) };
-            let port = hop.state.first_port + number as u32;
-            if !hop.offer(&mut ports[number], &mut lanes[number], port, start + frame.offset as u64, frame, hash, None) {
-                return (passed + 1, Some((number as u32, hash)));
-            }
-        }
-        (frames.len(), None)
     }
 
     /// Ends a window of an open node: starts what is due before `end`, and wakes the node when the next transmission is due.

@@ -52,7 +52,7 @@ pub struct Node {
     pub wake_at: u64,
     /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
-    /// Window engine: a switch that passes frames in a loop, through common ports (`shard::common`) or rings (`shard::urgent`).
+    /// Window engine: a switch that passes the frames of a window in a loop (`shard::pass`, `shard::urgent`).
     pub loops: bool,
     /// Window engine: its ports may be open, and are: see `shard::hop`.
     pub opens: bool,

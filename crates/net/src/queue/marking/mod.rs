@@ -94,12 +94,6 @@ impl Red {
         self.weight.is_none() && length < self.quiet
     }
 
-    /// Nothing becomes of a frame that leaves so much behind, or if so it is a mark.
-    #[inline(always)]
-    pub fn spares(&self, length: u64, capable: bool) -> bool {
-        capable || !self.drop_incapable || self.is_quiet(length)
-    }
-
     /// What becomes of a frame that sees this length. Draws only between the thresholds.
     ///
     /// `length` is what the curve sees, the average if there is one, and `present` the length of the moment.

@@ -180,57 +180,6 @@ impl Mmu {
         }
     }
 
-    /// Would [`Self::take_if_safe`] take it?
-    #[inline(always)]
-    pub fn is_safe(&self, charge: &Charge) -> bool {
-        if charge.size == 0 {
-            return true;
-        }
-        match &self.rules {
-            Rules::Conweave(rules) => {
-                let (group, queue) = (&self.groups[charge.group as usize], self.queues[charge.queue as usize]);
-                rules.takes_safely(&self.totals, group, queue, self.is_lossless(charge.class()), charge)
-            }
-            _ => is_safe(self.answer(charge)),
-        }
-    }
-
-    /// Charges the frame if the answer is safe; otherwise nothing happens.
-    #[inline(always)]
-    pub fn take_if_safe(&mut self, charge: &Charge) -> bool {
-        if charge.size == 0 {
-            return true;
-        }
-        let group = &mut self.groups[charge.group as usize];
-        let queue = &mut self.queues[charge.queue as usize];
-        let lossless = self.lossless >> charge.class() & 1 != 0;
-        match &self.rules {
-            Rules::Sonic(rules) if lossless && group.headroom == 0 => {
-                let safe = rules.take_if_safe(&mut self.totals, group, charge.size, charge.class());
-                if safe {
-                    *queue += charge.size;
-                }
-                safe
-            }
-            Rules::Conweave(rules) => {
-                let safe = rules.takes_safely(&self.totals, group, *queue, lossless, charge);
-                if safe {
-                    *queue += charge.size;
-                    self.totals.used += charge.size;
-                    Conweave::charge(&mut self.totals, group, charge);
-                }
-                safe
-            }
-            _ => {
-                let safe = is_safe(self.answer(charge));
-                if safe {
-                    self.charge(charge, false);
-                }
-                safe
-            }
-        }
-    }
-
     /// As `release`, with the same short cut.
     #[inline(always)]
     pub fn give_back(&mut self, charge: &Charge) {
@@ -302,12 +251,6 @@ impl Mmu {
     /// Is every paused group looked at when a frame has gone, or only the frame's own?
     pub fn resumes_any(&self) -> bool {
         matches!(self.rules, Rules::Sonic(_))
-    }
-
-    /// May a frame of this group leave without any group being told to go on?
-    #[inline(always)]
-    pub fn leaves_quietly(&self, input: u32, class: u8) -> bool {
-        self.paused == 0 || !self.resumes_any() && !self.is_paused(input, class)
     }
 
     #[inline(always)]

@@ -122,20 +122,6 @@ impl Sonic {
         totals.ingress[0] += self.shared_of(group, class);
     }
 
-    /// Charges a lossless frame if that is safe; the group has nothing in its headroom.
-    #[inline(always)]
-    pub fn take_if_safe(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) -> bool {
-        let (after, class) = (group.bytes + size, usize::from(class));
-        let ingress = totals.ingress[0] + after.saturating_sub(self.reserved[class]).min(size);
-        let safe = totals.used + size <= self.total && after <= self.threshold(class, self.shared.saturating_sub(ingress));
-        if safe {
-            totals.used += size;
-            totals.ingress[0] = ingress;
-            group.bytes = after;
-        }
-        safe
-    }
-
     /// Undoes that.
     #[inline(always)]
     pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) {

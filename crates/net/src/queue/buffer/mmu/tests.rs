@@ -6,6 +6,7 @@ use afflux_engine::random::Stream;
 use afflux_units::Rate;
 
 const PORTS: u32 = 4;
+const ALPHAS: [f64; 6] = [0.0, 0.0625, 0.25, 1.0, 8.0, 1_024.0];
 
 fn below(stream: &mut Stream, most: u64) -> u64 {
     stream.below(most.max(1))
@@ -16,24 +17,23 @@ fn pick<T: Copy>(stream: &mut Stream, some: &[T]) -> T {
 }
 
 fn sonic(stream: &mut Stream, total: u64) -> spec::Rules {
-    let alphas = [0.0625, 0.25, 1.0, 4.0];
     let mut own = OwnShares::default();
     for class in 0..CLASSES {
         own.groups[class] = match stream.below(4) {
-            0 => GroupShare { alpha: Some(pick(stream, &alphas)), limit: None, reserved: Some(below(stream, 20_000)) },
+            0 => GroupShare { alpha: Some(pick(stream, &ALPHAS)), limit: None, reserved: Some(below(stream, 20_000)) },
             1 => GroupShare { alpha: None, limit: Some(below(stream, total / 2)), reserved: None },
             _ => GroupShare::default(),
         };
         own.queues[class] = match stream.below(3) {
-            0 => QueueShare { alpha: Some(pick(stream, &alphas)), reserved: Some(below(stream, 20_000)) },
+            0 => QueueShare { alpha: Some(pick(stream, &ALPHAS)), reserved: Some(below(stream, 20_000)) },
             _ => QueueShare::default(),
         };
     }
     spec::Rules::Sonic(SonicRules {
-        alpha: pick(stream, &alphas),
+        alpha: pick(stream, &ALPHAS),
         reserved: below(stream, 5_000),
-        lossy_ingress_alpha: (stream.below(2) == 0).then(|| pick(stream, &alphas)),
-        lossy_alpha: pick(stream, &alphas),
+        lossy_ingress_alpha: (stream.below(2) == 0).then(|| pick(stream, &ALPHAS)),
+        lossy_alpha: pick(stream, &ALPHAS),
         queue_reserved: below(stream, 5_000),
         lossy_pool: (stream.below(2) == 0).then_some(total / 2),
         headroom_pool: Some(total / 8),
@@ -47,7 +47,7 @@ fn drawn(stream: &mut Stream) -> Mmu {
     let total = 1_000_000 + below(stream, 8_000_000);
     let rules = match stream.below(3) {
         0 => sonic(stream, total),
-        1 => spec::Rules::Conweave(ConweaveRules { ingress_alpha: pick(stream, &[0.25, 1.0, 8.0]), egress_alpha: pick(stream, &[0.25, 1.0, 8.0]), mtu: 1_048 }),
+        1 => spec::Rules::Conweave(ConweaveRules { ingress_alpha: pick(stream, &ALPHAS), egress_alpha: pick(stream, &ALPHAS), mtu: 1_048 }),
         _ => spec::Rules::Hpcc(HpccRules { shift: stream.below(4) as u8, nic_rate: Rate::from_gbps(25), reserved: below(stream, 5_000), resume_offset: 3_000 }),
     };
     let cell = (stream.below(3) == 0).then_some(208);

@@ -1,0 +1,107 @@
+//! Switches that pass on the frames of a window in one loop.
+
+use super::balance::unasked_port;
+use super::{Outlet, Shard};
+use crate::frame::Frame;
+
+impl<'a> Shard<'a> {
+    /// Passes on frames that arrive at a switch in one window, in order, as many as need no more than that. Returns their number.
+    #[inline(always)]
+    pub fn pass<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let state = &self.nodes[node as usize];
+        if state.balanced.is_some() {
+            self.pass_balanced(out, start, node, frames)
+        } else if state.room.exact {
+            self.pass_exact(out, start, node, frames)
+        } else if state.open {
+            self.pass_open(out, start, node, frames)
+        } else {
+            0
+        }
+    }
+
+    /// Passes on frames at a switch with a balancer, up to an event that the switch makes for itself in this window: the balancer may cause one when it is asked.
+    #[inline(never)]
+    fn pass_balanced<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let world = self.world;
+        let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        let row = world.routes(0).row(id);
+        let mut passed = 0;
+        for frame in frames {
+            if !frame.is_traffic() || out.is_awaited() {
+                break;
+            }
+            let now = start + frame.offset as u64;
+            passed += 1;
+            let mut asked;
+            let hops = row.next_hops(frame.dst);
+            let (port, frame, hash) = match unasked_port(world, &self.nodes[node as usize], frame, hops) {
+                Some((port, hash)) => (port, frame, hash),
+                None => {
+                    asked = *frame;
+                    let Some(port) = self.asked_port(out, now, node, &mut asked, hops) else { continue };
+                    (port, &asked, asked.hash)
+                }
+            };
+            if self.nodes[node as usize].open {
+                self.offer_open(out, now, node, first + port as u32, frame, hash);
+            } else {
+                self.offer_long(out, now, node, first + port as u32, &Frame { hash, ..*frame });
+            }
+        }
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        passed
+    }
+
+    /// Passes on the frames that arrive at an open switch in one window, up to the first that needs more than a hop. Returns their number.
+    fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
+            (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
+            (false, false) => self.pass_hops::<O, false, false>(out, start, node, frames),
+            (true, true) => self.pass_hops::<O, true, true>(out, start, node, frames),
+            (true, false) => self.pass_hops::<O, true, false>(out, start, node, frames),
+        };
+        self.see_to_losses();
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        if let Some((port, hash)) = stuck {
+            let (frame, port) = (&frames[passed - 1], self.nodes[node as usize].first_port + port);
+            self.offer_beyond(out, start + frame.offset as u64, node, port, frame, hash);
+        }
+        passed
+    }
+
+    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last frame, if that is beyond the bounds.
+    #[inline(never)]
+    fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> (usize, Option<(u32, u32)>) {
+        let (world, state) = (self.world, &self.nodes[node as usize]);
+        let (bits, seed, row) = (world.route_bits, state.hash_seed, world.routes(0).row(state.id));
+        let (first, own) = (state.first_port, state.first_port as usize..(state.first_port + state.ports) as usize);
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let (ports, lanes) = (&mut ports[own.clone()], &mut lanes[own]);
+        for (passed, frame) in frames.iter().enumerate() {
+            let (port, hash) = match ROUTED {
+                _ if !frame.is_traffic() => (None, 0),
+                true => (Some(frame.routed_port(bits)), frame.hash >> bits),
+                false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
+            };
+            let Some(number) = port.map(|port| port as usize).filter(|&port| port < ports.len() && port < lanes.len()) else { return (passed, None) };
+            let port = first + number as u32;
+            if !hop.offer(&mut ports[number], &mut lanes[number], port, start + frame.offset as u64, frame, hash, None) {
+                return (passed + 1, Some((number as u32, hash)));
+            }
+        }
+        (frames.len(), None)
+    }
+}
