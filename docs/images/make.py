@@ -15,8 +15,10 @@ from rich.text import Text
 HERE = Path(__file__).resolve().parent
 #: The page whose scenario and commands are run.
 PAGE = HERE.parent / "how-to/deep-or-shallow.md"
+#: Where the page leaves results and the report.
+POINTS = "out/decide-designs/points"
 #: What the picture of the terminal shows.
-COMMANDS = ("check rack.toml", "explain out/shallow-1")
+COMMANDS = ("check rack.toml", f"explain {POINTS}/shallow-1")
 COLUMNS = 96
 #: Of the report's first screen, pixels.
 SIZE = ViewportSize(width=1280, height=800)
@@ -29,9 +31,10 @@ def afflux(*arguments: str, cwd: Path) -> str:
 
 def simulate(where: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    scenario = re.search(r'^```toml title="rack.toml"\n(.*?)^```$', text, re.M | re.S)
-    assert scenario, "the page has its scenario"
-    (where / "rack.toml").write_text(scenario[1] + '\n[record]\nports = { interval = "100us" }\n', encoding="utf-8")
+    files = dict(re.findall(r'^```toml title="([\w.]+)"\n(.*?)^```$', text, re.M | re.S))
+    files["rack.toml"] += '\n[record]\nports = { interval = "100us" }\n'
+    for file, content in files.items():
+        (where / file).write_text(content, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
         subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=where, env=os.environ | {"PATH": path}, stdout=subprocess.DEVNULL, check=True)
@@ -52,7 +55,7 @@ def report(where: Path) -> bytes:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
         page = browser.new_page(viewport=SIZE, color_scheme="light", locale="en-GB")
-        page.goto((where / "rack.html").as_uri())
+        page.goto((where / POINTS / "rack.html").as_uri())
         page.wait_for_timeout(1_000)
         picture = page.screenshot()
         browser.close()
