@@ -398,8 +398,10 @@ impl<O: Outlet> Holding for Here<'_, '_, O> {
         self.shard.counters.sent_bytes += header as u64;
     }
     fn shrink(&mut self, frame: &mut Frame, header: u16) {
-        frame.size -= header;
-        self.shard.counters.delivered_bytes += header as u64;
+        // Padded as any other: data that were trimmed on the way have the smallest size with the header.
+        let size = (frame.size - header).max(self.shard.world.plan.wire.min_frame);
+        self.shard.counters.delivered_bytes += (frame.size - size) as u64;
+        frame.size = size;
     }
     fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool {
         let port = self.settled(port);
