@@ -1,4 +1,4 @@
-"""What a packet-hop costs in instructions (needs valgrind and binutils).
+"""Instructions per packet-hop (needs valgrind and binutils).
 
 `python benches/instructions.py` compares all cases with benches/instructions.json and fails where one costs more than 2 % more; `--write` renews the
 table. A commit that makes a case dearer says why. Counted under callgrind within the engine's loop, without set-up; counts repeat to about 0.1 %, times on a
@@ -31,7 +31,7 @@ PARTS = [
     ("explain", ("probe/explain.rs",)),
 ]
 
-#: What is counted.
+#: Callgrind counts the engine's loop.
 LOOP = "--toggle-collect=*run*window*work*"
 TABLE = ROOT / "benches" / "instructions.json"
 #: Growth that a commit has to explain.

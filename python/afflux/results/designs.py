@@ -97,8 +97,8 @@ class Designs(Mapping[str, Design]):
 
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
-        #: Notes on the origin of the results.
-        self.notes = (*notes, *doubts.of(result for design in self.values() for result in design.results.values()))
+        #: Notes on the origin of the results, each once.
+        self.notes = tuple(dict.fromkeys((*notes, *doubts.of(result for design in self.values() for result in design.results.values()))))
 
     def __getitem__(self, name: str) -> Design:
         try:

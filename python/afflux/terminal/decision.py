@@ -19,7 +19,7 @@ def decision(found: Decision, dir: Path) -> Iterator[RenderableType]:
         for row in goals.rows:
             made.add_row(*row)
         yield made
-        notes = [*found.outcome.notes, *dict.fromkeys(map(str, found.designs.notes))]
+        notes = [*found.outcome.notes, *found.designs.notes]
     else:
         yield from verdicts(found.comparison)
         notes = [*found.outcome.notes]
