@@ -70,7 +70,7 @@ impl<T: Timed> WindowLog<T> {
         self.push_changed(time, &entry, |_| {});
     }
 
-    /// As [`Self::push`], with `change` made where the entry is filed. An entry that is changed before it is copied stalls the processor: a wide load
+    /// Files a copy of `entry`, and makes `change` where the copy is filed. An entry that is changed before it is copied stalls the processor: a wide load
     /// cannot take what narrow stores have just written.
     #[inline(always)]
     pub fn push_changed(&mut self, time: u64, entry: &T, change: impl FnOnce(&mut T)) {

@@ -23,7 +23,7 @@ const DOUBT: u64 = 8 << 20;
 /// A worker thread beside the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 
-/// What a record of each kind takes at the most, from where it is made to where it is written.
+/// Largest memory of a record of each kind, from where it is made to where it is written.
 pub struct Kept;
 
 impl Kept {
@@ -36,7 +36,7 @@ impl Kept {
     pub const WAIT: u64 = 4 * size_of::<WaitRecord>() as u64;
     pub const PATH: u64 = 4 * size_of::<PathRecord>() as u64;
     pub const PAUSED: u64 = 64;
-    /// Of a flow that is over: at its two ends, and together. With what is told of it in the plan's list, or that of the applications.
+    /// A flow that is over: the records of its two ends, the record of both, and its entry in the list of the plan or of the applications.
     pub const FLOW: u64 = Self::ENDS + size_of::<spec::Flow>() as u64;
     /// Records of both ends are put in the order of flows, those of senders first, and then together.
     const ENDS: u64 = {
@@ -44,7 +44,7 @@ impl Kept {
         let last = if both > received { both } else { received };
         (sent + received + if sent > last { sent } else { last }) as u64
     };
-    /// What has been put in order and is not given back.
+    /// Memory that is not given back when the records of a flow have been put in order.
     const COPY: u64 = (size_of::<SentRecord>() + size_of::<ReceivedRecord>()) as u64;
     pub const TASK: u64 = 2 * size_of::<TaskRecord>() as u64;
     const CAPTURE: u64 = (size_of::<(u32, CaptureRecord)>() + 8) as u64;
@@ -61,27 +61,26 @@ impl Kept {
 const WRITTEN_ROWS: u64 = 1 << 18;
 const WRITTEN: u64 = 146;
 
-/// What comes on top of what a run has taken so far when it ends: flows that are put together, a list that is put in order piece by piece, rows
-/// that are written.
+/// Further memory at the end of a run: flows that are put together, a list that is put in order piece by piece, rows that are written.
 pub fn finishing(flows: u64, kept: u64) -> u64 {
     flows * Kept::ENDS / 2 + kept.min(36 << 20) + kept.min(WRITTEN_ROWS * WRITTEN)
 }
 
-/// What a run takes, part by part.
+/// Memory of a run, part by part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Memory {
     /// Without records.
     pub fixed: u64,
     /// All.
     pub bytes: u64,
-    /// What there is most of, by its key in a scenario, with how much it is.
+    /// The largest part, by its key in a scenario, with its bytes.
     pub largest: (&'static str, u64),
     /// Rows of `[record]`.
     pub rows: u64,
 }
 
 impl Memory {
-    /// What records may take while a run goes on, so that it stays below `bytes` to its end.
+    /// Memory that records may take while a run goes on, so that the run stays below `bytes` to its end.
     pub fn records(bytes: u64, fixed: u64) -> u64 {
         let room = bytes.saturating_sub(fixed + DOUBT);
         // As in `finishing`.
@@ -89,12 +88,13 @@ impl Memory {
         (room / 3).max(room.saturating_sub(most))
     }
 
-    /// What a run of `plan` takes that comes to what is `expected`.
+    /// Memory of a run of `plan` with the `expected` traffic.
     pub fn of(plan: &Plan, expected: &Expected) -> Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
-        // Frames in a port's queue or on a link, and what a sender knows of each.
+        // Each window of the event log with an entry has a chunk of its own.
         let log = if plan.run.engine == EngineKind::Classical { 0 } else { scattered(expected.outstanding, size_of::<Frame>() as u64) };
+        // Frames in a port's queue or on a link, and the sender's record of each.
         let under_way = log + expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW
             + expected.flows.min(SHORT) * Kept::COPY

@@ -234,6 +234,18 @@ impl Port {
         }
     }
 
+    /// Flow control, if either end of the link sends PAUSE frames.
+    #[inline(always)]
+    pub fn pause(&self) -> Option<&Pause> {
+        self.automaton.as_ref()?.pause.as_deref()
+    }
+
+    /// The queueing discipline that the host's kernel has for this port.
+    #[inline(always)]
+    pub fn qdisc(&self) -> Option<&Qdisc> {
+        self.automaton.as_ref()?.qdisc.as_deref()
+    }
+
     /// Time of a frame of `size` bytes on an automaton's link.
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {

@@ -308,9 +308,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let state = self.state();
         if p.open {
             let lane = &self.shard.lanes[port as usize];
-            let sent = if state.until_start { 0 } else { lane.in_transmission(p, None, self.now) };
             let just = self.shard.world.tick() > 1 && lane.sent.size > 0 && p.free_at - p.transmission(lane.sent.size) == self.now;
-            return p.queued + sent + if just { lane.sent.size as u64 } else { 0 };
+            return lane.holds(p, state.until_start, self.now) + if just { lane.sent.size as u64 } else { 0 };
         }
         let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
         p.queued + just

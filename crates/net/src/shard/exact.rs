@@ -8,7 +8,7 @@ use super::lane::{Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
-use crate::queue::buffer::mmu::{CLASSES, Charge, Take};
+use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::{QueueView, Verdict};
 
 impl<'a> Shard<'a> {
@@ -51,7 +51,7 @@ impl<'a> Shard<'a> {
                 state.give_back(port, Sent::of(frame, queue));
                 state.take_room(frame);
             });
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            let pause = p.pause();
             // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
             lane.held = pause.is_some_and(|pause| pause.holds_any(start)) || !lane.sending && lane.occupied != 0;
             lane.rare = lane.held || lane.clocked;
@@ -165,21 +165,12 @@ impl<'a> Shard<'a> {
                 // The end of the transmission before has let a group go on.
                 return;
             }
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            let pause = p.pause();
             if pause.is_some_and(|pause| pause.pending != 0) {
                 self.send_pause(out, at, port);
                 break;
             }
-            if lane.occupied == 0 {
-                break;
-            }
-            let mut queue = 7 - lane.occupied.leading_zeros() as usize;
-            if lane.held {
-                let pause = pause.expect("a port that has been paused");
-                let may = |queue: &usize| lane.occupied >> queue & 1 != 0 && pause.until(self.store.arena.first(&lane.queues[*queue].chain).priority()) <= at;
-                let Some(free) = (0..CLASSES).rev().find(may) else { break };
-                queue = free;
-            }
+            let Some(queue) = lane.first_free(&self.store.arena, p, at) else { break };
             let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
@@ -232,7 +223,7 @@ impl<'a> Shard<'a> {
         active.retain(|&port| {
             self.advance_exact(out, end - 1, node, port);
             let (p, lane) = (&self.ports[port as usize], &mut self.lanes[port as usize]);
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+            let pause = p.pause();
             lane.listed = lane.occupied != 0 || pause.is_some_and(|pause| pause.pending != 0);
             let listed = lane.listed;
             if listed {

@@ -336,7 +336,7 @@ impl<'a> Shard<'a> {
     /// A watchdog has the frames of this class dropped.
     #[inline(always)]
     pub(super) fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
-        let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+        let pause = self.ports[port as usize].pause();
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
@@ -490,7 +490,7 @@ impl<'a> Shard<'a> {
             let beside = if state.until_start { 0 } else { bytes };
             stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
         }
-        if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
+        if explains && let Some(pause) = p.pause() {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
                 frame = carry_pause(&mut self.extras, frame, paused);

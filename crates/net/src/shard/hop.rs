@@ -16,7 +16,6 @@ use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::{Port, Waiting};
-use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::marking::Red;
 use crate::queue::{QueueView, Verdict};
 use crate::spec::MarkAt;
@@ -90,9 +89,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             if at > now {
                 break;
             }
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).filter(|_| lane.held);
-            let starts = |queue: usize| pause.is_none_or(|pause| pause.until(self.store.arena.first(&lane.queues[queue].chain).priority()) <= at);
-            let queue = (0..CLASSES).rev().find(|&queue| lane.occupied >> queue & 1 != 0 && starts(queue)).expect("it may start by then");
+            let queue = lane.first_free(&self.store.arena, p, at).expect("it may start by then");
             self.start_first::<true>(p, lane, port, queue, at);
         }
         lane.look_again(p, now);
@@ -126,7 +123,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[cold]
     #[inline(never)]
     fn tell_pause(&mut self, p: &Port, at: u64, clock: u64, frame: Frame) -> Frame {
-        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+        let pause = p.pause().expect("a port that has been paused");
         let paused = pause.clock(frame.priority(), at) - clock;
         if paused > 0 { carry_pause(self.extras, frame, paused) } else { frame }
     }
@@ -139,8 +136,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         self.advance(p, lane, port, now);
         let class = frame.priority();
         let queue = lane.queue_of(frame);
-        let room = &self.state.room;
-        let limits = &room.limits[(room.lossless >> class & 1) as usize];
+        let limits = self.state.room.limits_of(class);
         let mut flags = frame.flags;
         if lane.queues[queue].bytes + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
             match self.look_closely(p, lane, port, queue, now, frame, used) {
@@ -202,28 +198,23 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// Notes for the last frame of a queue how long its class had been paused when it came, if that is recorded.
     pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
-            let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that has been paused");
+            let pause = p.pause().expect("a port that has been paused");
             self.store.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
         }
-    }
-
-    #[inline(always)]
-    fn group(&self, frame: &Frame) -> usize {
-        (frame.port - self.state.first_port) as usize * CLASSES + frame.priority() as usize
     }
 
     /// Whether the memory in use would exceed a bound with this frame.
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.room.overhead;
-        COUNTS && (self.state.room.used + cost as u64 > limits.used || self.state.room.groups[self.group(frame)] + cost > limits.group)
+        COUNTS && (self.state.room.used + cost as u64 > limits.used || self.state.room.groups[self.state.group_of(frame)] + cost > limits.group)
     }
 
     #[inline(always)]
     fn take(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.room.overhead;
         if COUNTS {
-            let group = self.group(frame);
+            let group = self.state.group_of(frame);
             self.state.room.used += cost as u64;
             self.state.room.groups[group] += cost;
         }
@@ -233,7 +224,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     fn give_back(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.room.overhead;
         if COUNTS {
-            let group = self.group(frame);
+            let group = self.state.group_of(frame);
             self.state.room.used -= cost as u64;
             self.state.room.groups[group] -= cost;
         }
@@ -244,7 +235,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn look_closely(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
-        let limits = &self.state.room.limits[(self.state.room.lossless >> frame.priority() & 1) as usize];
+        let limits = self.state.room.limits_of(frame.priority());
         let waits = lane.queues[queue].bytes;
         if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
             return Closer::Unknown;
@@ -294,7 +285,7 @@ impl<'a> Shard<'a> {
     pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let Shard { lanes, store, world, ports, .. } = self;
         let lane = &mut lanes[port as usize];
-        let pause = ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+        let pause = ports[port as usize].pause().expect("a port that is paused");
         (lane.held, lane.rare) = (true, true);
         if world.plan.record.explain && !lane.clocked {
             lane.clocked = true;
@@ -449,9 +440,8 @@ impl<'a> Shard<'a> {
         let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
-        let class = frame.priority();
         let queue = lane.queue_of(frame);
-        let fits = lane.queues[queue].bytes + frame.size as u32 <= hop.state.room.limits[(hop.state.room.lossless >> class & 1) as usize].queue;
+        let fits = lane.queues[queue].bytes + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
             hop.start(p, lane, now, queue, frame, frame.to(p.peer_port));

@@ -118,7 +118,7 @@ impl Shard<'_> {
         let pitch = p.pitch(frame.size);
         let until = self.cleared[port as usize].max(now) + pitch;
         self.cleared[port as usize] = until;
-        let until = match p.automaton.as_ref().and_then(|a| a.qdisc.as_ref()).filter(|qdisc| qdisc.holds()) {
+        let until = match p.qdisc().filter(|qdisc| qdisc.holds()) {
             Some(qdisc) => {
                 let queued = if p.open { self.lanes[port as usize].ring(p, now) + qdisc.bytes() } else { p.queued };
                 now + qdisc.ahead(queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64

@@ -82,6 +82,14 @@ pub struct Limits {
     pub memory: u32,
 }
 
+impl Room {
+    /// Bounds for a frame of this class.
+    #[inline(always)]
+    pub fn limits_of(&self, class: u8) -> &Limits {
+        &self.limits[(self.lossless >> class & 1) as usize]
+    }
+}
+
 impl Limits {
     /// No figure of 32 bits overflows within this.
     pub const MOST: u32 = 1 << 31;
@@ -105,24 +113,41 @@ impl Lane {
         }
     }
 
+    /// The highest queue whose first frame may start at `at`.
+    #[inline(always)]
+    pub fn first_free(&self, arena: &Arena, p: &Port, at: u64) -> Option<usize> {
+        if !self.held {
+            return (self.occupied != 0).then(|| 7 - self.occupied.leading_zeros() as usize);
+        }
+        let pause = p.pause().expect("a port that has been paused");
+        let free = |queue: usize| pause.until(arena.first(&self.queues[queue].chain).priority()) <= at;
+        (0..CLASSES).rev().find(|&queue| self.occupied >> queue & 1 != 0 && free(queue))
+    }
+
     /// The peer's pauses may be over at `at`.
     #[cold]
     pub fn look_again(&mut self, p: &Port, at: u64) {
-        let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref());
+        let pause = p.pause();
         self.held = pause.is_some_and(|pause| pause.holds_any(at));
         self.clocked &= self.held || self.backlog || self.occupied != 0;
         self.rare = self.held || self.clocked || self.backlog;
     }
 
+    /// Bytes that count in the port's queues at `now`, those in transmission unless bytes count only until their transmission starts.
+    #[inline(always)]
+    pub fn holds(&self, p: &Port, until_start: bool, now: u64) -> u64 {
+        p.queued + if until_start { 0 } else { self.in_transmission(p, None, now) }
+    }
+
     /// Bytes in the ring of a host's card at `now`.
     #[inline(always)]
     pub fn ring(&self, p: &Port, now: u64) -> u64 {
-        p.queued + self.in_transmission(p, None, now)
+        self.holds(p, false, now)
     }
 
     /// Whether the queueing discipline of the host has to hold this frame, because the ring is full. The port has been brought to `now`.
     pub fn fills_ring(&self, p: &Port, frame: &Frame, now: u64) -> bool {
-        let qdisc = p.automaton.as_ref().and_then(|a| a.qdisc.as_ref());
+        let qdisc = p.qdisc();
         qdisc.is_some_and(|qdisc| !frame.is_of_nic() && qdisc.takes(self.ring(p, now) + qdisc.bytes()))
     }
 
@@ -133,13 +158,13 @@ impl Lane {
     }
 }
 
-/// Where frames of a shard's open ports wait, and what is to be counted of those that did not.
+/// Waiting frames of all open ports of a shard, and drops and marks that have yet to be counted.
 #[derive(Default)]
 pub struct Store {
     pub arena: Arena,
     pub lost: Vec<Lost>,
     pub marks: u64,
-    /// Something is to be counted.
+    /// There are drops or marks to count.
     pub news: bool,
 }
 
@@ -164,10 +189,10 @@ pub struct Lost {
     pub reason: Reason,
 }
 
-/// When the next frame starts at a port where some wait: when the transmitter is free, and a pause does not hold back all of them.
+/// Start of the next frame at a port where some wait: the transmitter is free then, and a pause does not hold back all of them.
 #[cold]
 pub fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
-    let pause = p.automaton.as_ref().and_then(|a| a.pause.as_ref()).expect("a port that is paused");
+    let pause = p.pause().expect("a port that is paused");
     let queues = lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
     let free = queues.map(|(_, queue)| pause.until(arena.first(&queue.chain).priority())).min().expect("something waits");
     p.free_at.max(free)

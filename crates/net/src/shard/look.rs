@@ -25,9 +25,7 @@ impl Shard<'_> {
                 let bytes = if node.urgent {
                     self.rings[(node.first_ring + number) as usize].waits(p, now)
                 } else if p.open {
-                    let held = p.automaton.as_ref().and_then(|a| a.qdisc.as_ref()).map_or(0, |qdisc| qdisc.bytes());
-                    let sent = if node.until_start { 0 } else { self.lanes[(node.first_port + number) as usize].in_transmission(p, None, now) };
-                    p.queued + sent + held
+                    self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now) + p.qdisc().map_or(0, |qdisc| qdisc.bytes())
                 } else {
                     p.holds(node.until_start, now)
                 };

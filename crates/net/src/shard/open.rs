@@ -260,8 +260,8 @@ impl<'a> Shard<'a> {
     pub(super) fn charge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
         let state = &mut self.nodes[node as usize];
         let cost = frame.size as u32 + state.room.overhead;
-        let limits = &state.room.limits[(state.room.lossless >> frame.priority() & 1) as usize];
-        let group = state.room.groups[(frame.port - state.first_port) as usize * CLASSES + frame.priority() as usize];
+        let limits = state.room.limits_of(frame.priority());
+        let group = state.room.groups[state.group_of(frame)];
         let fits = state.room.used + cost as u64 <= limits.used && group + cost <= limits.group;
         if fits {
             state.charge(port, Sent::of(frame, queue));
@@ -285,11 +285,18 @@ impl Node {
         held.iter().for_each(|frame| self.take_room(frame));
     }
 
+    /// Number of the priority group of a frame among those of the node.
+    #[inline(always)]
+    pub(super) fn group_of(&self, frame: &Frame) -> usize {
+        (frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize
+    }
+
     pub(super) fn take_room(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.room.overhead;
         self.room.used += cost as u64;
         if self.room.counts {
-            self.room.groups[(frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize] += cost;
+            let group = self.group_of(frame);
+            self.room.groups[group] += cost;
         }
     }
 

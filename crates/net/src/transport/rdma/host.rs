@@ -303,7 +303,7 @@ impl<'a> Shard<'a> {
         let pair = &mut self.transports.rdma.pairs[slot];
         let (node, port, class) = (pair.node, pair.port, pair.priority);
         let p = &self.ports[port as usize];
-        let clock = match p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
+        let clock = match p.pause() {
             Some(pause) if p.eventful && world.plan.record.explain => pause.clock(class, now),
             _ => 0,
         };

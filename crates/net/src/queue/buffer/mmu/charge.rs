@@ -25,7 +25,7 @@ pub fn is_safe(answer: Answer) -> bool {
     matches!(answer, PLAIN)
 }
 
-/// What all memory in use, a priority group and an egress queue may reach, each with the frame that comes.
+/// Largest figures, with the frame that comes, of all memory in use, of a priority group and of an egress queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub used: u64,
