@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Packages are compiled when they are imported: most of their modules never are.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Versions of what the tests need are those of the lock; UNLOCKED=1 takes the newest.
 LOCK := $(if $(UNLOCKED),,PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo wheel source docs test bench validate validate-live fuzz audit lint clean
+.PHONY: setup demo wheel source docs test bench validate validate-live fuzz audit lint lint-python clean
 
 # The build for users, and what running needs.
 setup: $(VENV)/released
@@ -80,7 +81,7 @@ validate-live: setup $(VENV)/tested
 SECONDS ?= 3600
 SEED ?= 1001
 fuzz: setup $(VENV)/tested
-	AFFLUX_MOST_THREADS=7 cargo test --profile checking -p afflux-net --lib --quiet
+	AFFLUX_MOST_THREADS=7 PROPTEST_CASES=256 cargo test --profile checking -p afflux-net --lib --quiet
 	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
 	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
@@ -100,15 +101,17 @@ audit: setup $(VENV)/tested
 	$(BIN)/python .ci/audit.py
 
 # Form, types, and the doors between the rooms: between crates, and between the folders of the Python package.
-lint: $(VENV)/built $(VENV)/tested
+lint: lint-python $(VENV)/built
 	cargo fmt --check
+	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
+	$(if $(filter clippy-driver,$(RUSTC_WORKSPACE_WRAPPER)),@echo "clippy has read the crates while they were compiled",cargo clippy --profile checking --workspace --all-targets -- -D warnings)
+	@if command -v actionlint >/dev/null; then actionlint; else echo "the workflows of .github are left out: actionlint is not on the PATH"; fi
+	@if command -v hadolint >/dev/null; then hadolint Dockerfile; else echo "the Dockerfile is left out: hadolint is not on the PATH"; fi
+
+lint-python: $(VENV)/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
-	cargo clippy --profile checking --workspace --all-targets -- -D warnings
-	@if command -v actionlint >/dev/null; then actionlint; else echo "the workflows of .github are left out: actionlint is not on the PATH"; fi
-	@if command -v hadolint >/dev/null; then hadolint Dockerfile; else echo "the Dockerfile is left out: hadolint is not on the PATH"; fi
 
 clean:
 	rm -rf $(VENV) target out site dist

@@ -2,7 +2,7 @@
 
     python -m fuzz.scenarios --count 5000 --seed 1 --jobs 2
 
-A refusal is clean if it ends with 2 and names the file. Each case is limited to 6 GB and 20 s. What is wrong is written to `--out` as a
+A refusal is clean if it ends with 2 and names the file. Each case is limited to 6 GB and 20 s of processor time. What is wrong is written to `--out` as a
 scenario beside what was said of it; `--only N` tries one case again.
 """
 

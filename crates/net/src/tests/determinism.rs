@@ -123,8 +123,8 @@ pub(super) fn digest(output: &Output) -> String {
 }
 
 pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
-    // More threads than cores are slow: seven run once for each kind of port here, and everywhere in `make fuzz`.
-    let most = std::env::var("AFFLUX_MOST_THREADS").map_or(3, |text| text.parse().expect("a number of threads"));
+    // More threads than cores are slow: three and seven run once for each kind of port here, and everywhere in `make fuzz`.
+    let most = std::env::var("AFFLUX_MOST_THREADS").map_or(2, |text| text.parse().expect("a number of threads"));
     same_with_threads(name, plan, most)
 }
 
