@@ -322,7 +322,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
             let from = p.automaton.as_ref().expect("not plain").first_queue_of(priority);
             let counts = !self.state().until_start && lane.sent.queue as usize >= from;
             let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
-            return lane.queues[from..].iter().map(|queue| queue.bytes as u64).sum::<u64>() + sent;
+            return lane.queues[from..].iter().map(|queue| queue.waits.bytes() as u64).sum::<u64>() + sent;
         }
         p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum())
     }

@@ -277,10 +277,9 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
-        let ordinary = matches!(buffer, Buffer::Unlimited) || shared || matches!(&buffer, Buffer::Static(_)) && buffer.calm().frames == u32::MAX;
-        let in_bytes = marking.as_ref().is_none_or(|red| !red.in_packets && red.quiet() > 0);
+        let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Static(_)) || shared;
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens = !classical && ordinary && in_bytes && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
+        let opens = !classical && ordinary && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         let loops = uniform && (urgent || opens);
         if opens {

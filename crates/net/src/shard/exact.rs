@@ -8,8 +8,8 @@ use super::lane::{Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
+use crate::queue::Verdict;
 use crate::queue::buffer::mmu::{Charge, Take};
-use crate::queue::{QueueView, Verdict};
 
 impl<'a> Shard<'a> {
     #[inline(always)]
@@ -71,7 +71,7 @@ impl<'a> Shard<'a> {
         let size = frame.size as u64;
         let queue = lane.queue_of(&frame);
         let counts = lane.sending && !state.until_start && lane.sent.queue as usize == queue;
-        let length = QueueView { bytes: lane.queues[queue].bytes as u64 + if counts { lane.sent.size as u64 } else { 0 }, frames: 0 };
+        let length = lane.length(queue, if counts { lane.sent.size as u64 } else { 0 });
         let (mut charge, mut taken) = (Charge::default(), Take::default());
         if !HELD {
             let verdict = state.buffer.admit(length, size, state.used, true).expect("exact figures settle it");

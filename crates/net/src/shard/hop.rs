@@ -10,7 +10,7 @@
 //! (`shard::forward`).
 
 use super::count::{mark_at_arrival, mark_at_start};
-use super::lane::{Lane, Limits, Lost, Sent, Store, next_start};
+use super::lane::{Lane, Length, Limits, Lost, Sent, Store, next_start};
 use super::pause::carry_pause;
 use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
@@ -55,12 +55,12 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         let q = &mut lane.queues[queue];
         let clock = if RARE && lane.clocked { self.store.arena.clock(&q.chain) } else { 0 };
         let (mut frame, empty) = self.store.arena.pop(&mut q.chain);
-        q.bytes -= frame.size as u32;
-        let behind = q.bytes;
+        q.waits.take(frame.size);
+        let behind = q.waits;
         lane.occupied &= !((empty as u8) << queue);
         p.queued -= frame.size as u64;
         self.give_back(&frame);
-        if behind >= self.state.quiet_start {
+        if behind.bytes() >= self.state.quiet_start {
             match self.judge_start(p, port, queue, behind, &frame) {
                 Some(flags) => frame.flags = flags,
                 None => return (Sent::of(&frame, queue as u8), false),
@@ -138,7 +138,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         let queue = lane.queue_of(frame);
         let limits = self.state.room.limits_of(class);
         let mut flags = frame.flags;
-        if lane.queues[queue].bytes + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
+        if lane.queues[queue].waits.bytes() + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
             match self.look_closely(p, lane, port, queue, now, frame, used) {
                 Closer::Goes(marked) => flags = marked,
                 Closer::Dropped => return true,
@@ -185,7 +185,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     pub(super) fn push(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, frame: Frame) {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
-        q.bytes += frame.size as u32;
+        q.waits.add(frame.size);
         p.queued += frame.size as u64;
         self.store.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
         lane.occupied |= bit;
@@ -236,7 +236,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[allow(clippy::too_many_arguments)]
     fn look_closely(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
         let limits = self.state.room.limits_of(frame.priority());
-        let waits = lane.queues[queue].bytes;
+        let waits = lane.queues[queue].waits.bytes();
         if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
             return Closer::Unknown;
         }
@@ -244,7 +244,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             return Closer::Unknown;
         }
         let sending = if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
-        let length = QueueView { bytes: waits as u64 + sending, frames: 0 };
+        let length = lane.length(queue, sending);
         let mut verdict = self.state.buffer.admit(length, frame.size as u64, used.unwrap_or(0), true).expect("exact figures settle it");
         if matches!(verdict, Verdict::Admit) {
             verdict = mark_at_arrival(self.state.marking.as_ref(), now, length, p, queue, frame);
@@ -262,13 +262,14 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         Closer::Goes(flags)
     }
 
-    /// Marks at the start of a transmission that leaves `behind` bytes in the queue. Returns the flags of the frame, or nothing if it is dropped.
+    /// Marks at the start of a transmission that leaves `behind` in the queue. Returns the flags of the frame, or nothing if it is dropped.
     #[cold]
     #[inline(never)]
-    fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: u32, frame: &Frame) -> Option<u16> {
+    fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: Length, frame: &Frame) -> Option<u16> {
         let red = self.state.marking.as_ref().expect("where there is no marking everything is quiet");
         let a = p.automaton.as_deref_mut().expect("not plain");
-        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind as u64, frame.has(Frame::ECT)) {
+        let behind = red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
+        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind, frame.has(Frame::ECT)) {
             Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {
                 self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
@@ -441,7 +442,7 @@ impl<'a> Shard<'a> {
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let queue = lane.queue_of(frame);
-        let fits = lane.queues[queue].bytes + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
+        let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
             hop.start(p, lane, now, queue, frame, frame.to(p.peer_port));
@@ -503,6 +504,7 @@ impl<'a> Shard<'a> {
 
     /// Bytes left behind in a queue from which on marking at dequeue has a say.
     pub(super) fn quiet_start(marking: Option<&Red>) -> u32 {
-        marking.filter(|red| red.at == MarkAt::Dequeue).map_or(u32::MAX, |red| red.quiet().min(u32::MAX as u64) as u32)
+        let quiet = |red: &Red| if red.in_packets { 0 } else { red.quiet().min(u32::MAX as u64) as u32 };
+        marking.filter(|red| red.at == MarkAt::Dequeue).map_or(u32::MAX, quiet)
     }
 }

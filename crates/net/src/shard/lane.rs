@@ -3,10 +3,10 @@
 use super::arena::{Arena, Chain};
 use crate::frame::Frame;
 use crate::port::{PAUSE_QUEUE, Port};
-use crate::queue::Reason;
 use crate::queue::buffer::mmu::CLASSES;
+use crate::queue::{QueueView, Reason};
 
-/// The queues of an open port. The header and three queues are in one cache line.
+/// The queues of an open port. The header and two queues are in one cache line.
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct Lane {
@@ -33,8 +33,30 @@ pub struct Lane {
 #[derive(Clone, Copy, Default)]
 pub struct Queue {
     pub chain: Chain,
-    /// Bytes that wait.
-    pub bytes: u32,
+    pub waits: Length,
+}
+
+/// Length of a queue: bytes in the lower half, frames in the upper one, so that one addition counts both. Bounds keep the bytes below 2^32.
+#[derive(Clone, Copy, Default)]
+pub struct Length(u64);
+
+impl Length {
+    #[inline(always)]
+    pub fn bytes(self) -> u32 {
+        self.0 as u32
+    }
+    pub fn frames(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+    /// A frame of this size joins, or leaves.
+    #[inline(always)]
+    pub fn add(&mut self, size: u16) {
+        self.0 += 1 << 32 | size as u64;
+    }
+    #[inline(always)]
+    pub fn take(&mut self, size: u16) {
+        self.0 -= 1 << 32 | size as u64;
+    }
 }
 
 /// The frame whose transmission started last; of no bytes if there is none.
@@ -155,6 +177,12 @@ impl Lane {
     pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
         let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
         if counts { self.sent.size as u64 } else { 0 }
+    }
+
+    /// What waits in `queue`, and the frame in transmission of this size (0: none that counts).
+    pub fn length(&self, queue: usize, sending: u64) -> QueueView {
+        let waits = self.queues[queue].waits;
+        QueueView { bytes: waits.bytes() as u64 + sending, frames: waits.frames() + (sending > 0) as u32 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
 //! the automata. A frame held by a balancer stays charged to the memory management unit, and counts in the bounds as well.
 
-use super::lane::{Limits, Room, Sent};
+use super::lane::{Length, Limits, Room, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -26,8 +26,8 @@ const LEVELS: u64 = 16;
 pub(super) const CLOSED: u64 = 2;
 
 impl Node {
-    /// The bounds that hold as long as no more than `level` of the memory is in use. `largest`: of a frame.
-    fn limits(&self, level: u64, lossless: bool, largest: u64) -> Option<Limits> {
+    /// The bounds that hold as long as no more than `level` of the memory is in use. Frames have at least `least` bytes and at most `largest`.
+    fn limits(&self, level: u64, lossless: bool, (least, largest): (u64, u64)) -> Option<Limits> {
         let clamp = |bytes: u64| bytes.min(Limits::MOST as u64) as u32;
         // One frame for each port may be in transmission that is not counted.
         let (ports, sent) = (self.ports as u64, if self.until_start { 0 } else { largest });
@@ -48,7 +48,10 @@ impl Node {
         }
         let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(Calm::ALWAYS, |red| red.calm());
         let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.calm() } else { Calm::ALWAYS };
-        let queue = memory.min(buffer.and(marking).queue.min(self.ring).saturating_sub(sent));
+        let calm = buffer.and(marking);
+        // Frames before it, each of which has at least so many bytes, and one of which may be in transmission.
+        let frames = if calm.frames == u32::MAX { u64::MAX } else { calm.frames.saturating_sub((sent > 0) as u32) as u64 * least };
+        let queue = memory.min(frames).min(calm.queue.min(self.ring).saturating_sub(sent));
         Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
     }
 }
@@ -56,7 +59,7 @@ impl Node {
 impl<'a> Shard<'a> {
     /// States the bounds for the memory now in use. Returns `false` if that is too much for any bound.
     pub(super) fn set_level(&mut self, node: u32) -> bool {
-        let largest = self.largest;
+        let sizes @ (_, largest) = (self.world.plan.wire.least(), self.largest);
         let state = &mut self.nodes[node as usize];
         let shared = match (&state.managed, &state.buffer) {
             (Some(managed), _) => managed.mmu.shared(),
@@ -66,7 +69,7 @@ impl<'a> Shard<'a> {
         let used = state.room.used.max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
         let uncounted = state.ports as u64 * (largest + state.room.overhead as u64);
         let level = ((used + used / 4 + uncounted + shared / (2 * LEVELS)) * LEVELS / shared.max(1) + 1) * shared / LEVELS;
-        let limits = [false, true].map(|lossless| state.limits(level, lossless, largest));
+        let limits = [false, true].map(|lossless| state.limits(level, lossless, sizes));
         let [Some(lossy), Some(lossless)] = limits else {
             state.room.limits = [Limits::NEVER; 2];
             return false;
@@ -155,7 +158,7 @@ impl<'a> Shard<'a> {
                     state.give_back(port, Sent::of(&frame, queue as u8));
                     state.take_room(&frame);
                     let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
-                    lane_queue.bytes += frame.size as u32;
+                    lane_queue.waits.add(frame.size);
                     store.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
                     lane.occupied |= bit;
                     if lane.clocked {
@@ -238,7 +241,7 @@ impl<'a> Shard<'a> {
                     let clock = noted.unwrap_or_else(|| a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)));
                     a.push(queue, Waiting { frame, ready: 0, clock });
                 }
-                lane_queue.bytes = 0;
+                lane_queue.waits = Length::default();
             }
             (lane.occupied, lane.listed) = (0, false);
             (lane.held, lane.clocked, lane.backlog, lane.rare) = (false, false, false, false);
