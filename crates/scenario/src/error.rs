@@ -1,8 +1,35 @@
-//! The one place where errors become text.
+//! Errors and warnings of a scenario, and the one place where they become text.
 
-use crate::tree::{NotToml, Origin, Tree, Wrong};
-use crate::{ScenarioError, Warning};
-use std::path::Path;
+use afflux_config::tree::{NotToml, Origin, Tree, Wrong};
+use std::path::{Path, PathBuf};
+
+/// A wrong scenario. `Display` gives the whole message for a person: file, line, key, what was found, what is allowed, nearest spelling.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ScenarioError {
+    pub message: String,
+    pub file: Option<PathBuf>,
+    pub line: Option<usize>,
+    pub key: Option<String>,
+}
+
+/// A key that is valid and yet has no effect, or not the one that its name says. `Display` gives the whole line for a person, as an error's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub message: String,
+    pub file: PathBuf,
+    /// `None` for what an option of the command line says.
+    pub line: Option<usize>,
+    pub key: String,
+    /// The text without place and key.
+    pub text: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
 
 /// Longer messages lose their middle: what a file holds may be of any length.
 const LONGEST: usize = 1_200;

@@ -1,6 +1,6 @@
 //! Files that a scenario names: found beside it, or in a store by their SHA-256, by which they are identified.
 
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;

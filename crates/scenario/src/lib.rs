@@ -5,130 +5,27 @@ mod error;
 mod inputs;
 mod models;
 mod resolve;
+mod scenario;
 mod schema;
 mod topology;
 mod validate;
 mod wire;
 
+pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
 pub use document::Parameter;
+pub use error::{ScenarioError, Warning};
 pub use models::models;
+pub use scenario::{FabricCost, Overrides, Packets, Reader, Scenario};
 pub use topology::{Links, Tier, tiers};
 pub use validate::OwnCongestion;
 
-use afflux_config::{spelling, tree};
-use afflux_net::spec::Plan;
-pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
-use afflux_units::Span;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Origin, Tree, Value, Wrong};
 use document::Document;
 use inputs::Inputs;
 use serde::Deserialize;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use tree::{Key, Origin, Tree, Value, Wrong};
-
-/// A validated scenario, ready to run.
-#[derive(Debug, Clone)]
-pub struct Scenario {
-    /// `name` of the file, or the file's stem.
-    pub name: String,
-    pub plan: Plan,
-    /// Names that `Flow::class` indexes; class 0 is `"default"`.
-    pub classes: Vec<String>,
-    /// Names that `Flow::job` indexes.
-    pub jobs: Vec<Job>,
-    /// Names of the blocks of traffic that `Job::block` indexes: those before the dots in the names of their jobs.
-    pub blocks: Vec<String>,
-    /// Flows that start before this are left out of all statistics.
-    pub warmup: Span,
-    /// Upper bounds of the size classes of the summary, bytes, ascending; the last class is open.
-    pub size_bounds: Vec<u64>,
-    /// The resolved scenario as TOML: keys as written, inputs with absolute path and SHA-256, defaults as comments. Running it gives the same result,
-    /// and changing a key of it is like changing that key of the scenario.
-    pub resolved: String,
-    /// SHA-256 of the scenario with all defaults, without what does not change results (threads, record paths), hexadecimal.
-    pub hash: String,
-    /// Things the user should know: flows dropped by an importer, the load basis, …
-    pub notes: Vec<String>,
-    /// What is valid and yet does not do what it seems to say.
-    pub warnings: Vec<Warning>,
-    /// What the fabric costs, if the scenario has prices.
-    pub cost: Option<FabricCost>,
-    /// How packets of real hosts become frames.
-    pub packets: Packets,
-    /// Of each of the plan's settings of switches the keys of `[switch]` as TOML, every default filled in.
-    pub switch_settings: Vec<String>,
-    /// The class of `[host.python]`; the plan has only its place, so whoever runs the plan brings it.
-    pub own_congestion: Option<OwnCongestion>,
-}
-
-/// How IP packets become frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packets {
-    /// Bytes of the largest packet.
-    pub mtu: u16,
-    /// Bytes of a frame around its packet.
-    pub link_header: u16,
-    /// As `host.dscp_to_priority` says.
-    pub priority_of_dscp: [u8; 64],
-}
-
-/// What a fabric costs, by the prices of `[cost]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FabricCost {
-    pub currency: String,
-    pub total: f64,
-    pub switches: u64,
-    /// Ports of switches that a link is plugged into.
-    pub ports: u64,
-}
-
-/// What the command line changes before validation, and where inputs are.
-#[derive(Debug, Clone, Default)]
-pub struct Overrides {
-    /// `key.path=value` pairs of `--set`, in order; values are TOML, or bare words taken as strings.
-    pub set: Vec<(String, String)>,
-    pub seed: Option<u64>,
-    pub threads: Option<u32>,
-    /// A directory that holds every input of the scenario under its SHA-256, which the scenario states. `None`: inputs are at the paths it names.
-    pub store: Option<PathBuf>,
-    /// For an estimate: of each random process only so many flows are drawn, about. What is beyond them is in `Plan::undrawn`, and the scenario cannot
-    /// be run.
-    pub most_flows: Option<u64>,
-}
-
-/// Reads flow lists in formats this crate does not know.
-pub trait Reader {
-    /// At most so many rows: more are refused before they are read.
-    fn parquet(&self, path: &Path, most: u64) -> Result<FlowColumns, String>;
-}
-
-/// A wrong scenario. `Display` gives the whole message for a person: file, line, key, what was found, what is allowed, nearest spelling.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{message}")]
-pub struct ScenarioError {
-    pub message: String,
-    pub file: Option<PathBuf>,
-    pub line: Option<usize>,
-    pub key: Option<String>,
-}
-
-/// A key that is valid and yet has no effect, or not the one that its name says. `Display` gives the whole line for a person, as an error's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    pub message: String,
-    pub file: PathBuf,
-    /// `None` for what an option of the command line says.
-    pub line: Option<usize>,
-    pub key: String,
-    /// What it is about, without place and key.
-    pub text: String,
-}
-
-impl std::fmt::Display for Warning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
+use std::path::Path;
 
 /// The version of the file format.
 const FORMAT: i64 = 1;
@@ -174,7 +71,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     check_format(&tree).map_err(wrong)?;
     let mut document = Document::deserialize(&tree).map_err(wrong)?;
     let stem = path.file_stem().map_or_else(|| "scenario".to_string(), |stem| stem.to_string_lossy().into_owned());
-    let name = validate::fill(&mut document.name, stem);
+    let name = fill(&mut document.name, stem);
     if let Some(reason) = wrong_name(&name) {
         return Err(wrong(Wrong::at(Key::from("name"), format!("{}: {reason}", afflux_traffic::names::shown(&name)))));
     }

@@ -5,7 +5,7 @@
 
 use crate::document::{Document, Run, Sizes, Switch, Topology, Traffic};
 use crate::inputs::hash_of;
-use crate::tree::{self, Tree};
+use afflux_config::tree::{self, Tree};
 use afflux_net::spec::EngineKind;
 use std::fmt::Write;
 use toml::{Table, Value};

@@ -1,4 +1,4 @@
-//! Built-in profiles of frame sizes.
+//! Frame sizes: built-in profiles, and the sizes that a scenario has.
 
 use afflux_net::spec::Wire;
 
@@ -174,5 +174,25 @@ impl Profile {
             min_frame: self.min_frame,
             gap: self.gap,
         }
+    }
+}
+
+/// Frame sizes and what they leave for payload.
+pub struct Frames {
+    pub wire: Wire,
+    /// Payload of a full frame.
+    pub payload: u16,
+    /// How `payload` follows from the MTU, for messages.
+    pub why: String,
+    /// Bytes of the largest IP packet.
+    pub mtu: u16,
+    /// Bytes of a frame around its packet: the headers that do not count towards the MTU.
+    pub link_header: u16,
+}
+
+impl Frames {
+    /// Bytes of a frame that do not count towards the MTU, and the smallest packet that carries data.
+    pub fn around(&self) -> (u16, u16) {
+        (self.link_header, self.wire.data_header - self.link_header + 1)
     }
 }

@@ -1,7 +1,6 @@
 //! `[cost]`: what the fabric costs.
 
-use super::Names;
-use afflux_config::table;
+use afflux_config::{Names, table};
 
 table! {
     /// Prices, so that designs can be compared by cost too. They change no result.

@@ -1,7 +1,8 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, Qdisc, QueueSize, Scheduling, Size, Storm, Timing, Transport, Unlimited};
-use afflux_config::{Word, form, table};
+use super::{Ecn, NicQueue, Processor, Python, QueueSize, Storm};
+use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
+use afflux_net::spec::{PacerKeys, QdiscKeys, SchedulingKind, TimingKeys, TransportKeys};
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess};
@@ -17,7 +18,7 @@ table! {
         /// Limit of the NIC's queue; frames that do not fit are dropped. Default `"unlimited"`: a sender waits for its NIC.
         queue: Or<Unlimited, QueueSize>,
         /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
-        scheduling: Scheduling,
+        scheduling: SchedulingKind,
         /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
         priorities: u8,
         /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
@@ -39,8 +40,8 @@ table! {
         /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or
         /// `pacer`, otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
         #[serde(default)]
-        #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
-        qdisc: Qdisc,
+        #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]
+        qdisc: QdiscKeys,
         /// With `qdisc`: bytes from which on the NIC takes no more from the kernel (byte queue limits), the frame in transmission among them. Default:
         /// two frames and what the link sends in 20 us, below 10 Gbps in 50 us, which is a NIC's time until it tells the kernel that frames have left.
         bql: Size,
@@ -48,7 +49,7 @@ table! {
         /// them by hash. Default 1.
         hardware_queues: u8,
         /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
-        pacer: Or<Off, Pacer>,
+        pacer: Or<Off, PacerKeys>,
         /// Whether the NIC obeys PAUSE frames of its switch. Default `true`.
         honours_pause: bool,
         /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no storm.
@@ -58,17 +59,17 @@ table! {
         /// Timing of real hosts (interrupts, hand-over to the NIC, gaps between frames, clocks), or `"exact"`: without it simultaneous senders keep
         /// their phases, and behind a full queue one takes all places. Default: `{}` where all traffic but datagrams is that of Linux's TCP
         /// (`stack = "linux"`) or RDMA, otherwise, with `run.compat` and with `run.engine = "ideal"` `"exact"`.
-        timing: Or<Exact, Timing>,
+        timing: Or<Exact, TimingKeys>,
         /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
         wire: Wire,
         /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
         /// `"1500B"` for `"ethernet"`.
         mtu: Size,
         /// The transport of all traffic that names no other. Default: Linux's TCP with CUBIC, `{ kind = "tcp", stack = "linux", congestion = "cubic" }`.
-        transport: Transport,
+        transport: TransportKeys,
         /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`. Default: none: `[host.transport]` is the only one.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        pub transports: BTreeMap<String, Transport>,
+        pub transports: BTreeMap<String, TransportKeys>,
         /// A congestion control written in Python. Default: the built-in one that `congestion` names.
         python: Python,
         /// Hosts that differ. Later overrides win. Default: none: all hosts are alike.
@@ -86,7 +87,7 @@ table! {
         /// Limit of the NIC's queue. Default: that of `[host]`.
         queue: Or<Unlimited, QueueSize>,
         /// Order in which the NIC sends. Default: that of `[host]`.
-        scheduling: Scheduling,
+        scheduling: SchedulingKind,
         /// With `scheduling = "strict_priority"`: number of queues, 2 to 8. Default: that of `[host]`.
         priorities: u8,
         /// Whether the host uses explicit congestion notification. Default: that of `[host]`.
@@ -95,8 +96,8 @@ table! {
         nic_ecn: Or<Off, Ecn>,
         /// Queueing discipline of the kernel; the whole value is replaced. Default: that of `[host]`.
         #[serde(default)]
-        #[schemars(schema_with = "afflux_config::name_or_table::<Qdisc>")]
-        qdisc: Qdisc,
+        #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]
+        qdisc: QdiscKeys,
         /// With `qdisc`: bytes from which on the NIC takes no more from the kernel. Default: that of `[host]`.
         bql: Size,
         /// With `qdisc`: queues of the NIC, 1 to 64. Default: that of `[host]`.
@@ -108,7 +109,7 @@ table! {
         /// A processor that handles arriving frames, or `"off"`; the whole value is replaced. Default: that of `[host]`.
         processor: Or<Off, Processor>,
         /// Timing of real hosts, or `"exact"`; the whole value is replaced. Default: that of `[host]`.
-        timing: Or<Exact, Timing>,
+        timing: Or<Exact, TimingKeys>,
         /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn. Default: that of `[host]`.
         quantum: Size,
         /// Queues of the NIC, by class; all queues are replaced. Default: that of `[host]`.

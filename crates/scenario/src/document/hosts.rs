@@ -1,7 +1,6 @@
 //! Hosts and flow sizes as traffic names them.
 
-use super::Size;
-use afflux_config::{form, table};
+use afflux_config::{Size, form, table};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Unexpected};

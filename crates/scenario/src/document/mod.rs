@@ -1,7 +1,7 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
-use afflux_config::table;
 mod cost;
+mod ecn;
 mod host;
 mod hosts;
 mod pfc;
@@ -17,13 +17,8 @@ mod switch;
 mod topology;
 mod traffic;
 
-pub use afflux_config::{Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
-pub use afflux_net::balance::BalanceKeys as Balance;
-pub use afflux_net::spec::{
-    AqmKeys as Aqm, PacerKeys as Pacer, QdiscKeys as Qdisc, SchedulingKind as Scheduling, TimingKeys as Timing, TransportKeys as Transport,
-    TrimKeys as Trimming, VoqKeys as Voq,
-};
 pub use cost::Cost;
+pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Receivers, Senders, SizeTable, Sizes};
 pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
@@ -35,9 +30,11 @@ pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Ecn, Forwarding, Incapable, Sharing, Switch};
+pub use switch::{Forwarding, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
+
+use afflux_config::table;
 
 table! {
     /// A scenario of afflux: a fabric, its switches and hosts, its traffic, and the records to write.

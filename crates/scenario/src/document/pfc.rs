@@ -1,7 +1,6 @@
 //! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
 
-use super::{Duration, Off, Or, Size, Speed};
-use afflux_config::{Word, form, table};
+use afflux_config::{Duration, Off, Or, Size, Speed, Word, form, table};
 use afflux_net::spec::{Formula, Refresh, StormAction};
 use afflux_units::Bytes;
 use schemars::{Schema, json_schema};

@@ -1,12 +1,9 @@
-//! Switches as they are bought: names for sets of keys of `[switch]`.
+//! Switches as they are bought: names for sets of keys of `[switch]`, which `validate/preset.rs` has.
 
-use super::{Duration, Headroom, Mmu, Or, Pfc, QueueSize, Sharing, Size, Switch, Voq};
 use afflux_net::Model;
-use afflux_net::spec::Limit;
-use afflux_units::{Bytes, Span};
 
 macro_rules! presets {
-    ($($(#[$note:meta])* $variant:ident = $name:literal { source: $source:literal, faithful: $faithful:literal, simplified: $simplified:literal, keys: $keys:expr })+) => {
+    ($($(#[$note:meta])* $variant:ident = $name:literal { source: $source:literal, faithful: $faithful:literal, simplified: $simplified:literal })+) => {
         /// A switch as it is bought.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum Preset {
@@ -16,14 +13,7 @@ macro_rules! presets {
         impl Preset {
             pub const ALL: &[Preset] = &[$(Preset::$variant),+];
 
-            /// The keys it gives; the others are as always.
-            pub fn keys(self) -> Switch {
-                match self {
-                    $(Preset::$variant => $keys,)+
-                }
-            }
-
-            /// Its row of `afflux models`.
+            /// The row of this preset in `afflux models`.
             pub fn model(self) -> Model {
                 match self {
                     $(Preset::$variant => Model { kind: "switch preset", name: $name, source: $source, faithful: $faithful, simplified: $simplified },)+
@@ -39,41 +29,14 @@ presets! {
     Trident3 = "trident3" {
         source: "SONiC, sonic-buildimage device/arista/x86_64-arista_7050cx3_32s, BALANCED profile (sizes, alpha: read there); latency of the 7050X3 (recalled)",
         faithful: "egress pool of lossy traffic, 24192256 B, alpha 8, 1792 B reserved per queue: one queue may take 21.5 MB, 6.9 ms at 25 Gbps",
-        simplified: "lossy traffic only, no ingress pools; stores and forwards, where the box can cut through; no marking until ecn is written",
-        keys: Switch {
-            sharing: Some(Sharing::Dynamic),
-            buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
-            alpha: Some(8.0),
-            reserved: Some(Size(Bytes(1_792))),
-            latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
-        }
+        simplified: "lossy traffic only, no ingress pools; stores and forwards, where the box can cut through; no marking until ecn is written"
     }
     /// The same switch with both kinds of traffic as SONiC sets it up: ingress pool of 32,689,152 B of which 2,058,240 B are headroom for all, PFC on
     /// priorities 3 and 4 with 160,000 B each, alpha 1; lossy traffic as in `"trident3"`, but of the same memory.
     Trident3Lossless = "trident3_lossless" {
         source: "SONiC, sonic-buildimage device/arista/x86_64-arista_7050cx3_32s, BALANCED profile (read there); cells of 256 B as quoted by Juniper for Trident 3",
         faithful: "pools, reserves, alphas, xon and xon_offset of lossless and lossy traffic, in cells; shared headroom for 13 groups at once",
-        simplified: "that the pool's size includes the headroom is inferred (they add up to more than 32 MB otherwise); no watchdog and no marking until written",
-        keys: Switch {
-            sharing: Some(Sharing::Sonic),
-            buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
-            alpha: Some(8.0),
-            reserved: Some(Size(Bytes(1_792))),
-            mmu: Some(Mmu {
-                cell: Some(Or::some(Size(Bytes(256)))),
-                lossless_alpha: Some(1.0),
-                lossless_reserved: Some(Size(Bytes(4_608))),
-                lossy_pool: Some(Size(Bytes(24_192_256))),
-                headroom_pool: Some(Size(Bytes(2_058_240))),
-                xon: Some(Size(Bytes(4_608))),
-                xon_offset: Some(Size(Bytes(4_608))),
-                ..Mmu::default()
-            }),
-            pfc: Some(Or::some(Pfc { priorities: Some(vec![3, 4]), headroom: Some(Headroom::Size(Bytes(160_000))), ..Pfc::default() })),
-            latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
-        }
+        simplified: "that the pool's size includes the headroom is inferred (they add up to more than 32 MB otherwise); no watchdog and no marking until written"
     }
     /// Broadcom Jericho+ with 8 GB (deep, the Hadoop study's): one virtual output queue per egress port of at most 40 ms, which are 125 MB at
     /// 25G and 500 MB at 100G (`voq = { max_time = "5ms" }` for the other reading of Arista's table); 3.8 us through the box, recalled, of
@@ -82,18 +45,6 @@ presets! {
         source: "LY Corporation, JANOG (8 GB, Jericho+: read there); Arista 7500R architecture paper as quoted (caps by speed); store and forward in 3.8 us \
                  (recalled)",
         faithful: "125 MB for each 25G port, 500 MB for each 100G port, 8 GB in all; the grant's latency is part of the 3.8 us",
-        simplified: "one core; DRAM of 900 Gbps, eviction and credits as in voq's defaults, which are recalled or guessed; no marking until ecn is written",
-        keys: Switch {
-            sharing: Some(Sharing::Voq),
-            voq: Some(Voq {
-                grant_latency: Some(Duration(Span::from_ns(1_500))),
-                max_bytes: Some(Or::NONE),
-                max_time: Some(Or::NONE),
-                dram: Some(Size(Bytes(8_000_000_000))),
-                ..Voq::default()
-            }),
-            latency: Some(Duration(Span::from_ns(2_300))),
-            ..Switch::default()
-        }
+        simplified: "one core; DRAM of 900 Gbps, eviction and credits as in voq's defaults, which are recalled or guessed; no marking until ecn is written"
     }
 }

@@ -1,7 +1,6 @@
 //! Processors of routers and hosts.
 
-use super::Duration;
-use afflux_config::table;
+use afflux_config::{Duration, table};
 
 table! {
     /// A processor that handles the frames of all links one after the other: a router made of a personal computer, or a host whose kernel

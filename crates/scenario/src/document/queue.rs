@@ -1,7 +1,7 @@
 //! `[[switch.queue]]` and `[[host.nic_queue]]`: what the queues of a port are for.
 
-use super::{Ecn, Off, Or, QueueSize, Size};
-use afflux_config::{form, table};
+use super::{Ecn, QueueSize};
+use afflux_config::{Off, Or, Size, form, table};
 use schemars::json_schema;
 use serde::de;
 use serde::{Serialize, Serializer};

@@ -1,7 +1,6 @@
 //! `[record]`: what to write down.
 
-use super::{Duration, Names, Off, Or, Size};
-use afflux_config::table;
+use afflux_config::{Duration, Names, Off, Or, Size, table};
 
 table! {
     /// Records to write in addition to one row per flow.

@@ -1,7 +1,6 @@
 //! `[run]`: how to run.
 
-use super::{Duration, Off, Or, Size};
-use afflux_config::table;
+use afflux_config::{Duration, Off, Or, Size, table};
 use afflux_net::spec::{Compat, EngineKind, FctEnd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, IntoDeserializer};

@@ -1,8 +1,9 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Aqm, Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Scheduling, Size, Trimming, Voq};
-use afflux_config::{table, words};
-use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
+use super::{Ecn, Mmu, Pfc, Preset, Processor, Queue, QueueSize};
+use afflux_config::{Duration, Names, Off, Or, Size, table, words};
+use afflux_net::balance::BalanceKeys;
+use afflux_net::spec::{AqmKeys, Compare, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys};
 use schemars::Schema;
 
 macro_rules! switch {
@@ -34,7 +35,7 @@ macro_rules! switch {
                 /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,
                 /// With `sharing = "voq"`: the queues of a deep-buffer switch. Default: every key has its own default.
-                voq: Voq,
+                voq: VoqKeys,
                 /// Frames that count in a queue's length. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
                 queue_length: QueueLength,
                 /// Size in packets of a FIFO between each port's queues and its transmitter. Its frames no longer count for buffer,
@@ -46,12 +47,12 @@ macro_rules! switch {
                 /// ECN marking of each queue, or `"off"`. Default `"off"`.
                 ecn: Or<Off, Ecn>,
                 /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
-                aqm: Or<Off, Aqm>,
+                aqm: Or<Off, AqmKeys>,
                 /// Cut data frames to headers if a queue is full, for `kind = "ndp"` in `[host.transport]`. Default: none: a full queue
                 /// drops them.
-                trimming: Trimming,
+                trimming: TrimKeys,
                 /// Order in which a port sends. Default `"fifo"`, or what the `queue` blocks say.
-                scheduling: Scheduling,
+                scheduling: SchedulingKind,
                 /// With `scheduling = "strict_priority"` and without `queue` blocks: number of queues per port, 2 to 8; priority p goes to queue
                 /// min(p, queues−1), the highest first. Default 8.
                 priorities: u8,
@@ -68,8 +69,8 @@ macro_rules! switch {
                 processor: Or<Off, Processor>,
                 /// Choice among equal-cost next hops. Default `"ecmp"`. In an override the whole value is replaced.
                 #[serde(default)]
-                #[schemars(schema_with = "afflux_config::name_or_table::<Balance>")]
-                balance: Balance,
+                #[schemars(schema_with = "afflux_config::name_or_table::<BalanceKeys>")]
+                balance: BalanceKeys,
                 /// The hash by which paths are chosen. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
                 hash: RouteHash,
                 /// Queues of each port, by class, 2 to 8 of them. In an override all queues are replaced. Default: none: one queue, or with
@@ -158,49 +159,5 @@ words! {
         StoreAndForward,
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
-    }
-    /// Frames that are not ECN-capable:
-    pub enum Incapable {
-        /// are dropped in place of a mark (RED; WRED of real switches).
-        Drop,
-        /// pass.
-        Pass,
-    }
-}
-
-table! {
-    /// ECN marking: never below `kmin`, with a probability that rises to `pmax` at `kmax`, always above. Either `k` (a step, as for DCTCP) or
-    /// `kmin` and `kmax`.
-    pub struct Ecn {
-        /// A step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10 Gbps. Default: required, or `kmin` and `kmax`.
-        k: QueueSize,
-        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`. Default: `k`.
-        kmin: QueueSize,
-        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`. Default: `k`.
-        kmax: QueueSize,
-        /// Probability at `kmax`. Default 1; ConWeave and HPCC 0.2, SONiC 0.05.
-        pmax: Chance,
-        /// When the decision is made. Default `"enqueue"`, as in switches for lossy traffic; the ns-3 RDMA simulators have `"dequeue"`.
-        at: MarkAt,
-        /// Weight of the newest sample in a moving average of the length, or `"off"` for the current length. Default `"off"`;
-        /// RED's classical value is 0.002.
-        average_weight: Or<Off, f64>,
-        /// With `average_weight`: on an idle link the average decays as if one frame arrived at an empty queue in each such interval. Default: the time
-        /// of 1500 B at the port's rate. Independently of the link, ns-3's default is `"2.667ms"` (500 B at 1.5 Mbps) and that of `tc` `"1.2ms"` (`avpkt
-        /// 1500` at its default of 10 Mbps). `"off"`: only arrivals change the average. Linux behaves so if RED is below a token bucket (tbf), which peeks
-        /// before it dequeues (`red_peek`) and therefore never finds RED empty.
-        idle_frame: Or<Off, Duration>,
-        /// Whether a length of exactly `kmin` is marked. Default `"above"` (not marked: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
-        compare: Compare,
-        /// What happens to frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's `wred_green_enable`).
-        incapable: Incapable,
-        /// RED's gentle variant: from `kmax` to twice `kmax` the probability rises from `pmax` to 1, instead of being 1 at once. Default false;
-        /// ns-3's default is true.
-        gentle: bool,
-        /// How marks between the thresholds are drawn. Default `"independent"`, as in switches; for ns-3 and Linux `"ns3"` and `"linux"`.
-        spacing: Spacing,
-        /// Drop ECN-capable frames too where every frame is marked (above `kmax`, with `gentle` twice `kmax`). Default false; ns-3's
-        /// `UseHardDrop` is true by default, Linux's `harddrop` false.
-        hard_drop: bool,
     }
 }

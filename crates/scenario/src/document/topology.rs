@@ -1,7 +1,6 @@
 //! `[topology]`: hosts, switches and links.
 
-use super::{Chance, Duration, Names, Size, Speed};
-use afflux_config::{table, tagged};
+use afflux_config::{Chance, Duration, Names, Size, Speed, table, tagged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

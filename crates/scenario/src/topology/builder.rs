@@ -1,8 +1,8 @@
 //! What all kinds of fabric share: adding nodes and links, and limits on their number.
 
-use crate::document::{Duration, Speed};
-use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Speed};
 use afflux_net::spec::{Link, Node, NodeId, NodeKind, Topology};
 use afflux_units::{Probability, Rate, Span};
 

@@ -2,9 +2,10 @@
 
 use super::builder::{check_delay, delay, wrong_rate};
 use super::names::Names;
-use crate::document::{Duration, Fault, LinkOverride, Size};
-use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use crate::document::{Fault, LinkOverride};
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{Down, LinkId, Topology};
 use afflux_units::{Probability, Span, Time};

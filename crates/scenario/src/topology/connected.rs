@@ -1,6 +1,6 @@
 //! Which hosts can reach each other? And for fabrics read link by link: tiers and racks.
 
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{NodeId, NodeKind, Topology};
 use std::collections::{BTreeSet, VecDeque};

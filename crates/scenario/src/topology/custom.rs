@@ -5,8 +5,8 @@ use super::changes::longest;
 use super::connected;
 use super::names::{self, Names};
 use crate::document::{Custom, Switches};
-use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Link, Topology};
 use afflux_units::{Rate, Span};
 

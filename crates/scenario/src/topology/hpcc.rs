@@ -4,7 +4,7 @@ use super::builder::{Builder, check_delay, check_size, wrong_rate};
 use super::connected;
 use crate::document::Hpcc;
 use crate::inputs::{Inputs, text_of};
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeId, Topology};
 use afflux_units::{Probability, Rate, Span};
 use std::fmt::Display;

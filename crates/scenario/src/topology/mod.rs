@@ -24,7 +24,7 @@ pub use tiers::{Links, Tier, tiers};
 
 use crate::document;
 use crate::inputs::Inputs;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Topology;
 
 /// `frame`: bytes of a frame that do not count towards the MTU, and the smallest packet. Builds the fabric and writes the defaults that it used into `document`.

@@ -1,9 +1,9 @@
 //! Names of nodes and links in a scenario: exact, or patterns.
 
 use super::pattern::Pattern;
-use crate::document::{self, HostName, NamedHost};
-use crate::spelling;
-use crate::tree::{Key, Wrong};
+use crate::document::{HostName, NamedHost};
+use afflux_config::spelling;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{LinkId, Node, NodeId, NodeKind, Topology};
 use afflux_traffic::names::{HostNames, shown, wrong};
@@ -25,7 +25,7 @@ pub fn name_hosts(topology: &mut Topology, hosts: Option<&[HostName]>, key: &Key
         let key = key.clone().index(index);
         let (name, written) = match host {
             HostName::Name(name) => (Some(name), &[][..]),
-            HostName::Table(NamedHost { name, address }) => (name.as_ref(), address.as_ref().map_or(&[][..], |document::Names(texts)| texts)),
+            HostName::Table(NamedHost { name, address }) => (name.as_ref(), address.as_ref().map_or(&[][..], |afflux_config::Names(texts)| texts)),
         };
         let mut addresses = Vec::new();
         for text in written {

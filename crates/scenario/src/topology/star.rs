@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Star;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Topology;
 use afflux_units::{Rate, Span};
 

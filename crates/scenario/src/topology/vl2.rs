@@ -3,8 +3,8 @@
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Vl2;
-use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Topology;
 use afflux_units::{Rate, Span};
 

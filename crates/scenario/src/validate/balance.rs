@@ -1,20 +1,19 @@
 //! `[switch] balance`.
 
-use super::switch;
-use crate::document;
-use crate::spelling;
 use crate::topology::Names;
-use crate::tree::{Key, Wrong};
-use afflux_net::balance;
+use afflux_config::spelling;
+use afflux_config::tree::{Key, Wrong};
+use afflux_net::balance::{self, BalanceKeys};
 use afflux_net::paths::Paths;
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topology};
 use std::cell::OnceCell;
 
-pub fn balance(keys: &mut document::Balance, switch::Around { fabric, ns3, .. }: &switch::Around, key: &Key) -> Result<Balance, Wrong> {
+/// The balancer of a switch. `ns3`: with the deviations of ConWeave's ns-3 simulator.
+pub fn balance(keys: &mut BalanceKeys, fabric: &Topology, ns3: bool, key: &Key) -> Result<Balance, Wrong> {
     let names = OnceCell::new();
     let switches = |pattern: &str| names.get_or_init(|| Names::of(fabric)).matching(pattern, Some(NodeKind::Switch));
-    keys.resolve(key, &balance::Around { nodes: fabric.nodes.len(), switches: &switches, ns3: *ns3 })
+    keys.resolve(key, &balance::Around { nodes: fabric.nodes.len(), switches: &switches, ns3 })
 }
 
 /// What goes with which balancer, and which fabrics frames can be pinned in.

@@ -1,10 +1,10 @@
 //! `[cost]`.
 
-use super::fill;
 use super::switch::matching;
-use crate::FabricCost;
 use crate::document::Cost;
-use crate::tree::{Key, Wrong};
+use crate::scenario::FabricCost;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeKind, Topology};
 use afflux_traffic::names;
 

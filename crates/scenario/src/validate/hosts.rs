@@ -3,34 +3,15 @@
 use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
-use super::{fill, meaningless};
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, Qdisc, QueueSize, Size, Timing, Wire, WireTable};
-use crate::spelling;
-use crate::tree::{Key, Wrong};
-use crate::wire::Profile;
-use afflux_net::spec::{self, EngineKind, HostConfig, NodeKind, Plan, Topology};
+use crate::document::{Host, HostOverride, NicQueue, QueueSize, Wire, WireTable};
+use crate::wire::{Frames, Profile};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Or, Size, spelling};
+use afflux_net::spec::{self, EngineKind, HostConfig, NodeKind, Plan, QdiscKeys, TimingKeys, Topology};
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};
 use std::collections::BTreeSet;
-
-/// Frame sizes and what they leave for payload.
-pub struct Frames {
-    pub wire: spec::Wire,
-    /// Payload of a full frame.
-    pub payload: u16,
-    /// How it comes about, for messages.
-    pub why: String,
-    /// Of an IP packet, and what a frame has around it: the headers that do not count towards the MTU.
-    pub mtu: u16,
-    pub link_header: u16,
-}
-
-impl Frames {
-    /// Bytes of a frame that do not count towards the MTU, and the smallest packet that carries data.
-    pub fn around(&self) -> (u16, u16) {
-        (self.link_header, self.wire.data_header - self.link_header + 1)
-    }
-}
 
 pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     let key = Key::from("host.wire");
@@ -148,7 +129,7 @@ fn timing(host: &mut Host, plan: &mut Plan, said: &[Said], real: bool) -> Result
         host.timing = Some(Or::NONE);
         return Ok(());
     }
-    let mut keys = Timing::default();
+    let mut keys = TimingKeys::default();
     let default = keys.resolve(&Key::from("host.timing"))?;
     host.timing = Some(Or::some(keys));
     let unsaid = plan.hosts.iter_mut().zip(said).filter(|(_, said)| !said.timing);
@@ -162,10 +143,10 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
     }
     let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
     if !kernel || unsaid().any(|index| !has_room_for_qdisc(&plan.hosts[index])) {
-        host.qdisc = Some(Qdisc::Off(Default::default()));
+        host.qdisc = Some(QdiscKeys::Off(Default::default()));
         return without_qdisc(host, &Key::from("host"), "qdisc = \"off\", the default here");
     }
-    host.qdisc = Some(Qdisc::default());
+    host.qdisc = Some(QdiscKeys::default());
     let default = discipline(host, &Key::from("host"))?;
     for index in unsaid().collect::<Vec<_>>() {
         plan.hosts[index].qdisc = default.clone();

@@ -1,6 +1,6 @@
 //! `[run] engine = "ideal"`: scenarios that it can run, without packets.
 
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{EngineKind, Plan, Start};
 
 pub fn fits(plan: &Plan) -> Result<(), Wrong> {

@@ -1,6 +1,6 @@
 //! What a scenario may take of memory: looked at before flows are drawn, and when the plan is complete.
 
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_engine::memory;
 use afflux_net::memory::{Kept, Memory, PROCESS, fabric};
 use afflux_net::spec::{Bound, MaxMemory, Plan, Undrawn};

@@ -1,12 +1,14 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
 mod balance;
+mod buffer;
 mod cost;
 mod hosts;
 mod ideal;
 mod memory;
 mod needs;
 mod pfc;
+mod preset;
 mod processor;
 mod python;
 mod queue;
@@ -15,21 +17,23 @@ mod run;
 mod switch;
 mod traffic;
 mod transport;
-mod traps;
 mod voq;
+mod warnings;
 mod ways;
 
 pub use python::OwnCongestion;
 
 use crate::document::{Document, Switch};
 use crate::inputs::Inputs;
+use crate::scenario::{FabricCost, Packets, Reader};
 use crate::topology::{self, Facts};
-use crate::tree::{Tree, Wrong};
-use crate::{FabricCost, Job, Packets, Reader};
-pub use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Tree, Wrong};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_net::transports;
+use afflux_traffic::Job;
 use afflux_units::Span;
+use traffic::context::{TrafficContext, TransportUsage};
+use warnings::input::WarningInput;
 
 /// A plan and what belongs to it.
 pub struct Checked {
@@ -95,7 +99,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     };
     let room = memory::Room::new(run.max_memory);
     room.fabric(&plan)?;
-    let around = traffic::Around {
+    let context = TrafficContext {
         inputs,
         reader,
         facts: &facts,
@@ -107,13 +111,13 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         run: &plan.run,
         clusters: Vec::new(),
         room,
-        uses: traffic::Uses::default(),
+        uses: TransportUsage::default(),
         offers: Vec::new(),
         warnings: Vec::new(),
         most_flows,
         undrawn: Vec::new(),
     };
-    let (mut traffic, room) = traffic::generate(&mut document.traffic, around)?;
+    let (mut traffic, room) = traffic::generate(&mut document.traffic, context)?;
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
@@ -122,11 +126,11 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     ways::fits(&plan, &traffic.transports)?;
     ideal::fits(&plan)?;
     plan.run.max_memory = room.of(&plan)?;
-    let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
+    let input = WarningInput { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
     let mut notes = traffic.notes;
     notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
     let mut warnings = traffic.warnings;
-    warnings.extend(traps::find(&ground));
+    warnings.extend(warnings::find(&input));
     Ok(Checked {
         plan,
         classes: traffic.classes,

@@ -1,8 +1,8 @@
 //! What transports need of switches.
 
 use super::transport::Transports;
-use crate::spelling;
-use crate::tree::{Key, Wrong};
+use afflux_config::spelling;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::congestion::rate::RdmaCongestion;
 use afflux_net::spec::{Balance, NodeKind, Plan, RouteHash};
 

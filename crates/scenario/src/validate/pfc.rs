@@ -1,11 +1,13 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
-use super::switch::{checked_alpha, checked_reserve, sharing_word};
-use super::{fill, meaningless};
-use crate::document::{Document, Duration, Headroom, Mmu, MmuGroup, Off, Or, Pfc, Scheduling, Sharing, Size, Speed, Storm, Switch, Watchdog};
-use crate::tree::{Key, Wrong};
+use super::buffer::{checked_alpha, checked_reserve, sharing_word};
+use crate::document::{Document, Headroom, Mmu, MmuGroup, Pfc, Sharing, Storm, Switch, Watchdog};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Off, Or, Size, Speed};
 use afflux_net::spec::{
-    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime, Plan, Refresh, Rules, SonicRules, StormAction, Topology,
+    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime, Plan, Refresh, Rules, SchedulingKind, SonicRules, StormAction,
+    Topology,
 };
 use afflux_units::{Bytes, Rate, Span, Time};
 
@@ -367,7 +369,7 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             _ => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
         }
     };
-    let urgent = |scheduling: Option<Scheduling>| scheduling.is_some_and(Scheduling::is_urgent);
+    let urgent = |scheduling: Option<SchedulingKind>| scheduling.is_some_and(SchedulingKind::is_urgent);
     for (id, peer) in plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
         let Some((table, name, what, plain)) = rigid(id) else { continue };
         if !sends(id) && !sends(peer) {

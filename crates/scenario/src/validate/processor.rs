@@ -1,8 +1,9 @@
 //! `processor` of `[switch]` and `[host]`.
 
-use super::fill;
-use crate::document::{Duration, Off, Or, Processor};
-use crate::tree::{Key, Wrong};
+use crate::document::Processor;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Off, Or};
 use afflux_net::spec;
 use afflux_units::Span;
 

@@ -2,8 +2,8 @@
 
 use crate::document::{Host, Parameter, Python};
 use crate::inputs::Inputs;
-use crate::tree::{Key, Wrong};
 use crate::validate::transport::Transports;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{CongestionControl, TransportConfig};
 use afflux_net::{Algorithm, Factory, Foreign};
 use std::collections::BTreeMap;

@@ -1,14 +1,15 @@
 //! Scheduling, and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
 
-use super::{fill, meaningless};
-use crate::document::{QueueRules, Scheduling, Size};
-use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Classes, Served, Service, Share};
+use crate::document::QueueRules;
+use afflux_config::Size;
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_net::spec::{self, Classes, SchedulingKind, Served, Service, Share};
 use afflux_units::Bytes;
 
 /// What `[switch]`, `[host]` or an override says about the order in which a port sends.
 pub struct Order<'a> {
-    pub scheduling: &'a mut Option<Scheduling>,
+    pub scheduling: &'a mut Option<SchedulingKind>,
     pub priorities: &'a mut Option<u8>,
     pub quantum: &'a mut Option<Size>,
     pub queues: Vec<QueueRules<'a>>,
@@ -22,12 +23,12 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
     let at = |name: &str| key.clone().name(name);
     let (blocks, count) = (order.blocks, order.queues.len());
     // The queues say it, if nobody does.
-    let says = |kind: &&Scheduling| match kind.about().served {
+    let says = |kind: &&SchedulingKind| match kind.about().served {
         Served::Shares(share) => order.queues.iter().any(|rules| rules.has(share.key)),
         Served::Priorities => count > 0,
         served => served == Served::One,
     };
-    let implied = *Scheduling::ALL.iter().rev().find(says).expect("one queue is served in one way");
+    let implied = *SchedulingKind::ALL.iter().rev().find(says).expect("one queue is served in one way");
     let kind = fill(order.scheduling, implied);
     let (name, served) = (&kind.word(), kind.about().served);
     let share = if let Served::Shares(share) = served { Some(share) } else { None };
@@ -72,7 +73,7 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
         ));
     }
     if share.is_some() && service.iter().all(|s| *s == Service::Strict) {
-        return Err(Wrong::at(at("scheduling"), format!("all queues are strict: write \"{}\"", Scheduling::named(Served::Priorities))));
+        return Err(Wrong::at(at("scheduling"), format!("all queues are strict: write \"{}\"", SchedulingKind::named(Served::Priorities))));
     }
     let mut quantum = u32::from(order.frame);
     if share.is_some() {

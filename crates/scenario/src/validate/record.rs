@@ -1,9 +1,10 @@
 //! `[record]`.
 
-use super::fill;
-use crate::document::{Duration, Names, Or, Record, Size};
+use crate::document::Record;
 use crate::topology;
-use crate::tree::{Key, Wrong};
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Names, Or, Size};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{self, Capture, LinkId, NodeId, NodeKind, PortSeries, Topology};
 use afflux_units::{Bytes, Span};

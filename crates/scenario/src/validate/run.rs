@@ -1,8 +1,9 @@
 //! `[run]`.
 
-use super::fill;
-use crate::document::{Duration, Or, Run, Size, Until};
-use crate::tree::{Key, Wrong};
+use crate::document::{Run, Until};
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{EngineKind, FctEnd, RunConfig};
 use afflux_units::{Bytes, Span, Time};
 

@@ -1,12 +1,16 @@
 //! `[switch]`.
 
+use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use super::queue::{Order, scheduling};
-use super::{fill, meaningless, pfc, voq};
-use crate::document::{Chance, Duration, Ecn, Forwarding, Incapable, Or, Queue, QueueSize, Scheduling, Sharing, Size, Switch};
+use super::{pfc, preset, voq};
+use crate::document::{Ecn, Forwarding, Incapable, Queue, QueueSize, Sharing, Switch};
 use crate::topology::Names;
-use crate::tree::{Key, Wrong};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Chance, Duration, Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, Served, Spacing, SwitchConfig, Topology,
+    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, SchedulingKind, Served, Spacing, SwitchConfig,
+    Topology,
 };
 use afflux_units::{Bytes, Probability, Rate, Span};
 
@@ -65,7 +69,7 @@ pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: K
 fn with_preset(written: Switch) -> Switch {
     match written.preset {
         None => written,
-        Some(preset) => overlay(&preset.keys(), written),
+        Some(preset) => overlay(&preset::keys(preset), written),
     }
 }
 
@@ -127,13 +131,13 @@ fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
 }
 
 /// What a switch's keys are read in.
-pub struct Around {
-    pub fabric: Topology,
+struct Around {
+    fabric: Topology,
     nic_rate: Rate,
     /// Bytes of a full frame.
     frame: u16,
     /// With the deviations of ConWeave's ns-3 simulator.
-    pub ns3: bool,
+    ns3: bool,
 }
 
 fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
@@ -229,7 +233,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
                 let aqm = table.resolve(&at("aqm"))?;
                 let about = aqm.about();
                 if about.alone && kind.about().served != Served::One {
-                    let (name, one) = (about.model.name, Scheduling::named(Served::One));
+                    let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
                     let what = format!("\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind");
                     return Err(Wrong::at(at("aqm").name("kind"), what));
                 }
@@ -253,7 +257,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: super::balance::balance(keys.balance.get_or_insert_default(), around, &at("balance"))?,
+        balance: super::balance::balance(keys.balance.get_or_insert_default(), &around.fabric, around.ns3, &at("balance"))?,
         hash: fill(&mut keys.hash, RouteHash::OwnSeed),
         queue_length: fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
     })
@@ -292,19 +296,6 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
             keys.pfc = Some(Or::some(table));
             Ok(Some(pfc))
         }
-    }
-}
-
-/// The key that names the kind of memory.
-pub fn sharing_word(sharing: Sharing) -> &'static str {
-    match sharing {
-        Sharing::Static => "sharing = \"static\"",
-        Sharing::Dynamic => "sharing = \"dynamic\"",
-        Sharing::Voq => "sharing = \"voq\"",
-        Sharing::Unlimited => "sharing = \"unlimited\"",
-        Sharing::Sonic => "sharing = \"sonic\"",
-        Sharing::Conweave => "sharing = \"conweave\"",
-        Sharing::Hpcc => "sharing = \"hpcc\"",
     }
 }
 
@@ -452,20 +443,6 @@ fn own_queues(
     }
     let differs = own.iter().any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
     Ok(if differs { own } else { Vec::new() })
-}
-
-pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
-    if !(alpha > 0.0 && alpha <= 1024.0) {
-        return Err(Wrong::at(key, format!("found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)")));
-    }
-    Ok(alpha)
-}
-
-pub fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
-    if reserved > total {
-        return Err(Wrong::at(key, format!("\"{}\" is more than the whole buffer of {}", Bytes(reserved), Bytes(total))));
-    }
-    Ok(reserved)
 }
 
 pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {

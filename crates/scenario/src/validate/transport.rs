@@ -1,11 +1,11 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::hosts::Frames;
-use crate::document::{Host, Transport};
-use crate::spelling;
+use crate::document::Host;
 use crate::topology::Facts;
-use crate::tree::{Key, Wrong};
-use afflux_net::spec::TransportConfig;
+use crate::wire::Frames;
+use afflux_config::spelling;
+use afflux_config::tree::{Key, Wrong};
+use afflux_net::spec::{TransportConfig, TransportKeys};
 use afflux_net::transports::{Around, Tcp};
 use afflux_units::Span;
 
@@ -54,7 +54,7 @@ impl Transports {
 
 pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
     let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
-    let default = host.transport.get_or_insert_with(|| Transport::Tcp(Tcp::default()));
+    let default = host.transport.get_or_insert_with(|| TransportKeys::Tcp(Tcp::default()));
     transports.configs.push(default.resolve(&Key::from("host.transport"), around)?);
     let key = Key::from("host.transports");
     for (name, transport) in &mut host.transports {

@@ -1,13 +1,13 @@
 //! `[switch.voq]`, and what does not go with it.
 
-use super::meaningless;
-use crate::document::{Forwarding, Or, Switch, Voq};
-use crate::tree::{Key, Wrong};
-use afflux_config::Unlimited;
-use afflux_net::spec::{Buffer, NodeKind, QueueLength, SwitchConfig, Topology};
+use crate::document::{Forwarding, Switch};
+use afflux_config::keys::meaningless;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Or, Unlimited};
+use afflux_net::spec::{Buffer, NodeKind, QueueLength, SwitchConfig, Topology, VoqKeys};
 
 /// The keys of `base` but for those that `change` has.
-pub fn overlay(base: Option<Voq>, change: Option<Voq>) -> Option<Voq> {
+pub fn overlay(base: Option<VoqKeys>, change: Option<VoqKeys>) -> Option<VoqKeys> {
     let (Some(mut base), Some(change)) = (base.clone(), change.clone()) else { return change.or(base) };
     if change.ingress.is_some_and(|ingress| base.ingress != Some(ingress)) {
         (base.ports_per_core, base.credit) = (None, None);

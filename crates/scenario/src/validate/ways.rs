@@ -1,7 +1,7 @@
 //! What transports need of the paths of the fabric.
 
 use super::transport::Transports;
-use crate::tree::Wrong;
+use afflux_config::tree::Wrong;
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
 

@@ -1,7 +1,6 @@
 //! Deadlines of a block's flows.
 
-use crate::document::Duration;
-use afflux_config::{form, table};
+use afflux_config::{Duration, form, table};
 use schemars::json_schema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess};

@@ -1,7 +1,6 @@
 //! Lists of flows from files.
 
-use crate::document::{Duration, Size};
-use afflux_config::words;
+use afflux_config::{Duration, Size, words};
 
 block! {
     /// A list of flows from a file.

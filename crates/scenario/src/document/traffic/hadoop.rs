@@ -1,7 +1,7 @@
 //! Hadoop jobs, and what runs beside them.
 
-use crate::document::{Between, Duration, Hosts, Receiver, Size, Speed};
-use afflux_config::{table, words};
+use crate::document::{Hosts, Receiver};
+use afflux_config::{Between, Duration, Size, Speed, table, words};
 
 block! {
     /// One sort of Hadoop's kind (TeraSort): the same volume is read, shuffled and written.

@@ -1,6 +1,7 @@
 //! Who sends to whom by a pattern.
 
-use crate::document::{Duration, HostItem, Hosts, Receivers, Senders, Size, Sizes, Speed};
+use crate::document::{HostItem, Hosts, Receivers, Senders, Sizes};
+use afflux_config::{Duration, Size, Speed};
 
 block! {
     /// Rounds of simultaneous flows to one receiver. Every round is a query, `BLOCK.0`, `BLOCK.1` and so on in results.

@@ -1,7 +1,7 @@
 //! Open-loop traffic.
 
-use crate::document::{Duration, Hosts, Sizes};
-use afflux_config::{table, words};
+use crate::document::{Hosts, Sizes};
+use afflux_config::{Duration, table, words};
 
 block! {
     /// Independent sources that start flows at random or regular times. The rate is given by `load` with `load_basis`, or by `flows_per_second`; the end

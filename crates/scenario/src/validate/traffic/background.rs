@@ -1,20 +1,21 @@
 //! `kind = "background"`: traffic of limited rate as long as the run lasts.
 
-use super::Around;
 use super::common::{self, shared};
+use super::context::{Offer, TrafficContext};
 use super::mtu;
-use super::offered::{Offer, framing};
+use super::offered::framing;
 use super::patterns::all;
 use super::select;
-use crate::document::{Background, Duration, Or, Pairing, Per, Protocol, Speed};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use crate::document::{Background, Pairing, Per, Protocol};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Or, Speed};
 use afflux_net::spec::{Pacing, TransportConfig};
 use afflux_net::transports::Datagram;
 use afflux_traffic::{Bulk, Classes, Generated, SizeDistribution, purpose};
 use afflux_units::{Rate, Span};
 
-pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let protocol = fill(&mut block.protocol, Protocol::Tcp);
     let mut transport = block.transport.take();
@@ -22,13 +23,13 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
         return Err(meaningless(at("transport"), "protocol = \"datagram\""));
     }
     let slot = (protocol == Protocol::Tcp).then_some(&mut transport);
-    let mut shared = shared(block.common(), slot, index, key, classes, around)?;
-    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
+    let mut shared = shared(block.common(), slot, index, key, classes, context)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, context)?;
     block.transport = transport;
-    if around.run.until.is_none() && !around.run.until_done {
+    if context.run.until.is_none() && !context.run.until_done {
         return Err(Wrong::at(key.clone(), "background traffic does not end: write [run] until = \"jobs\" or a time"));
     }
-    let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), around.facts)?;
+    let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), context.facts)?;
     if hosts.len() < 2 {
         return Err(Wrong::at(at("hosts"), "one host has no destination: write at least two"));
     }
@@ -43,7 +44,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     }
     let named = shared.template.transport;
     let (config, payload) = match protocol {
-        Protocol::Tcp => match &around.transports.configs[shared.template.transport as usize] {
+        Protocol::Tcp => match &context.transports.configs[shared.template.transport as usize] {
             TransportConfig::Tcp(tcp) => {
                 let pacing = tcp.pacing.unwrap_or(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
                 let tcp = afflux_net::spec::TcpConfig { pacing: Some(Pacing { most: Some(rate), ..pacing }), ..tcp.clone() };
@@ -54,14 +55,14 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
         },
         Protocol::Datagram => {
             let mut datagram = Datagram { rate: Some(Or::some(Speed(rate))), payload: None, ecn_capable: None };
-            let datagram = datagram.resolve(key, around.keys)?;
+            let datagram = datagram.resolve(key, context.keys)?;
             let payload = datagram.payload;
             (TransportConfig::Datagram(datagram), payload)
         }
     };
-    shared.template.transport = around.transports.add(config, (protocol == Protocol::Tcp).then_some(named));
-    let each = rate.0 as f64 * f64::from(connections) * framing(shared.template.transport, around);
-    around.offers.push(Offer { block: index, key: at("rate"), from: Span(shared.start.0), to: None, sources: hosts.clone(), rate: each, told: false });
+    shared.template.transport = context.transports.add(config, (protocol == Protocol::Tcp).then_some(named));
+    let each = rate.0 as f64 * f64::from(connections) * framing(shared.template.transport, context);
+    context.offers.push(Offer { block: index, key: at("rate"), from: Span(shared.start.0), to: None, sources: hosts.clone(), rate: each, told: false });
     let mut stream = shared.draws.stream(purpose::DESTINATION, 0);
     let count = hosts.len();
     let mut other = |place: usize| (place + 1 + stream.below(count as u64 - 1) as usize) % count;
@@ -74,6 +75,6 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     let endless = SizeDistribution::fixed(u64::from(payload) * (u64::from(u32::MAX) - 8)).map_err(|error| common::wrong(error, key))?;
     let jitter = fill(&mut block.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes: endless, start: shared.start, jitter, rounds: connections, period: Span::ZERO };
-    around.room.reserve(pattern.expected_flows(), || at("connections"))?;
+    context.room.reserve(pattern.expected_flows(), || at("connections"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }

@@ -1,11 +1,11 @@
 //! Hosts with a transport of their own send by it.
 
-use super::Uses;
+use super::context::TransportUsage;
 use crate::validate::transport::Transports;
 use afflux_net::spec::{EcnMode, Flow, TcpConfig, TransportConfig};
 
 /// Flows of the default transport (0) go by that of their source; between hosts that are not alike, by what they agree on.
-pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports, uses: &mut Uses) {
+pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports, uses: &mut TransportUsage) {
     if of_hosts.iter().all(|own| *own == 0) {
         return;
     }

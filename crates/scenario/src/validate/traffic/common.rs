@@ -1,9 +1,10 @@
 //! The keys that all blocks have, and errors of the traffic crate in words of the file.
 
-use super::Around;
-use crate::document::{Common, Deadline, Duration, Or, Traffic};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use super::context::TrafficContext;
+use crate::document::{Common, Deadline, Traffic};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Or};
 use afflux_net::spec::{EngineKind, RunConfig};
 use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError, names};
 use afflux_units::{Span, Time};
@@ -24,7 +25,7 @@ pub fn shared(
     index: usize,
     key: &Key,
     classes: &mut Classes,
-    around: &mut Around,
+    context: &mut TrafficContext,
 ) -> Result<Shared, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let name = fill(common.name, format!("traffic{index}"));
@@ -35,7 +36,7 @@ pub fn shared(
     let priority = match *common.dscp {
         None => fill(common.priority, 0),
         Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority derives the priority")),
-        Some(dscp) => match around.priority_of_dscp.get(usize::from(dscp)) {
+        Some(dscp) => match context.priority_of_dscp.get(usize::from(dscp)) {
             Some(priority) => *priority,
             None => return Err(Wrong::at(at("dscp"), format!("found {dscp}: write a DSCP from 0 to 63"))),
         },
@@ -54,16 +55,16 @@ pub fn shared(
         Some(Deadline::Drawn(_)) => None,
     };
     let named = match transport {
-        Some(slot) => Some(around.transports.find(&fill(slot, "default".into()), at("transport"))?),
+        Some(slot) => Some(context.transports.find(&fill(slot, "default".into()), at("transport"))?),
         None => None,
     };
-    around.uses.named = named.map(|index| (index, priority));
+    context.uses.named = named.map(|index| (index, priority));
     let transport = named.unwrap_or(0);
     let seed = fill(common.seed, 0);
     if seed > i64::MAX as u64 {
         return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));
     }
-    let draws = draws(around.seed, common.seed, &name);
+    let draws = draws(context.seed, common.seed, &name);
     Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
 }
 

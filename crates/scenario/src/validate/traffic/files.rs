@@ -1,10 +1,11 @@
 //! `kind = "flows"`: lists from files.
 
-use super::Around;
 use super::common::{self, shared};
-use crate::document::{Duration, FileFormat, Flows, Local, Placement, Size};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use super::context::TrafficContext;
+use crate::document::{FileFormat, Flows, Local, Placement};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size};
 use afflux_net::spec::Start;
 use afflux_traffic::coflow::{self, CoflowOptions};
 use afflux_traffic::hpcc::{self, HpccOptions};
@@ -13,11 +14,11 @@ use afflux_traffic::{Classes, FlowListOptions, Generated, LocalFlows, from_colum
 use afflux_units::{Bytes, Span, Time};
 use std::path::Path;
 
-pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let own_class = flows.class.as_ref().is_some_and(|class| class != "default");
     let own_priority = flows.priority.is_some() || flows.dscp.is_some();
     let mut transport = flows.transport.take();
-    let shared = shared(flows.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(flows.common(), Some(&mut transport), index, key, classes, context)?;
     flows.transport = transport;
     let format = match flows.format {
         Some(format) => format,
@@ -25,18 +26,18 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     };
     flows.format = Some(format);
     refuse_foreign_keys(flows, format, key)?;
-    let path = around.inputs.identify(&mut flows.file, &mut flows.sha256, &key.clone().name("file"))?;
-    let hosts = around.facts.hosts();
+    let path = context.inputs.identify(&mut flows.file, &mut flows.sha256, &key.clone().name("file"))?;
+    let hosts = context.facts.hosts();
     let wrong = |error| common::wrong(error, key);
     let template = shared.template;
-    let priority_of_dscp = &around.priority_of_dscp;
-    let most = around.room.flows_left();
-    let most_bytes = around.transports.configs[usize::from(template.transport)].most_bytes();
-    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, most, most_bytes, template, own_class, own_priority, priority_of_dscp };
+    let priority_of_dscp = &context.priority_of_dscp;
+    let most = context.room.flows_left();
+    let most_bytes = context.transports.configs[usize::from(template.transport)].most_bytes();
+    let options = |local| FlowListOptions { hosts, names: context.facts.names(), local, most, most_bytes, template, own_class, own_priority, priority_of_dscp };
     let mut given = match format {
         FileFormat::Csv => read_csv(&path, &options(local(flows)), classes).map_err(wrong)?,
         FileFormat::Parquet => {
-            let columns = around.reader.parquet(&path, most).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
+            let columns = context.reader.parquet(&path, most).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
             from_columns(&columns, &path, &options(local(flows)), classes).map_err(wrong)?
         }
         FileFormat::Hpcc => {
@@ -51,7 +52,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
             given
         }
         FileFormat::Coflow => {
-            let options = coflow_options(flows, &path, key, around)?;
+            let options = coflow_options(flows, &path, key, context)?;
             coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?
         }
     };
@@ -60,7 +61,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
         flows.priority = None;
     }
     shift(&mut given, shared.start, key)?;
-    around.room.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
+    context.room.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
     Ok(given)
 }
 
@@ -112,15 +113,15 @@ fn local(flows: &mut Flows) -> LocalFlows {
     }
 }
 
-fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, around: &Around) -> Result<CoflowOptions, Wrong> {
-    let hosts = around.facts.hosts();
+fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, context: &TrafficContext) -> Result<CoflowOptions, Wrong> {
+    let hosts = context.facts.hosts();
     let ports = coflow::ports(path).map_err(|error| common::wrong(error, key))?;
     fill(&mut flows.local, Local::Drop);
     let placement = match fill(&mut flows.placement, if hosts >= ports { Placement::Host } else { Placement::Modulo }) {
         Placement::Host => coflow::Placement::Host { hosts },
         Placement::Modulo => coflow::Placement::Modulo { hosts },
         Placement::Rack => {
-            let racks = around.facts.racks().map_err(|message| Wrong::at(key.clone().name("placement"), format!("\"rack\" {message}")))?;
+            let racks = context.facts.racks().map_err(|message| Wrong::at(key.clone().name("placement"), format!("\"rack\" {message}")))?;
             coflow::Placement::Rack(racks)
         }
     };
@@ -134,7 +135,7 @@ fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, around: &Around) ->
         time_scale: fill(&mut flows.time_scale, 1.0),
         megabyte_bytes: megabyte.0,
         most_coflows: flows.coflows,
-        most: around.room.flows_left().min(coflow::MOST_FLOWS),
+        most: context.room.flows_left().min(coflow::MOST_FLOWS),
     })
 }
 

@@ -1,24 +1,26 @@
 //! `kind = "hadoop"` and `"hadoop_trace"`.
 
 use super::common::{self, Shared, shared};
+use super::context::{HadoopCluster, TrafficContext};
 use super::patterns::all;
-use super::{Around, mtu, segments, select};
-use crate::document::{Between, Cluster, Disks, Duration, Framework, Hadoop, HadoopTrace, HostItem, Receiver, Size, Speed};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use super::{mtu, segments, select};
+use crate::document::{Cluster, Disks, Framework, Hadoop, HadoopTrace, HostItem, Receiver};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Between, Duration, Size, Speed};
 use afflux_net::spec::{Pacing, Reader, Receive, ReceiveBuffer, TcpConfig, TransportConfig};
 use afflux_traffic::hadoop::{self, Range, Room, Settings, TraceOptions, Ways, Work};
 use afflux_traffic::{Classes, Generated, Job, JobKind};
 use afflux_units::{Bytes, Rate, Span};
 
-pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = block.transport.take();
-    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
-    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
+    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, context)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, context)?;
     block.transport = transport;
     let framework = fill(&mut block.framework, Framework::Mapreduce);
-    let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, around)?;
+    let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, context)?;
     let size = block.size.0.0;
     if size == 0 {
         return Err(Wrong::at(at("size"), "\"0B\": write a size above 0"));
@@ -38,21 +40,21 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, a
     }
     let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
     settings.jobs = vec![Work { job: 0, submit: shared.start, maps, shuffle: size, output: size, reducers }];
-    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, None)?;
-    around.room.reserve(settings.expected_flows() as f64, || at("size"))?;
-    around.clusters.push(super::Cluster { block: index, message_delay, settings });
+    segments::transfers_fit(&settings, &context.transports.configs[usize::from(shared.template.transport)], key, None)?;
+    context.room.reserve(settings.expected_flows() as f64, || at("size"))?;
+    context.clusters.push(HadoopCluster { block: index, message_delay, settings });
     Ok(Generated { jobs: vec![Job::new(JobKind::Application, "", Some(shared.start))], ..Generated::default() })
 }
 
-pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = block.transport.take();
-    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
-    shared.template.transport = mtu::of_all(shared.template.transport, around)?;
+    let mut shared = shared(block.common(), Some(&mut transport), index, key, classes, context)?;
+    shared.template.transport = mtu::of_all(shared.template.transport, context)?;
     block.transport = transport;
     let framework = fill(&mut block.framework, Framework::Mapreduce);
-    let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, around)?;
-    let path = around.inputs.identify(&mut block.file, &mut block.sha256, &at("file"))?;
+    let (mut settings, message_delay) = cluster(&mut block.cluster, framework, &shared, &block.class, key, classes, context)?;
+    let path = context.inputs.identify(&mut block.file, &mut block.sha256, &at("file"))?;
     let factor = |slot: &mut Option<f64>, name: &str| match fill(slot, 1.0) {
         factor if factor > 0.0 && factor <= 1e6 => Ok(factor),
         factor => Err(Wrong::at(at(name), format!("found {factor}: write a number above 0, up to 1000000"))),
@@ -75,9 +77,9 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     if settings.jobs.is_empty() {
         return Err(Wrong::at(at("jobs"), format!("no job of {} is left", path.display())));
     }
-    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, Some(&path))?;
-    around.room.reserve(settings.expected_flows() as f64, || at("file"))?;
-    around.clusters.push(super::Cluster { block: index, message_delay, settings });
+    segments::transfers_fit(&settings, &context.transports.configs[usize::from(shared.template.transport)], key, Some(&path))?;
+    context.room.reserve(settings.expected_flows() as f64, || at("file"))?;
+    context.clusters.push(HadoopCluster { block: index, message_delay, settings });
     Ok(given)
 }
 
@@ -95,18 +97,18 @@ fn cluster(
     class: &Option<String>,
     key: &Key,
     classes: &mut Classes,
-    around: &mut Around,
+    context: &mut TrafficContext,
 ) -> Result<(Settings, Span), Wrong> {
     let key = key.clone().name("cluster");
     let at = |name: &str| key.clone().name(name);
     let tez = framework == Framework::Tez;
-    let compute = select::hosts(&fill(&mut c.compute, all()), &at("compute"), around.facts)?;
+    let compute = select::hosts(&fill(&mut c.compute, all()), &at("compute"), context.facts)?;
     let given = c.compute.clone().expect("filled");
-    let data = select::hosts(&fill(&mut c.data, given), &at("data"), around.facts)?;
+    let data = select::hosts(&fill(&mut c.data, given), &at("data"), context.facts)?;
     let given = c.data.clone().expect("filled");
-    let log_hosts = select::hosts(&fill(&mut c.log_hosts, given), &at("log_hosts"), around.facts)?;
-    let master = select::host(&fill(&mut c.master, Receiver(HostItem::Number(data[0]))).0, &at("master"), around.facts)?;
-    let client = select::host(&fill(&mut c.client, Receiver(HostItem::Number(master))).0, &at("client"), around.facts)?;
+    let log_hosts = select::hosts(&fill(&mut c.log_hosts, given), &at("log_hosts"), context.facts)?;
+    let master = select::host(&fill(&mut c.master, Receiver(HostItem::Number(data[0]))).0, &at("master"), context.facts)?;
+    let client = select::host(&fill(&mut c.client, Receiver(HostItem::Number(master))).0, &at("client"), context.facts)?;
     let message_delay = positive(&mut c.message_delay, Span::from_us(5), &at("message_delay"))?;
     if message_delay < Span::from_ns(100) || message_delay > Span::from_ms(1) {
         return Err(Wrong::at(at("message_delay"), format!("\"{message_delay}\": write \"100ns\" to \"1ms\"")));
@@ -182,7 +184,7 @@ fn cluster(
         return Err(Wrong::at(at("read_buffer"), "write two sizes from \"4KiB\" to \"1GiB\", the second not below the first"));
     }
     let buffer = ReceiveBuffer { initial: read_buffer[0].0, most: read_buffer[1].0, share: 128 };
-    let ways = ways(shared, class, map_cpu, reduce_cpu, buffer, &key, classes, around)?;
+    let ways = ways(shared, class, map_cpu, reduce_cpu, buffer, &key, classes, context)?;
     let settings = Settings {
         framework,
         compute,
@@ -342,10 +344,10 @@ fn ways(
     buffer: ReceiveBuffer,
     key: &Key,
     classes: &mut Classes,
-    around: &mut Around,
+    context: &mut TrafficContext,
 ) -> Result<Ways, Wrong> {
     let connect = shared.template.transport;
-    let TransportConfig::Tcp(tcp) = around.transports.configs[connect as usize].clone() else {
+    let TransportConfig::Tcp(tcp) = context.transports.configs[connect as usize].clone() else {
         return Err(Wrong::at(key.clone(), "Hadoop needs TCP, and the transport of this block sends datagrams: write another transport"));
     };
     let rate = |ps_per_byte: u64| Rate(8_000_000_000_000 / ps_per_byte.max(1));
@@ -357,9 +359,9 @@ fn ways(
     let read = TcpConfig { receive, reader, handshake: false, ..tcp.clone() };
     let pacing = tcp.pacing.unwrap_or(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let write = TcpConfig { pacing: Some(Pacing { most: Some(rate(reduce_cpu)), ..pacing }), ..tcp };
-    let mut add = |config| around.transports.add(TransportConfig::Tcp(config), Some(connect));
+    let mut add = |config| context.transports.add(TransportConfig::Tcp(config), Some(connect));
     let (answer, read, write) = (add(answer), add(read), add(write));
-    around.uses.ways.insert((connect, shared.template.priority));
+    context.uses.ways.insert((connect, shared.template.priority));
     let prefix = match class.as_deref() {
         None | Some("default") => String::new(),
         Some(class) => format!("{class}."),

@@ -2,7 +2,7 @@
 
 use super::common;
 use crate::document::Traffic;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{Generated, JOB_SEPARATOR};
 
 /// The name of each block as its jobs have it. The first block of a kind without a name is called by its kind, further ones by their place. A block's draws

@@ -1,8 +1,8 @@
 //! `load` and `load_basis`: what a load is measured against in this fabric.
 
-use super::Around;
+use super::context::TrafficContext;
 use crate::document::{self, Random};
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
 
 /// Flows per second of one source, and what the user should know about it.
@@ -11,7 +11,7 @@ pub fn flows_per_second(
     pattern: &afflux_traffic::Random,
     transport: u16,
     key: &Key,
-    around: &mut Around,
+    context: &mut TrafficContext,
 ) -> Result<(f64, Option<String>), Wrong> {
     let at = |name: &str| key.clone().name(name);
     let names = LoadBasis::ALL.map(LoadBasis::name);
@@ -23,7 +23,7 @@ pub fn flows_per_second(
         (Some(_), _, Some(_)) => Err(Wrong::at(at("flows_per_second"), "load is given too: write only one of the two")),
         (Some(load), None, None) => {
             let what = "the capacity that load is a fraction of";
-            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, {what}: write {}", crate::spelling::list(names))))
+            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, {what}: write {}", afflux_config::spelling::list(names))))
         }
         (Some(load), Some(basis), None) => {
             if !(load > 0.0 && load <= 100.0) {
@@ -31,7 +31,7 @@ pub fn flows_per_second(
             }
             let basis = of(basis);
             let capacity =
-                capacity(basis, pattern, transport, around).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
+                capacity(basis, pattern, transport, context).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
             let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             if load > 1.0 {
@@ -39,7 +39,7 @@ pub fn flows_per_second(
                     "load = {load} is above 1: the traffic exceeds the capacity \"{}\", and queues grow as long as it lasts; write at most 1",
                     basis.name()
                 );
-                around.warnings.push(Wrong::at(at("load"), text));
+                context.warnings.push(Wrong::at(at("load"), text));
             }
             let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
             Ok((rate, Some(note)))
@@ -57,14 +57,14 @@ fn of(basis: document::LoadBasis) -> LoadBasis {
     }
 }
 
-fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, around: &Around) -> Result<Capacity, String> {
-    let facts = around.facts;
+fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, context: &TrafficContext) -> Result<Capacity, String> {
+    let facts = context.facts;
     let mut capacity = Capacity::new(pattern.sources.len() as u32, facts.host_rate(&pattern.sources)?);
     match basis {
         LoadBasis::HostPayload => {}
         LoadBasis::HostWire => {
-            let payload = around.transports.configs[transport as usize].payload();
-            let wire = around.keys.wire;
+            let payload = context.transports.configs[transport as usize].payload();
+            let wire = context.keys.wire;
             capacity.framing =
                 Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });
         }
@@ -73,14 +73,14 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
             let unknown = "is defined for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
             capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
         }
-        LoadBasis::MaxLink => capacity.busiest = busiest(pattern, around)?,
+        LoadBasis::MaxLink => capacity.busiest = busiest(pattern, context)?,
     }
     Ok(capacity)
 }
 
 /// The most loaded link, from the share of all traffic that each source sends to each destination.
-fn busiest(pattern: &afflux_traffic::Random, around: &Around) -> Result<Option<Channel>, String> {
-    let facts = around.facts;
+fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result<Option<Channel>, String> {
+    let facts = context.facts;
     let (sources, destinations) = (&pattern.sources, &pattern.destinations);
     let hosts = facts.hosts() as usize;
     let mut candidate = vec![false; hosts];

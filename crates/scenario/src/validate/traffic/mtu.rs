@@ -1,17 +1,17 @@
 //! Hosts whose links carry smaller packets than `host.mtu`: a flow's packets fit the links of both of its hosts. So TCP agrees by its MSS option
 //! (RFC 9293 §3.7.1), and so a queue pair's path MTU is set.
 
-use super::Around;
-use crate::tree::{Key, Wrong};
+use super::context::TrafficContext;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Flow;
 use std::collections::BTreeMap;
 
 /// The transport of each flow, with less payload where its hosts' links do not carry more.
-pub fn fit(flows: &mut [Flow], around: &mut Around) -> Result<(), Wrong> {
-    if around.facts.topology.links.iter().all(|link| link.longest.is_none()) {
+pub fn fit(flows: &mut [Flow], context: &mut TrafficContext) -> Result<(), Wrong> {
+    if context.facts.topology.links.iter().all(|link| link.longest.is_none()) {
         return Ok(());
     }
-    let longest: Vec<Option<u16>> = (0..around.facts.hosts()).map(|host| around.facts.longest_frame(host)).collect();
+    let longest: Vec<Option<u16>> = (0..context.facts.hosts()).map(|host| context.facts.longest_frame(host)).collect();
     let mut known: BTreeMap<(u16, u16), u16> = BTreeMap::new();
     for flow in flows.iter_mut().filter(|flow| flow.src != flow.dst) {
         let ends = [flow.src, flow.dst].map(|host| longest[host as usize]);
@@ -19,7 +19,7 @@ pub fn fit(flows: &mut [Flow], around: &mut Around) -> Result<(), Wrong> {
         flow.transport = match known.get(&(flow.transport, most)) {
             Some(fitting) => *fitting,
             None => {
-                let fitting = within(flow.transport, most, around)?;
+                let fitting = within(flow.transport, most, context)?;
                 known.insert((flow.transport, most), fitting);
                 fitting
             }
@@ -29,25 +29,25 @@ pub fn fit(flows: &mut [Flow], around: &mut Around) -> Result<(), Wrong> {
 }
 
 /// The transport of flows between any hosts.
-pub fn of_all(transport: u16, around: &mut Around) -> Result<u16, Wrong> {
-    match (0..around.facts.hosts()).filter_map(|host| around.facts.longest_frame(host)).min() {
-        Some(most) => within(transport, most, around),
+pub fn of_all(transport: u16, context: &mut TrafficContext) -> Result<u16, Wrong> {
+    match (0..context.facts.hosts()).filter_map(|host| context.facts.longest_frame(host)).min() {
+        Some(most) => within(transport, most, context),
         None => Ok(transport),
     }
 }
 
 /// The transport with frames of at most so many bytes.
-fn within(transport: u16, most: u16, around: &mut Around) -> Result<u16, Wrong> {
-    let config = &around.transports.configs[usize::from(transport)];
+fn within(transport: u16, most: u16, context: &mut TrafficContext) -> Result<u16, Wrong> {
+    let config = &context.transports.configs[usize::from(transport)];
     let frames = config.parameters().frames();
-    let room = most.saturating_sub(around.keys.wire.data_header + frames.data);
+    let room = most.saturating_sub(context.keys.wire.data_header + frames.data);
     if room >= frames.payload {
         return Ok(transport);
     }
     if room == 0 {
-        let text = format!("frames of {most} B leave no payload after {} B of headers: write a larger mtu", around.keys.wire.data_header + frames.data);
+        let text = format!("frames of {most} B leave no payload after {} B of headers: write a larger mtu", context.keys.wire.data_header + frames.data);
         return Err(Wrong::at(Key::from("topology.override"), text));
     }
-    let (fitting, origin) = (config.with_payload(room), around.transports.origin(transport));
-    Ok(around.transports.add(fitting, origin))
+    let (fitting, origin) = (config.with_payload(room), context.transports.origin(transport));
+    Ok(context.transports.add(fitting, origin))
 }

@@ -1,41 +1,25 @@
 //! What blocks of given rate offer to the links of their hosts: more than a link carries makes a queue that grows for as long as it lasts.
 
-use super::Around;
-use crate::tree::{Key, Wrong};
-use afflux_units::Span;
-
-/// Traffic of a given rate.
-pub struct Offer {
-    pub block: usize,
-    /// The key that says the rate.
-    pub key: Key,
-    pub from: Span,
-    /// `None`: as long as the run lasts.
-    pub to: Option<Span>,
-    pub sources: Vec<u32>,
-    /// Bits per second of each source, headers and gaps included.
-    pub rate: f64,
-    /// A warning says already that this is too much.
-    pub told: bool,
-}
+use super::context::{Offer, TrafficContext};
+use afflux_config::tree::Wrong;
 
 /// What rounding may add.
 const SLACK: f64 = 1.000_1;
 
 /// Bytes on the link by bytes of payload, in full frames.
-pub fn framing(transport: u16, around: &Around) -> f64 {
-    let payload = f64::from(around.transports.configs[usize::from(transport)].payload().max(1));
-    let wire = around.keys.wire;
+pub fn framing(transport: u16, context: &TrafficContext) -> f64 {
+    let payload = f64::from(context.transports.configs[usize::from(transport)].payload().max(1));
+    let wire = context.keys.wire;
     (payload + f64::from(wire.data_header) + f64::from(wire.gap)) / payload
 }
 
 /// One warning for each block that offers a host's link more than it carries, and one for blocks that do so only together.
-pub fn check(around: &Around) -> Vec<Wrong> {
+pub fn check(context: &TrafficContext) -> Vec<Wrong> {
     let mut found: Vec<Wrong> = Vec::new();
-    let mut told: Vec<usize> = around.offers.iter().filter(|offer| offer.told).map(|offer| offer.block).collect();
-    let link = |host: u32| around.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
+    let mut told: Vec<usize> = context.offers.iter().filter(|offer| offer.told).map(|offer| offer.block).collect();
+    let link = |host: u32| context.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
     let mut tell = |offer: &Offer, host: u32, rate: f64, with: &str| {
-        let name = &around.facts.topology.nodes[host as usize].name;
+        let name = &context.facts.topology.nodes[host as usize].name;
         // Enough digits to see which is more.
         let digits = if rate < 1.01 * link(host) { 4 } else { 2 };
         let (rate, link) = (rate / 1e9, link(host) / 1e9);
@@ -44,17 +28,17 @@ pub fn check(around: &Around) -> Vec<Wrong> {
         );
         found.push(Wrong::at(offer.key.clone(), text));
     };
-    for offer in &around.offers {
+    for offer in &context.offers {
         let too_much = offer.sources.iter().copied().find(|host| offer.rate > SLACK * link(*host));
         if let Some(host) = too_much.filter(|_| !told.contains(&offer.block)) {
             told.push(offer.block);
             tell(offer, host, offer.rate, "");
         }
     }
-    let mut offered = vec![0.0f64; around.facts.hosts() as usize];
-    for at in around.offers.iter().map(|offer| offer.from) {
+    let mut offered = vec![0.0f64; context.facts.hosts() as usize];
+    for at in context.offers.iter().map(|offer| offer.from) {
         let active = |other: &&Offer| !told.contains(&other.block) && other.from <= at && other.to.is_none_or(|to| to > at);
-        let active: Vec<&Offer> = around.offers.iter().filter(active).collect();
+        let active: Vec<&Offer> = context.offers.iter().filter(active).collect();
         let Some(last) = active.iter().max_by_key(|offer| offer.block) else { continue };
         offered.fill(0.0);
         for offer in &active {

@@ -1,24 +1,25 @@
 //! `kind = "partition_aggregate"`.
 
-use super::Around;
 use super::common::{self, shared};
+use super::context::TrafficContext;
 use super::patterns::all;
 use super::{select, sizes};
-use crate::document::{Duration, PartitionAggregate, Size, SizeTable, Sizes};
-use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use crate::document::{PartitionAggregate, SizeTable, Sizes};
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size};
 use afflux_traffic::{Beside, Classes, Generated, SizeDistribution};
 use afflux_units::{Bytes, Span};
 
 /// Workers of a query in the studies of DCTCP.
 const WORKERS: usize = 40;
 
-pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = service.transport.take();
-    let shared = shared(service.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(service.common(), Some(&mut transport), index, key, classes, context)?;
     service.transport = transport;
-    let hosts = select::hosts(&fill(&mut service.hosts, all()), &at("hosts"), around.facts)?;
+    let hosts = select::hosts(&fill(&mut service.hosts, all()), &at("hosts"), context.facts)?;
     let workers = fill(&mut service.workers, hosts.len().saturating_sub(1).min(WORKERS) as u32);
     let duration = service.duration.0;
     if duration == Span::ZERO {
@@ -31,19 +32,19 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
         rate => Err(Wrong::at(at(name), format!("found {rate}: write a number of flows per second, 0 for none"))),
     };
     let messages = Beside {
-        sizes: range(&mut service.message, (50_000, 1_000_000), at("message"), around)?,
+        sizes: range(&mut service.message, (50_000, 1_000_000), at("message"), context)?,
         per_second: rate(fill(&mut service.messages_per_second, 1.0), "messages_per_second")?,
         class: message_class,
     };
     let background = Beside {
-        sizes: range(&mut service.background, (1_000_000, 50_000_000), at("background"), around)?,
+        sizes: range(&mut service.background, (1_000_000, 50_000_000), at("background"), context)?,
         per_second: rate(fill(&mut service.background_per_second, 0.1), "background_per_second")?,
         class: background_class,
     };
     let pattern = afflux_traffic::PartitionAggregate {
         hosts,
         workers,
-        query: range(&mut service.query, (2_000, 20_000), at("query"), around)?,
+        query: range(&mut service.query, (2_000, 20_000), at("query"), context)?,
         queries_per_second: rate(service.queries_per_second, "queries_per_second")?,
         jitter: fill(&mut service.jitter, Duration(Span::ZERO)).0,
         messages,
@@ -51,13 +52,13 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
         start: shared.start,
         duration,
     };
-    around.room.reserve(pattern.expected_flows(), || at("duration"))?;
+    context.room.reserve(pattern.expected_flows(), || at("duration"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
 /// Sizes, by default uniform between two.
-fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, around: &mut Around) -> Result<SizeDistribution, Wrong> {
+fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, context: &mut TrafficContext) -> Result<SizeDistribution, Wrong> {
     let size = |bytes| Some(Size(Bytes(bytes)));
     let sizes = slot.get_or_insert_with(|| Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() }));
-    sizes::distribution(sizes, &key, around)
+    sizes::distribution(sizes, &key, context)
 }

@@ -1,12 +1,13 @@
 //! Incast, permutations, pairs, shuffles, constant rates.
 
-use super::Around;
 use super::common::{self, shared};
-use super::offered::{Offer, framing};
+use super::context::{Offer, TrafficContext};
+use super::offered::framing;
 use super::{select, sizes};
-use crate::document::{self, AllToAll, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receivers, Senders, Size};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use crate::document::{self, AllToAll, DatagramSource, HostItem, Hosts, Incast, Pairs, Permutation, Receivers, Senders};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{Start, TransportConfig};
 use afflux_net::transports::Datagram;
 use afflux_traffic::{Bulk, Classes, ConstantRate, Generated, IncastSize, Loop, Stagger};
@@ -17,9 +18,9 @@ pub fn all() -> Hosts {
 }
 
 /// How long a request takes from one host to another: the longest way, unless the document says otherwise.
-fn request_delay(slot: &mut Option<Duration>, key: &Key, around: &Around) -> Result<Span, Wrong> {
-    let delay = fill(slot, Duration(around.facts.longest(0))).0;
-    let least = around.facts.shortest_link();
+fn request_delay(slot: &mut Option<Duration>, key: &Key, context: &TrafficContext) -> Result<Span, Wrong> {
+    let delay = fill(slot, Duration(context.facts.longest(0))).0;
+    let least = context.facts.shortest_link();
     if delay < least {
         return Err(Wrong::at(
             key.clone().name("request_delay"),
@@ -29,15 +30,15 @@ fn request_delay(slot: &mut Option<Duration>, key: &Key, around: &Around) -> Res
     Ok(delay)
 }
 
-pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = incast.transport.take();
-    let shared = shared(incast.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(incast.common(), Some(&mut transport), index, key, classes, context)?;
     incast.transport = transport;
-    let hosts = select::hosts(&fill(&mut incast.hosts, all()), &at("hosts"), around.facts)?;
+    let hosts = select::hosts(&fill(&mut incast.hosts, all()), &at("hosts"), context.facts)?;
     let receiver = match fill(&mut incast.to, Receivers(Hosts(vec![HostItem::Number(0)]))).0 {
         Hosts(items) if items == [HostItem::Text("random".into())] => afflux_traffic::Receiver::Random,
-        to => afflux_traffic::Receiver::These(select::hosts(&to, &at("to"), around.facts)?),
+        to => afflux_traffic::Receiver::These(select::hosts(&to, &at("to"), context.facts)?),
     };
     let takes_part = match &receiver {
         afflux_traffic::Receiver::These(to) => to.iter().any(|to| hosts.contains(to)),
@@ -48,7 +49,7 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     let senders = match fill(&mut incast.senders, Senders::Count((hosts.len() - usize::from(takes_part)) as u32)) {
         _ if everybody => afflux_traffic::Senders::These(hosts.clone()),
         Senders::These(_) if random => return Err(Wrong::at(at("senders"), "with random_senders = true write the number of senders")),
-        Senders::These(hosts) => afflux_traffic::Senders::These(select::hosts(&hosts, &at("senders"), around.facts)?),
+        Senders::These(hosts) => afflux_traffic::Senders::These(select::hosts(&hosts, &at("senders"), context.facts)?),
         Senders::Count(count) if random => afflux_traffic::Senders::Random(count),
         Senders::Count(count) => afflux_traffic::Senders::First(count),
     };
@@ -64,7 +65,7 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
         if incast.period.is_some() {
             return Err(meaningless(at("period"), "closed_loop = true"));
         }
-        Loop::Closed { delay: request_delay(&mut incast.request_delay, key, around)? }
+        Loop::Closed { delay: request_delay(&mut incast.request_delay, key, context)? }
     } else {
         if incast.request_delay.is_some() {
             return Err(meaningless(at("request_delay"), "closed_loop = false"));
@@ -73,7 +74,7 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     };
     let jitter = fill(&mut incast.jitter, Duration(Span::ZERO)).0;
     let pattern = afflux_traffic::Incast { hosts, receiver, senders, size, rounds, rhythm, start: shared.start, jitter };
-    around.room.reserve(pattern.expected_flows(), || at("rounds"))?;
+    context.room.reserve(pattern.expected_flows(), || at("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| {
         let mut wrong = common::wrong(error, key);
         if wrong.key == at("sizes") {
@@ -99,27 +100,27 @@ fn period(slot: &mut Option<Duration>, rounds: u32, key: &Key, or: &str) -> Resu
     }
 }
 
-pub fn permutation(permutation: &mut Permutation, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn permutation(permutation: &mut Permutation, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let mut transport = permutation.transport.take();
-    let shared = shared(permutation.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(permutation.common(), Some(&mut transport), index, key, classes, context)?;
     permutation.transport = transport;
-    let hosts = select::hosts(&fill(&mut permutation.hosts, all()), &key.clone().name("hosts"), around.facts)?;
+    let hosts = select::hosts(&fill(&mut permutation.hosts, all()), &key.clone().name("hosts"), context.facts)?;
     let pairs = match permutation.stride {
         Some(stride) => afflux_traffic::pairs::stride(&hosts, stride),
         None => afflux_traffic::pairs::permutation(&hosts, &shared.draws),
     };
     let pairs = pairs.map_err(|error| common::wrong(error, key))?;
     let Permutation { sizes, rounds, period, jitter, .. } = permutation;
-    bulk(pairs, &shared, BulkKeys { sizes, rounds, period, jitter }, key, around)
+    bulk(pairs, &shared, BulkKeys { sizes, rounds, period, jitter }, key, context)
 }
 
-pub fn pairs(block: &mut Pairs, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn pairs(block: &mut Pairs, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let mut transport = block.transport.take();
-    let shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(block.common(), Some(&mut transport), index, key, classes, context)?;
     block.transport = transport;
-    let pairs = select::pairs(&block.pairs, &key.clone().name("pairs"), around.facts)?;
+    let pairs = select::pairs(&block.pairs, &key.clone().name("pairs"), context.facts)?;
     let Pairs { sizes, rounds, period, jitter, .. } = block;
-    bulk(pairs, &shared, BulkKeys { sizes, rounds, period, jitter }, key, around)
+    bulk(pairs, &shared, BulkKeys { sizes, rounds, period, jitter }, key, context)
 }
 
 struct BulkKeys<'a> {
@@ -129,26 +130,26 @@ struct BulkKeys<'a> {
     jitter: &'a mut Option<Duration>,
 }
 
-fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &Key, around: &mut Around) -> Result<Generated, Wrong> {
-    let sizes = sizes::distribution(keys.sizes, &key.clone().name("sizes"), around)?;
+fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &Key, context: &mut TrafficContext) -> Result<Generated, Wrong> {
+    let sizes = sizes::distribution(keys.sizes, &key.clone().name("sizes"), context)?;
     let rounds = rounds(keys.rounds, key)?;
     let period = period(keys.period, rounds, key, "")?;
     let jitter = fill(keys.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes, start: shared.start, jitter, rounds, period };
-    around.room.reserve(pattern.expected_flows(), || key.clone().name("rounds"))?;
+    context.room.reserve(pattern.expected_flows(), || key.clone().name("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
-pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = block.transport.take();
-    let shared = shared(block.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(block.common(), Some(&mut transport), index, key, classes, context)?;
     block.transport = transport;
-    let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), around.facts)?;
-    let sizes = sizes::distribution(&mut block.sizes, &at("sizes"), around)?;
+    let hosts = select::hosts(&fill(&mut block.hosts, all()), &at("hosts"), context.facts)?;
+    let sizes = sizes::distribution(&mut block.sizes, &at("sizes"), context)?;
     let stagger = match block.parallel {
         Some(_) if block.stagger.is_some() => return Err(meaningless(at("stagger"), "parallel")),
-        Some(parallel) => Stagger::Parallel { parallel, delay: request_delay(&mut block.request_delay, key, around)? },
+        Some(parallel) => Stagger::Parallel { parallel, delay: request_delay(&mut block.request_delay, key, context)? },
         None if block.request_delay.is_some() => return Err(Wrong::at(at("request_delay"), "has an effect only with parallel")),
         None => match fill(&mut block.stagger, Duration(Span::ZERO)).0 {
             Span::ZERO => Stagger::None,
@@ -156,20 +157,20 @@ pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut C
         },
     };
     let pattern = afflux_traffic::AllToAll { hosts, sizes, start: shared.start, stagger };
-    around.room.reserve(pattern.expected_flows(), || at("hosts"))?;
+    context.room.reserve(pattern.expected_flows(), || at("hosts"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
-pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let mut shared = shared(source.common(), None, index, key, classes, around)?;
-    let pairs = select::pairs(&source.pairs, &at("pairs"), around.facts)?;
+    let mut shared = shared(source.common(), None, index, key, classes, context)?;
+    let pairs = select::pairs(&source.pairs, &at("pairs"), context.facts)?;
     let rate = source.rate.0;
     let mut transport = Datagram { rate: Some(Or::some(source.rate)), payload: source.payload, ecn_capable: source.ecn_capable };
-    let config = transport.resolve(key, around.keys)?;
+    let config = transport.resolve(key, context.keys)?;
     (source.payload, source.ecn_capable) = (transport.payload, transport.ecn_capable);
-    shared.template.transport = around.transports.add(TransportConfig::Datagram(config), None);
-    offer(source, &pairs, shared.template.transport, index, key, around);
+    shared.template.transport = context.transports.add(TransportConfig::Datagram(config), None);
+    offer(source, &pairs, shared.template.transport, index, key, context);
     match (source.duration, source.bytes) {
         (Some(Duration(Span::ZERO)), _) => Err(Wrong::at(at("duration"), "\"0s\": write a time above 0")),
         (Some(Duration(duration)), None) => {
@@ -191,8 +192,8 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
 }
 
 /// What each pair's source offers to its link.
-fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: usize, key: &Key, around: &mut Around) {
-    let rate = source.rate.0.0 as f64 * framing(transport, around);
+fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: usize, key: &Key, context: &mut TrafficContext) {
+    let rate = source.rate.0.0 as f64 * framing(transport, context);
     let from = source.start.map_or(Span::ZERO, |start| start.0);
     let lasts = source.duration.map(|duration| duration.0).or_else(|| {
         let bits = source.bytes.map(|Size(bytes)| 8.0 * bytes.0 as f64)?;
@@ -200,5 +201,5 @@ fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: u
     });
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
     let of_pair = |(from_host, _): &(u32, u32)| Offer { block: index, key: key.clone().name("rate"), from, to, sources: vec![*from_host], rate, told: false };
-    around.offers.extend(pairs.iter().map(of_pair));
+    context.offers.extend(pairs.iter().map(of_pair));
 }

@@ -1,27 +1,27 @@
 //! `kind = "random"`.
 
-use super::Around;
 use super::common::{self, shared};
+use super::context::{Offer, TrafficContext};
 use super::load;
-use super::offered::{Offer, framing};
+use super::offered::framing;
 use super::patterns::all;
 use super::{select, sizes};
 use crate::document::{Arrivals, Random};
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Undrawn;
 use afflux_traffic::{Classes, Destinations, Generated, SpatialMatrix, Stop};
 use afflux_units::{Span, Time};
 
-pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = random.transport.take();
-    let shared = shared(random.common(), Some(&mut transport), index, key, classes, around)?;
+    let shared = shared(random.common(), Some(&mut transport), index, key, classes, context)?;
     random.transport = transport;
-    let sizes = sizes::distribution(&mut random.sizes, &at("sizes"), around)?;
-    let sources = select::hosts(&fill(&mut random.sources, all()), &at("sources"), around.facts)?;
-    let destinations = select::hosts(&fill(&mut random.destinations, all()), &at("destinations"), around.facts)?;
-    let choice = choice(random, key, around)?;
+    let sizes = sizes::distribution(&mut random.sizes, &at("sizes"), context)?;
+    let sources = select::hosts(&fill(&mut random.sources, all()), &at("sources"), context.facts)?;
+    let destinations = select::hosts(&fill(&mut random.destinations, all()), &at("destinations"), context.facts)?;
+    let choice = choice(random, key, context)?;
     let weights = match &choice {
         Destinations::Matrix { matrix, racks } => Some(matrix.weights(racks, &sources).map_err(|error| common::wrong(error, key))?),
         _ => None,
@@ -46,11 +46,11 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     if pattern.stop.after.is_none() && pattern.stop.flows.is_none() {
         return Err(Wrong::at(key.clone(), "the end is missing: write duration (time during which flows start) or flows (their number)"));
     }
-    let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, around)?;
+    let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, context)?;
     pattern.flows_per_second = rate;
-    around.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
-    offer(random, &pattern, shared.template.transport, index, key, around);
-    around.undrawn.extend(shortened(&mut pattern, around.most_flows).map(|undrawn| (index, undrawn)));
+    context.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
+    offer(random, &pattern, shared.template.transport, index, key, context);
+    context.undrawn.extend(shortened(&mut pattern, context.most_flows).map(|undrawn| (index, undrawn)));
     let mut given = pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))?;
     given.notes.extend(note);
     Ok(given)
@@ -74,25 +74,25 @@ fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<
 }
 
 /// What it offers to the links of its sources, and to the uplinks of their racks.
-fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, index: usize, key: &Key, around: &mut Around) {
+fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, index: usize, key: &Key, context: &mut TrafficContext) {
     let told = random.load.is_some_and(|load| load > 1.0);
     let key = key.clone().name(if random.load.is_some() { "load" } else { "flows_per_second" });
-    let rate = pattern.flows_per_second * 8.0 * pattern.sizes.mean_drawn() * framing(transport, around);
+    let rate = pattern.flows_per_second * 8.0 * pattern.sizes.mean_drawn() * framing(transport, context);
     let each = pattern.flows_per_second * pattern.sources.len() as f64;
     let lasts = pattern.stop.after.or_else(|| pattern.stop.flows.map(|flows| Span((flows as f64 / each * 1e12) as u64)));
     let from = Span(pattern.start.0);
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
-    let told = told || beyond_the_rack(pattern, rate, &key, around);
+    let told = told || beyond_the_rack(pattern, rate, &key, context);
     // A matrix gives some sources more than others.
     if pattern.weights.is_none() {
-        around.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, told });
+        context.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, told });
     }
 }
 
 /// Between racks there is less than the hosts can send, where a fabric is oversubscribed.
-fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, around: &mut Around) -> bool {
-    let hosts = around.facts.hosts() as usize;
-    let (Ok(over), Ok(racks)) = (around.facts.oversubscription(), around.facts.racks()) else { return false };
+fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, context: &mut TrafficContext) -> bool {
+    let hosts = context.facts.hosts() as usize;
+    let (Ok(over), Ok(racks)) = (context.facts.oversubscription(), context.facts.racks()) else { return false };
     if over <= 1.0 || pattern.sources.len() != hosts || pattern.destinations.len() != hosts || racks.len() < 2 {
         return false;
     }
@@ -101,7 +101,7 @@ fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, aroun
         Destinations::Uniform => (hosts - hosts / racks.len() as usize) as f64 / (hosts - 1) as f64,
         _ => return false,
     };
-    let Ok(link) = around.facts.host_rate(&pattern.sources) else { return false };
+    let Ok(link) = context.facts.host_rate(&pattern.sources) else { return false };
     let offered = rate * leaves * over / link.0 as f64;
     if offered > 1.000_1 && rate <= 1.000_1 * link.0 as f64 {
         let digits = if offered < 1.01 { 4 } else { 2 };
@@ -109,14 +109,14 @@ fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, aroun
             "offers the uplinks of each rack {offered:.digits$} times what they carry (headers included), because the fabric is oversubscribed {over}:1: queues grow as \
              long as this lasts; write less, or load_basis = \"fabric_oversub\""
         );
-        around.warnings.push(Wrong::at(key.clone(), text));
+        context.warnings.push(Wrong::at(key.clone(), text));
         return true;
     }
     false
 }
 
 /// Where flows go.
-fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destinations, Wrong> {
+fn choice(random: &mut Random, key: &Key, context: &TrafficContext) -> Result<Destinations, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let inter_rack = fill(&mut random.inter_rack, false);
     let rules =
@@ -125,7 +125,7 @@ fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destination
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return Err(meaningless(at(second), first));
     }
-    let racks = |name: &str| around.facts.racks().map_err(|message| Wrong::at(at(name), message));
+    let racks = |name: &str| context.facts.racks().map_err(|message| Wrong::at(at(name), message));
     let share = |share: f64, key: Key| {
         if (0.0..=1.0).contains(&share) { Ok(share) } else { Err(Wrong::at(key, format!("found {share}: write a number from 0 to 1"))) }
     };
@@ -141,11 +141,11 @@ fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destination
     }
     if let Some(hotspot) = &random.hotspot {
         let key = at("hotspot");
-        let hosts = select::hosts(&hotspot.hosts, &key.clone().name("hosts"), around.facts)?;
+        let hosts = select::hosts(&hotspot.hosts, &key.clone().name("hosts"), context.facts)?;
         return Ok(Destinations::Hotspot { hosts, share: share(hotspot.share, key.name("share"))? });
     }
     if let Some(file) = &mut random.matrix {
-        let path = around.inputs.identify(file, &mut random.matrix_sha256, &at("matrix"))?;
+        let path = context.inputs.identify(file, &mut random.matrix_sha256, &at("matrix"))?;
         let matrix = SpatialMatrix::read(&path).map_err(|error| {
             let mut wrong = common::wrong(error, key);
             wrong.key = at("matrix");

@@ -1,7 +1,7 @@
 //! Flows whose segments can be numbered.
 
 use crate::document::Traffic;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Flow, TransportConfig};
 use afflux_traffic::hadoop::Settings;
 use afflux_units::Bytes;

@@ -2,7 +2,7 @@
 
 use crate::document::{HostItem, Hosts};
 use crate::topology::Facts;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::NodeKind;
 use std::collections::BTreeSet;
 

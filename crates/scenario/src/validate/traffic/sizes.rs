@@ -1,15 +1,17 @@
 //! Sizes of flows.
 
-use super::{Around, common};
-use crate::document::{Size, SizeTable, Sizes};
+use super::common;
+use super::context::TrafficContext;
+use crate::document::{SizeTable, Sizes};
 use crate::inputs::Inputs;
-use crate::tree::{Key, Wrong};
-use crate::validate::{fill, meaningless};
+use afflux_config::Size;
+use afflux_config::keys::{fill, meaningless};
+use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{FileOptions, SizeDistribution};
 use afflux_units::Bytes;
 use std::path::Path;
 
-pub fn distribution(sizes: &mut Sizes, key: &Key, around: &mut Around) -> Result<SizeDistribution, Wrong> {
+pub fn distribution(sizes: &mut Sizes, key: &Key, context: &mut TrafficContext) -> Result<SizeDistribution, Wrong> {
     if let Sizes::Text(text) = sizes {
         if let Ok(bytes) = text.parse::<Bytes>() {
             return SizeDistribution::fixed(bytes.0).map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
@@ -23,16 +25,16 @@ pub fn distribution(sizes: &mut Sizes, key: &Key, around: &mut Around) -> Result
     match sizes {
         Sizes::Table(table) => {
             let without_unit = table.unit.is_none();
-            let read = from_table(table, key, around.inputs)?;
+            let read = from_table(table, key, context.inputs)?;
             let ranks = read.ranks();
             if without_unit && ranks.given {
                 let what = "has three columns, as files of ns-2, whose sizes usually count packets, and is read as bytes: write unit = \"1460B\", or unit = \"1B\" if they are bytes";
-                around.warnings.push(Wrong::at(key.clone(), what));
+                context.warnings.push(Wrong::at(key.clone(), what));
             }
             if let (Some(line), Some(file)) = (ranks.other, &table.file) {
                 let file = Path::new(file);
                 let what = "the middle one of three columns is not 1, as in files of ns-2: it is left out";
-                around.warnings.push(Wrong::input(key.clone(), file, Some(line as usize), what));
+                context.warnings.push(Wrong::input(key.clone(), file, Some(line as usize), what));
             }
             Ok(read)
         }

@@ -1,16 +1,16 @@
 //! Explicit congestion notification: who reacts to marks, who makes them.
 
-use super::{Ground, Used};
+use super::input::{UsedTransport, WarningInput};
 use crate::document::QueueSize;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, SwitchConfig, TransportConfig};
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    let used = ground.used();
-    let agreed = ground.hosts().any(|host| host.ecn);
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let used = input.used();
+    let agreed = input.hosts().any(|host| host.ecn);
     for transport in &used {
         if let Some((name, what)) = transport.config.parameters().wants_marks() {
-            unmarked(ground, transport, name, &what, agreed, found);
+            unmarked(input, transport, name, &what, agreed, found);
         }
         if let TransportConfig::Tcp(tcp) = transport.config
             && let Some(advice) = tcp.congestion.parameters().about().ignores_marks
@@ -19,15 +19,15 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
             found.push(Wrong::at(transport.key.clone().name("ecn"), advice));
         }
     }
-    unreachable_thresholds(ground, found);
-    let heeded = useless_marking(ground, &used, agreed, found);
-    drops_next_to_marks(ground, &used, (agreed, heeded), found);
-    useless_pacer(ground, &used, agreed, found);
+    unreachable_thresholds(input, found);
+    let heeded = useless_marking(input, &used, agreed, found);
+    drops_next_to_marks(input, &used, (agreed, heeded), found);
+    useless_pacer(input, &used, agreed, found);
 }
 
 /// Does a switch or NIC that the fabric has mark frames of this priority?
-fn marks(ground: &Ground, priority: u8) -> bool {
-    ground.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some()) || ground.hosts().any(|host| host.marking.is_some())
+fn marks(input: &WarningInput, priority: u8) -> bool {
+    input.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some()) || input.hosts().any(|host| host.marking.is_some())
 }
 
 fn by_discipline(switch: &SwitchConfig) -> bool {
@@ -41,7 +41,7 @@ pub fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
     }
 }
 
-fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: bool, found: &mut Vec<Wrong>) {
+fn unmarked(input: &WarningInput, transport: &UsedTransport, name: &str, what: &str, agreed: bool, found: &mut Vec<Wrong>) {
     let key = transport.key.clone().name(name);
     let asks = !transport.config.parameters().is_capable(false);
     if asks && !agreed {
@@ -49,10 +49,10 @@ fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: b
         found.push(Wrong::at(key, format!("{what} needs hosts that agree to ECN, and all have ecn = false: {then}; remove ecn = false from [host]")));
         return;
     }
-    if transport.priorities.iter().any(|priority| marks(ground, *priority)) {
+    if transport.priorities.iter().any(|priority| marks(input, *priority)) {
         return;
     }
-    let elsewhere = (0..8).any(|priority| marks(ground, priority));
+    let elsewhere = (0..8).any(|priority| marks(input, priority));
     let cure = if elsewhere {
         let own: Vec<String> = transport.priorities.iter().map(u8::to_string).collect();
         format!(
@@ -96,19 +96,19 @@ fn out_of_reach(marking: &Marking, longest: &[Limit]) -> Option<Limit> {
     })
 }
 
-fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
+fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     let mut told: Vec<Key> = Vec::new();
-    for switch in ground.switches() {
+    for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
-            let blocks = ground.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.queue.iter().flatten();
             let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue as u8)).map(|(block, _)| block);
-            let key = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| ground.tree.has(key));
+            let key = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| input.tree.has(key));
             own.marking.as_ref().map(|marking| (key, marking, longest(switch, Some(&own.buffer), own.limit)))
         });
         let whole = switch.marking.as_ref().filter(|_| switch.own.is_empty()).map(|marking| (None, marking, longest(switch, None, None)));
         for (key, marking, longest) in queues.chain(whole) {
             let Some(most) = out_of_reach(marking, &longest) else { continue };
-            let key = key.unwrap_or_else(|| ground.switch_key("ecn"));
+            let key = key.unwrap_or_else(|| input.switch_key("ecn"));
             if told.contains(&key) {
                 continue;
             }
@@ -118,27 +118,27 @@ fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
             found.push(Wrong::at(key, text));
         }
     }
-    for host in ground.hosts() {
+    for host in input.hosts() {
         if let (Some(marking), Some(queue)) = (&host.marking, host.queue)
             && out_of_reach(marking, &[queue]).is_some()
         {
             let text = format!("marks nothing: marking begins at {}, and the NIC's queue holds {}", QueueSize(marking.kmin), QueueSize(queue));
-            found.push(Wrong::at(ground.host_key("nic_ecn"), format!("{text}: lower the threshold, or write a larger host.queue")));
+            found.push(Wrong::at(input.host_key("nic_ecn"), format!("{text}: lower the threshold, or write a larger host.queue")));
             break;
         }
     }
 }
 
 /// Marks that nobody heeds. Returns whether somebody heeds some.
-fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) -> bool {
+fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, found: &mut Vec<Wrong>) -> bool {
     let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
         let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
-        let unnamed = ground.uses.unnamed.iter().filter(|way| way.1 == priority);
-        named || unnamed.into_iter().any(|way| test(&ground.plan.transports[usize::from(way.0)], agreed))
+        let unnamed = input.uses.unnamed.iter().filter(|way| way.1 == priority);
+        named || unnamed.into_iter().any(|way| test(&input.plan.transports[usize::from(way.0)], agreed))
     };
-    let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(ground, priority));
-    if ground.idle() || where_marked(|one, agreed| one.parameters().heeds_marks(agreed)) {
-        return !ground.idle();
+    let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(input, priority));
+    if input.idle() || where_marked(|one, agreed| one.parameters().heeds_marks(agreed)) {
+        return !input.idle();
     }
     let ignored = where_marked(|one, agreed| one.parameters().is_capable(agreed));
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
@@ -156,7 +156,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
     };
     // A curve that is written to drop is meant to.
     let curve = |key: Key, drops: bool| {
-        if ground.tree.has(&key.clone().name("incapable")) && !ignored {
+        if input.tree.has(&key.clone().name("incapable")) && !ignored {
             return None;
         }
         let text = if ignored {
@@ -170,32 +170,32 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         };
         Some((key, text))
     };
-    for switch in ground.switches() {
+    for switch in input.switches() {
         if let Some(marking) = &switch.marking
             && (switch.own.is_empty() || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
-            && let Some((key, text)) = curve(ground.switch_key("ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drop_incapable)
         {
             tell(key, text);
         }
-        let key = ground.switch_key("aqm");
+        let key = input.switch_key("aqm");
         match switch.aqm.as_ref().filter(|_| by_discipline(switch)).and_then(|aqm| aqm.about().useless) {
             Some(what) => tell(key, format!("{what}: {cause}; {cure}")),
-            None if by_discipline(switch) && ground.tree.has(&key.clone().name("ecn")) => tell(key.name("ecn"), format!("has no effect: {cause}; {cure}")),
+            None if by_discipline(switch) && input.tree.has(&key.clone().name("ecn")) => tell(key.name("ecn"), format!("has no effect: {cause}; {cure}")),
             None => {}
         }
     }
-    for (block, queue) in ground.document.switch.queue.iter().flatten().enumerate() {
+    for (block, queue) in input.document.switch.queue.iter().flatten().enumerate() {
         let key = Key::from("switch.queue").index(block).name("ecn");
-        if ground.tree.has(&key)
+        if input.tree.has(&key)
             && queue.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
             && let Some((key, text)) = curve(key, true)
         {
             tell(key, text);
         }
     }
-    for host in ground.hosts() {
+    for host in input.hosts() {
         if let Some(marking) = &host.marking
-            && let Some((key, text)) = curve(ground.host_key("nic_ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.host_key("nic_ecn"), marking.drop_incapable)
         {
             tell(key, text);
         }
@@ -204,38 +204,38 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
 }
 
 /// The markings of the fabric: key, curve, and a bit per priority whose frames it judges.
-pub fn markings<'a>(ground: &'a Ground) -> Vec<(Key, &'a Marking, u8)> {
+pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
     let mut every: Vec<(Key, &Marking, u8)> = Vec::new();
     let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every.iter_mut().find(|one| one.0 == key && one.1 == marking) {
         Some(one) => one.2 |= priorities,
         None => every.push((key, marking, priorities)),
     };
-    for switch in ground.switches() {
+    for switch in input.switches() {
         for priority in 0..8 {
             let Some(marking) = marking_of(switch, priority) else { continue };
             let queue = switch.scheduling.of_priority()[usize::from(priority)];
-            let blocks = ground.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.queue.iter().flatten();
             let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue)).map(|(block, _)| block);
-            let own = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| ground.tree.has(key));
-            note(own.unwrap_or_else(|| ground.switch_key("ecn")), marking, 1 << priority);
+            let own = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| input.tree.has(key));
+            note(own.unwrap_or_else(|| input.switch_key("ecn")), marking, 1 << priority);
         }
     }
-    for marking in ground.hosts().filter_map(|host| host.marking.as_ref()) {
-        note(ground.host_key("nic_ecn"), marking, u8::MAX);
+    for marking in input.hosts().filter_map(|host| host.marking.as_ref()) {
+        note(input.host_key("nic_ecn"), marking, u8::MAX);
     }
     every
 }
 
 /// Curves that mark some frames and drop others, because these are not ECN-capable. With classic ECN that concerns some frames of every connection
 /// (RFC 3168 §6.1.1: SYNs, §6.1.4: pure acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
-fn drops_next_to_marks(ground: &Ground, used: &[Used], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
+fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
     let mut told: Vec<Key> = Vec::new();
-    for (key, marking, judged) in markings(ground) {
-        if !marking.drop_incapable || ground.tree.has(&key.clone().name("incapable")) || told.contains(&key) {
+    for (key, marking, judged) in markings(input) {
+        if !marking.drop_incapable || input.tree.has(&key.clone().name("incapable")) || told.contains(&key) {
             continue;
         }
         let named = || used.iter().filter(|one| one.priorities.iter().any(|priority| judged >> priority & 1 != 0));
-        let unnamed = || ground.uses.unnamed.iter().filter(|way| judged >> way.1 & 1 != 0).map(|way| &ground.plan.transports[usize::from(way.0)]);
+        let unnamed = || input.uses.unnamed.iter().filter(|way| judged >> way.1 & 1 != 0).map(|way| &input.plan.transports[usize::from(way.0)]);
         let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
         let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
         if !every.iter().any(|one| capable(one)) {
@@ -279,11 +279,11 @@ fn drops_next_to_marks(ground: &Ground, used: &[Used], (agreed, heeded): (bool, 
     }
 }
 
-fn useless_pacer(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
-    let paced = |one: &Used| one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed);
-    if ground.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
+fn useless_pacer(input: &WarningInput, used: &[UsedTransport], agreed: bool, found: &mut Vec<Wrong>) {
+    let paced = |one: &UsedTransport| one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed);
+    if input.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(
-            ground.host_key("pacer"),
+            input.host_key("pacer"),
             "has no effect: it delays only TCP flows that got ECN marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in [host.transport], or remove it",
         ));
     }

@@ -1,62 +1,62 @@
 //! Priority flow control that can pause nobody.
 
-use super::Ground;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Buffer, Limit, NodeKind, Pfc, Rules, SwitchConfig};
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    let lossless = ground.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
-    unused_keys(ground, lossless != 0, found);
-    unused_obedience(ground, lossless != 0, found);
-    unheard_storms(ground, found);
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let lossless = input.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
+    unused_keys(input, lossless != 0, found);
+    unused_obedience(input, lossless != 0, found);
+    unheard_storms(input, found);
     if lossless == 0 {
         return;
     }
-    let key = || match ground.switch_key("pfc.priorities") {
-        written if ground.tree.has(&written) => written,
-        _ => ground.switch_key("pfc"),
+    let key = || match input.switch_key("pfc.priorities") {
+        written if input.tree.has(&written) => written,
+        _ => input.switch_key("pfc"),
     };
-    let priorities = ground.uses.ways.iter().chain(&ground.uses.unnamed).map(|way| way.1);
-    if !ground.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
+    let priorities = input.uses.ways.iter().chain(&input.uses.unnamed).map(|way| way.1);
+    if !input.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
         let theirs: Vec<u8> = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
         let cure = format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
         found.push(Wrong::at(key(), format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs))));
         return;
     }
-    if !heard(ground) {
+    if !heard(input) {
         let cure = "remove honours_pause = false";
         found.push(Wrong::at(key(), format!("PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; {cure}")));
         return;
     }
-    out_of_reach(ground, lossless, key(), found);
-    too_little_headroom(ground, found);
+    out_of_reach(input, lossless, key(), found);
+    too_little_headroom(input, found);
 }
 
 /// Headroom in which full frames do not fit that arrive after XOFF. The formulas of simulators leave out the response to PAUSE: who writes one, or
 /// reproduces a simulator, means it.
-fn too_little_headroom(ground: &Ground, found: &mut Vec<Wrong>) {
-    let meant = ground.plan.run.compat.is_some() || ground.tree.has(&ground.switch_key("pfc.headroom"));
+fn too_little_headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let meant = input.plan.run.compat.is_some() || input.tree.has(&input.switch_key("pfc.headroom"));
     let warned = |node: u32| {
-        let switch = &ground.plan.switches[ground.plan.topology.nodes[node as usize].config as usize];
+        let switch = &input.plan.switches[input.plan.topology.nodes[node as usize].config as usize];
         match &switch.buffer {
             Buffer::Mmu(mmu) => matches!(mmu.rules, Rules::Sonic(_)) || !meant,
             Buffer::Voq(_) => true,
             _ => false,
         }
     };
-    let short = afflux_net::headrooms(ground.plan)
+    let short = afflux_net::headrooms(input.plan)
         .into_iter()
         .filter(|port| warned(port.node))
         .map(|port| (port.node, port.peer, port.bytes(), port.full_frames()))
         .filter(|(.., has, need)| has < need)
         .max_by_key(|(.., has, need)| need - has);
     if let Some((node, peer, has, need)) = short {
-        let [node, peer] = [node, peer].map(|node| &ground.plan.topology.nodes[node as usize].name);
+        let [node, peer] = [node, peer].map(|node| &input.plan.topology.nodes[node as usize].name);
         let text = format!(
             "frames of lossless priorities can be lost: up to {need} B arrive at the port {node} to {peer} after XOFF, and the headroom is {has} B; write \
              headroom = \"worst_case\""
         );
-        found.push(Wrong::at(ground.switch_key("pfc.headroom"), text));
+        found.push(Wrong::at(input.switch_key("pfc.headroom"), text));
     }
 }
 
@@ -66,39 +66,39 @@ fn listed(priorities: &[u8]) -> String {
 }
 
 /// Is there a neighbour that stops when a switch tells it to?
-fn heard(ground: &Ground) -> bool {
-    let nodes = &ground.plan.topology.nodes;
-    let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && ground.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
+fn heard(input: &WarningInput) -> bool {
+    let nodes = &input.plan.topology.nodes;
+    let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
     let obeys = |node: u32| {
         let node = &nodes[node as usize];
         match node.kind {
-            NodeKind::Host => ground.plan.hosts[node.config as usize].honours_pause,
-            NodeKind::Switch => ground.plan.switches[node.config as usize].honours_pause,
+            NodeKind::Host => input.plan.hosts[node.config as usize].honours_pause,
+            NodeKind::Switch => input.plan.switches[node.config as usize].honours_pause,
         }
     };
-    ground.plan.topology.links.iter().any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
+    input.plan.topology.links.iter().any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
 }
 
 /// With `sharing = "sonic"` the threshold of a priority group follows from the memory: more than all lossless traffic together is never held.
-fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
-    if ground.plan.applications.is_some() || !ground.plan.undrawn.is_empty() {
+fn out_of_reach(input: &WarningInput, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
+    if input.plan.applications.is_some() || !input.plan.undrawn.is_empty() {
         return;
     }
-    let wire = &ground.plan.wire;
+    let wire = &input.plan.wire;
     let frame = u64::from(wire.data_header.max(wire.min_frame));
     // Every frame twice: some are sent again.
     let mut most: u64 = 0;
-    for flow in ground.plan.flows.iter().filter(|flow| lossless >> flow.priority & 1 != 0) {
-        let payload = payload(ground, flow.transport).max(1);
+    for flow in input.plan.flows.iter().filter(|flow| lossless >> flow.priority & 1 != 0) {
+        let payload = payload(input, flow.transport).max(1);
         let frames = flow.bytes.div_ceil(payload);
         most = most.saturating_add(flow.bytes.saturating_add(frames.saturating_mul(frame)).saturating_mul(2));
     }
     let mut least: Option<u64> = None;
-    for (id, node) in ground.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
-        let switch = &ground.plan.switches[node.config as usize];
+    for (id, node) in input.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+        let switch = &input.plan.switches[node.config as usize];
         let Some(pfc) = &switch.pfc else { continue };
-        let ports = ground.plan.topology.links.iter().filter(|link| link.a as usize == id || link.b as usize == id).count() as u64;
-        let Some(threshold) = threshold(ground, id as u32, switch) else { return };
+        let ports = input.plan.topology.links.iter().filter(|link| link.a as usize == id || link.b as usize == id).count() as u64;
+        let Some(threshold) = threshold(input, id as u32, switch) else { return };
         if held(switch, pfc, ports).map_or(most, |held| held.min(most)) >= threshold {
             return;
         }
@@ -112,16 +112,16 @@ fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>)
     }
 }
 
-fn payload(ground: &Ground, transport: u16) -> u64 {
-    let transport = &ground.plan.transports[usize::from(transport)];
+fn payload(input: &WarningInput, transport: u16) -> u64 {
+    let transport = &input.plan.transports[usize::from(transport)];
     transport.payload().into()
 }
 
 /// Bytes from which on the only priority group with traffic is paused; `None` where it does not follow from the memory alone.
-fn threshold(ground: &Ground, node: u32, switch: &SwitchConfig) -> Option<u64> {
+fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u64> {
     let afflux_net::spec::Buffer::Mmu(mmu) = &switch.buffer else { return None };
     let Rules::Sonic(sonic) = &mmu.rules else { return None };
-    let aside = afflux_net::set_aside(ground.plan, node);
+    let aside = afflux_net::set_aside(input.plan, node);
     let shared = mmu.total.saturating_sub(aside.headroom + aside.reserved);
     let lossless = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities);
     let of_group = |class: usize| {
@@ -145,40 +145,40 @@ fn held(switch: &SwitchConfig, pfc: &Pfc, ports: u64) -> Option<u64> {
 }
 
 /// Keys of lossless priority groups, where there are none.
-fn unused_keys(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
+fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     if any {
         return;
     }
     let sonic = |switch: &SwitchConfig| matches!(&switch.buffer, afflux_net::spec::Buffer::Mmu(mmu) if matches!(mmu.rules, Rules::Sonic(_)));
-    if !ground.switches().any(sonic) {
+    if !input.switches().any(sonic) {
         return;
     }
-    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"].map(|name| ground.switch_key(&format!("mmu.{name}")));
-    if let Some(key) = keys.into_iter().find(|key| ground.tree.has(key)) {
+    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"].map(|name| input.switch_key(&format!("mmu.{name}")));
+    if let Some(key) = keys.into_iter().find(|key| input.tree.has(key)) {
         found.push(Wrong::at(key, "has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it"));
     }
 }
 
 /// Who obeys PAUSE frames, where nothing sends any.
-fn unused_obedience(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
+fn unused_obedience(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     // A mode may ask for switches that obey, whether anything pauses them or not.
-    let asked = ground.used().iter().any(|one| one.config.parameters().pauses().is_some());
-    if any || asked || ground.hosts().any(|host| host.storm.is_some()) {
+    let asked = input.used().iter().any(|one| one.config.parameters().pauses().is_some());
+    if any || asked || input.hosts().any(|host| host.storm.is_some()) {
         return;
     }
-    let keys = [ground.host_key("honours_pause"), ground.switch_key("honours_pause")];
-    if let Some(key) = keys.into_iter().find(|key| ground.tree.has(key)) {
+    let keys = [input.host_key("honours_pause"), input.switch_key("honours_pause")];
+    if let Some(key) = keys.into_iter().find(|key| input.tree.has(key)) {
         found.push(Wrong::at(key, "has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it"));
     }
 }
 
-fn unheard_storms(ground: &Ground, found: &mut Vec<Wrong>) {
-    let nodes = &ground.plan.topology.nodes;
-    let storms = |node: u32| nodes[node as usize].kind == NodeKind::Host && ground.plan.hosts[nodes[node as usize].config as usize].storm.is_some();
-    let obeys = |node: u32| nodes[node as usize].kind == NodeKind::Switch && ground.plan.switches[nodes[node as usize].config as usize].honours_pause;
-    let links = || ground.plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).filter(|(host, _)| storms(*host));
+fn unheard_storms(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let nodes = &input.plan.topology.nodes;
+    let storms = |node: u32| nodes[node as usize].kind == NodeKind::Host && input.plan.hosts[nodes[node as usize].config as usize].storm.is_some();
+    let obeys = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].honours_pause;
+    let links = || input.plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).filter(|(host, _)| storms(*host));
     if links().next().is_some() && !links().any(|(_, switch)| obeys(switch)) {
         let text = "pauses nothing: the switch next to it does not obey PAUSE frames; write honours_pause = true or [switch.pfc]";
-        found.push(Wrong::at(ground.host_key("storm"), text));
+        found.push(Wrong::at(input.host_key("storm"), text));
     }
 }

@@ -1,9 +1,9 @@
 //! Keys that another key overrides, and tables that nothing uses.
 
-use super::Ground;
-use crate::document::Names;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
 use crate::validate::switch::matching;
+use afflux_config::Names;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeId, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -11,33 +11,33 @@ use std::collections::BTreeSet;
 /// Tables of which an override replaces single keys.
 const MERGED: [&str; 3] = ["mmu", "pfc", "voq"];
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    transports(ground, found);
-    let switch = &ground.document.switch;
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    transports(input, found);
+    let switch = &input.document.switch;
     // With the keys of presets: so they apply.
-    let of_switches: Vec<Override> = switch.overrides.iter().map(|change| Override::of(ground, &change.matching, change, NodeKind::Switch)).collect();
-    overrides(ground, "switch", NodeKind::Switch, &of_switches, found);
-    let of_hosts: Vec<Override> = ground.document.host.overrides.iter().map(|change| Override::of(ground, &change.matching, change, NodeKind::Host)).collect();
-    overrides(ground, "host", NodeKind::Host, &of_hosts, found);
-    queues(ground, found);
+    let of_switches: Vec<Override> = switch.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Switch)).collect();
+    overrides(input, "switch", NodeKind::Switch, &of_switches, found);
+    let of_hosts: Vec<Override> = input.document.host.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Host)).collect();
+    overrides(input, "host", NodeKind::Host, &of_hosts, found);
+    queues(input, found);
 }
 
-fn transports(ground: &Ground, found: &mut Vec<Wrong>) {
-    if ground.idle() {
+fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
+    if input.idle() {
         return;
     }
-    for (index, key) in ground.transports.named() {
-        let used = ground.uses.ways.iter().any(|way| way.0 == index);
+    for (index, key) in input.transports.named() {
+        let used = input.uses.ways.iter().any(|way| way.0 == index);
         // Without any named transport in use, the default stands by.
-        let stands_by = index == 0 && ground.uses.ways.is_empty();
-        if !used && !stands_by && ground.tree.has(&key) {
+        let stands_by = index == 0 && input.uses.ways.is_empty();
+        if !used && !stands_by && input.tree.has(&key) {
             let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
             found.push(Wrong::at(key, format!("has no effect: no traffic uses this transport; {cure}")));
         }
     }
-    for (index, (with, without)) in &ground.uses.refused {
+    for (index, (with, without)) in &input.uses.refused {
         if *with == 0 && *without > 0 {
-            let key = ground.transports.named().find(|(known, _)| known == index).map(|(_, key)| key).unwrap_or_default();
+            let key = input.transports.named().find(|(known, _)| known == index).map(|(_, key)| key).unwrap_or_default();
             let text = "works like NewReno without ECN, because all of its flows go to hosts whose own transport is not DCTCP, and such hosts refuse ECN to a DCTCP sender";
             found.push(Wrong::at(key.name("congestion"), format!("{text}; give those hosts the transport too")));
         }
@@ -51,8 +51,8 @@ struct Override {
 }
 
 impl Override {
-    fn of(ground: &Ground, names: &Names, change: &impl Serialize, kind: NodeKind) -> Override {
-        let nodes = matching(&ground.plan.topology, &names.0, kind, Key::default()).unwrap_or_default();
+    fn of(input: &WarningInput, names: &Names, change: &impl Serialize, kind: NodeKind) -> Override {
+        let nodes = matching(&input.plan.topology, &names.0, kind, Key::default()).unwrap_or_default();
         let keys = match toml::Value::try_from(change) {
             Ok(toml::Value::Table(table)) => table.into_iter().map(|(name, _)| name).filter(|name| name != "match").collect(),
             _ => BTreeSet::new(),
@@ -61,13 +61,13 @@ impl Override {
     }
 }
 
-fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], found: &mut Vec<Wrong>) {
+fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override], found: &mut Vec<Wrong>) {
     let place = |index: usize| Key::from(table).name("override").index(index);
     for (index, change) in all.iter().enumerate() {
         if change.keys.is_empty() {
             found.push(Wrong::at(place(index), "has no effect: match is its only key; write a key that differs, or remove it"));
         }
-        for key in change.keys.iter().filter(|key| !MERGED.contains(&key.as_str()) && ground.tree.has(&place(index).name(key))) {
+        for key in change.keys.iter().filter(|key| !MERGED.contains(&key.as_str()) && input.tree.has(&place(index).name(key))) {
             let later = |node: &NodeId| all[index + 1..].iter().any(|other| other.nodes.contains(node) && other.keys.contains(key));
             if change.nodes.iter().all(later) {
                 let text = format!("has no effect: later overrides set {key} for all nodes that this one matches; remove it, or put it last");
@@ -75,7 +75,7 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
             }
         }
     }
-    let nodes = ground.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == kind).map(|(id, _)| id as NodeId);
+    let nodes = input.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == kind).map(|(id, _)| id as NodeId);
     let nodes: Vec<NodeId> = nodes.collect();
     if nodes.is_empty() || all.is_empty() {
         return;
@@ -84,7 +84,7 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
     for name in said {
         let key = Key::from(table).name(name);
         // `transport` of an override names what is a table in `[host]`; keys of a preset that the override's lacks stay.
-        if name == "transport" || name == "preset" || !ground.tree.has(&key) {
+        if name == "transport" || name == "preset" || !input.tree.has(&key) {
             continue;
         }
         if nodes.iter().all(|node| all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))) {
@@ -98,15 +98,15 @@ fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], fou
 }
 
 /// What `[switch]` says of all queues, where each has its own.
-fn queues(ground: &Ground, found: &mut Vec<Wrong>) {
-    let Some(blocks) = ground.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty()) else { return };
+fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let Some(blocks) = input.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty()) else { return };
     for (name, own) in [
         ("ecn", blocks.iter().all(|queue| queue.ecn.is_some())),
         ("alpha", blocks.iter().all(|queue| queue.alpha.is_some())),
         ("reserved", blocks.iter().all(|queue| queue.reserved.is_some())),
     ] {
         let key = Key::from("switch").name(name);
-        if own && ground.tree.has(&key) && ground.written.switch.overrides.is_empty() {
+        if own && input.tree.has(&key) && input.written.switch.overrides.is_empty() {
             found.push(Wrong::at(key, format!("has no effect: every [[switch.queue]] has its own {name}; remove it")));
         }
     }

@@ -1,19 +1,19 @@
 //! Hosts without any noise behind one drop-tail port.
 
-use super::Ground;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Plan, TransportConfig};
 use std::collections::BTreeMap;
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let key = Key::from("host").name("timing");
-    let exact = ground.tree.has(&key) && ground.hosts().all(|host| host.timing.is_none());
-    let drops_tail = ground.switches().any(|switch| switch.marking.is_none() && switch.aqm.is_none() && switch.pfc.is_none());
+    let exact = input.tree.has(&key) && input.hosts().all(|host| host.timing.is_none());
+    let drops_tail = input.switches().any(|switch| switch.marking.is_none() && switch.aqm.is_none() && switch.pfc.is_none());
     if !exact || !drops_tail {
         return;
     }
-    if let Some(receiver) = shared(ground.plan) {
-        let name = &ground.plan.topology.nodes[receiver as usize].name;
+    if let Some(receiver) = shared(input.plan) {
+        let name = &input.plan.topology.nodes[receiver as usize].name;
         found.push(Wrong::at(
             key,
             format!(

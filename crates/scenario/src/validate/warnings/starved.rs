@@ -1,34 +1,34 @@
 //! Queues that stay so long that what is not ECN-capable starves behind them.
 
-use super::Ground;
 use super::ecn::{marking_of, markings};
+use super::input::WarningInput;
 use crate::document::QueueSize;
-use crate::tree::{Key, Wrong};
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{EcnMode, Flow, Limit, Marking, NodeKind, Plan, Start, SwitchConfig};
 use afflux_units::Time;
 use std::collections::BTreeMap;
 
 /// Long flows with classic ECN keep a queue among them. Where it is longer than `kmax`, every frame that is not ECN-capable is dropped: a SYN, so that its
 /// connection does without ECN (RFC 3168 §6.1.1.1; Linux tcp_ecn_fallback), and then all of that connection's data.
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    let curves = markings(ground);
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let curves = markings(input);
     if !curves.iter().any(|one| one.1.drop_incapable) {
         return;
     }
     let mut told: Vec<&Key> = Vec::new();
-    for ((receiver, priority), flows) in by_receiver(ground.plan) {
-        let Some(marking) = last_hop(ground.plan, receiver).and_then(|switch| marking_of(switch, priority)) else { continue };
+    for ((receiver, priority), flows) in by_receiver(input.plan) {
+        let Some(marking) = last_hop(input.plan, receiver).and_then(|switch| marking_of(switch, priority)) else { continue };
         let Some((key, ..)) = curves.iter().find(|(_, curve, judged)| *curve == marking && judged >> priority & 1 != 0) else { continue };
         if !marking.drop_incapable || marking.gentle || marking.pmax.get() <= 0.0 || told.contains(&key) {
             continue;
         }
-        let (window, needed) = enough(ground.plan, marking, &flows);
-        let Some((most, since)) = at_once(ground.plan, receiver, &flows, needed) else { continue };
-        if !opened_later(ground, (receiver, priority), since) {
+        let (window, needed) = enough(input.plan, marking, &flows);
+        let Some((most, since)) = at_once(input.plan, receiver, &flows, needed) else { continue };
+        if !opened_later(input, (receiver, priority), since) {
             continue;
         }
         told.push(key);
-        let name = &ground.plan.topology.nodes[receiver as usize].name;
+        let name = &input.plan.topology.nodes[receiver as usize].name;
         found.push(Wrong::at(
             key.clone(),
             format!(
@@ -101,12 +101,12 @@ fn at_once(plan: &Plan, receiver: u32, flows: &[&Flow], needed: u64) -> Option<(
 }
 
 /// Something is opened to this host once the queue stands, or is without ECN there.
-fn opened_later(ground: &Ground, (receiver, priority): (u32, u8), since: Time) -> bool {
-    if ground.plan.applications.is_some() {
+fn opened_later(input: &WarningInput, (receiver, priority): (u32, u8), since: Time) -> bool {
+    if input.plan.applications.is_some() {
         return true;
     }
-    ground.plan.flows.iter().filter(|flow| flow.dst == receiver && flow.src != receiver && flow.priority == priority).any(|flow| {
-        let parameters = ground.plan.transports[usize::from(flow.transport)].parameters();
+    input.plan.flows.iter().filter(|flow| flow.dst == receiver && flow.src != receiver && flow.priority == priority).any(|flow| {
+        let parameters = input.plan.transports[usize::from(flow.transport)].parameters();
         let later = match flow.start {
             Start::At(start) => start > since,
             Start::After { .. } => true,

@@ -1,12 +1,12 @@
 //! Links between switches that carry less than hosts send.
 
-use super::Ground;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeKind, TransportConfig};
 use std::collections::BTreeSet;
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    let plan = ground.plan;
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let plan = input.plan;
     if plan.topology.links.iter().all(|link| link.longest.is_none()) {
         return;
     }

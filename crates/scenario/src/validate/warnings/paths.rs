@@ -1,27 +1,27 @@
 //! Choices among paths and queues that there are not.
 
-use super::Ground;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Balance, Buffer, Hint, SchedulingKind, Served};
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    one_path(ground, found);
-    one_queue(ground, found);
-    hints(ground, found);
-    undated(ground, found);
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    one_path(input, found);
+    one_queue(input, found);
+    hints(input, found);
+    undated(input, found);
 }
 
 /// A fabric that is a tree has one path between any two nodes.
-fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
-    let topology = &ground.plan.topology;
+fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let topology = &input.plan.topology;
     if topology.links.len() + 1 != topology.nodes.len() {
         return;
     }
-    let key = ground.switch_key("balance");
-    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::default()) {
+    let key = input.switch_key("balance");
+    if input.tree.has(&key) && input.switches().any(|switch| switch.balance != Balance::default()) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
-    for transport in ground.used() {
+    for transport in input.used() {
         if let Some((key, what, cure)) = transport.config.parameters().wants_paths() {
             let text = format!("{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]");
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
@@ -30,15 +30,15 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
 }
 
 /// Priorities where every port has one queue.
-fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
-    let told_apart = ground.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)) || switch.pfc.is_some())
-        || ground.hosts().any(|host| host.scheduling.queues() > 1);
+fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let told_apart = input.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)) || switch.pfc.is_some())
+        || input.hosts().any(|host| host.scheduling.queues() > 1);
     if told_apart {
         return;
     }
-    let of_blocks = (0..ground.written.traffic.len()).flat_map(|block| ["priority", "dscp"].map(|name| (Key::from("traffic").index(block).name(name), name)));
-    let of_transports = ground.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
-    let first = of_blocks.chain(of_transports).find(|(key, _)| ground.tree.has(key) && !ground.tree.is_zero(key));
+    let of_blocks = (0..input.written.traffic.len()).flat_map(|block| ["priority", "dscp"].map(|name| (Key::from("traffic").index(block).name(name), name)));
+    let of_transports = input.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
+    let first = of_blocks.chain(of_transports).find(|(key, _)| input.tree.has(key) && !input.tree.is_zero(key));
     if let Some((key, _)) = first {
         let several = SchedulingKind::named(Served::Priorities);
         let text = format!("has no effect: no switch or NIC has more than one queue; write scheduling = \"{several}\" in [switch] and [host], or remove it");
@@ -47,22 +47,22 @@ fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
 }
 
 /// Transports whose data tell queues something, and queues that go by it: each is half of it.
-fn hints(ground: &Ground, found: &mut Vec<Wrong>) {
-    let used = ground.used();
-    let heeded: Vec<_> = ground.switches().filter_map(|switch| switch.aqm.as_ref()?.about().heeds).collect();
+fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let used = input.used();
+    let heeded: Vec<_> = input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().heeds).collect();
     for hint in [Hint::Remaining, Hint::Trimmable] {
         let told = used.iter().find_map(|one| one.config.parameters().hint().filter(|told| told.0 == hint).map(|(_, text)| (one, text)));
         match (told, heeded.iter().find(|heeded| heeded.0 == hint)) {
             (Some((one, text)), None) => found.push(Wrong::at(one.key.clone().name("kind"), text)),
-            (None, Some((_, key, text))) if !used.is_empty() => found.push(Wrong::at(ground.switch_key(key), *text)),
+            (None, Some((_, key, text))) if !used.is_empty() => found.push(Wrong::at(input.switch_key(key), *text)),
             _ => {}
         }
     }
 }
 
 /// Transports that go by deadlines, where no flow has one.
-fn undated(ground: &Ground, found: &mut Vec<Wrong>) {
-    for one in ground.used().into_iter().filter(|one| !one.dated) {
+fn undated(input: &WarningInput, found: &mut Vec<Wrong>) {
+    for one in input.used().into_iter().filter(|one| !one.dated) {
         let Some((name, text)) = one.config.parameters().wants_deadlines() else { continue };
         found.push(Wrong::at(one.key.name(name), format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]")));
     }

@@ -1,18 +1,18 @@
 //! What begins after the end, and statistics of nothing.
 
-use super::Ground;
-use crate::document::Duration;
-use crate::tree::{Key, Wrong};
+use super::input::WarningInput;
+use afflux_config::Duration;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
-pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
-    let plan = ground.plan;
-    warm_up(ground, found);
+pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let plan = input.plan;
+    warm_up(input, found);
     let Some(until) = plan.run.until else { return };
     let late = |from: Time| from >= until;
     let text = |what: &str| format!("{what}, because the run ends at run.until = \"{}\"; write an earlier time, or a later run.until", Span(until.0));
-    for block in (0..ground.uses.starts.len()).filter(|block| late(ground.uses.starts[*block])) {
+    for block in (0..input.uses.starts.len()).filter(|block| late(input.uses.starts[*block])) {
         found.push(Wrong::at(Key::from("traffic").index(block).name("start"), text("this traffic never starts")));
     }
     for (link, down) in plan.topology.links.iter().flat_map(|link| link.down.iter().map(move |down| (link, down))) {
@@ -22,14 +22,14 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
             break;
         }
     }
-    if ground.hosts().any(|host| host.storm.is_some_and(|storm| late(storm.from))) {
-        found.push(Wrong::at(ground.host_key("storm"), text("the storm never begins")));
+    if input.hosts().any(|host| host.storm.is_some_and(|storm| late(storm.from))) {
+        found.push(Wrong::at(input.host_key("storm"), text("the storm never begins")));
     }
 }
 
-fn warm_up(ground: &Ground, found: &mut Vec<Wrong>) {
-    let Some(Duration(warmup)) = ground.document.run.warmup else { return };
-    let plan = ground.plan;
+fn warm_up(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let Some(Duration(warmup)) = input.document.run.warmup else { return };
+    let plan = input.plan;
     if warmup.0 == 0 || plan.flows.is_empty() || !plan.undrawn.is_empty() || plan.applications.is_some() {
         return;
     }

@@ -1,0 +1,51 @@
+//! The keys of `[switch]` that a preset stands for.
+
+use crate::document::{Headroom, Mmu, Pfc, Preset, QueueSize, Sharing, Switch};
+use afflux_config::{Duration, Or, Size};
+use afflux_net::spec::{Limit, VoqKeys};
+use afflux_units::{Bytes, Span};
+
+/// The keys that a preset gives; all others have their usual defaults.
+pub fn keys(preset: Preset) -> Switch {
+    match preset {
+        Preset::Trident3 => Switch {
+            sharing: Some(Sharing::Dynamic),
+            buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
+            alpha: Some(8.0),
+            reserved: Some(Size(Bytes(1_792))),
+            latency: Some(Duration(Span::from_ns(800))),
+            ..Switch::default()
+        },
+        Preset::Trident3Lossless => Switch {
+            sharing: Some(Sharing::Sonic),
+            buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
+            alpha: Some(8.0),
+            reserved: Some(Size(Bytes(1_792))),
+            mmu: Some(Mmu {
+                cell: Some(Or::some(Size(Bytes(256)))),
+                lossless_alpha: Some(1.0),
+                lossless_reserved: Some(Size(Bytes(4_608))),
+                lossy_pool: Some(Size(Bytes(24_192_256))),
+                headroom_pool: Some(Size(Bytes(2_058_240))),
+                xon: Some(Size(Bytes(4_608))),
+                xon_offset: Some(Size(Bytes(4_608))),
+                ..Mmu::default()
+            }),
+            pfc: Some(Or::some(Pfc { priorities: Some(vec![3, 4]), headroom: Some(Headroom::Size(Bytes(160_000))), ..Pfc::default() })),
+            latency: Some(Duration(Span::from_ns(800))),
+            ..Switch::default()
+        },
+        Preset::JerichoPlus => Switch {
+            sharing: Some(Sharing::Voq),
+            voq: Some(VoqKeys {
+                grant_latency: Some(Duration(Span::from_ns(1_500))),
+                max_bytes: Some(Or::NONE),
+                max_time: Some(Or::NONE),
+                dram: Some(Size(Bytes(8_000_000_000))),
+                ..VoqKeys::default()
+            }),
+            latency: Some(Duration(Span::from_ns(2_300))),
+            ..Switch::default()
+        },
+    }
+}

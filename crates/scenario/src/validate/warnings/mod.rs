@@ -1,0 +1,35 @@
+//! Warnings of scenarios that are valid and yet do not do what they seem to say.
+//!
+//! The plan is searched for them, because only the plan shows the settings of all nodes and flows together; a warning names the key that was written.
+
+mod buffer;
+mod ecn;
+pub mod input;
+mod mtu;
+mod paths;
+mod pause;
+mod starved;
+mod time;
+mod timing;
+mod unused;
+
+use afflux_config::tree::Wrong;
+use afflux_net::spec::EngineKind;
+use input::WarningInput;
+
+pub fn find(input: &WarningInput) -> Vec<Wrong> {
+    let mut found = Vec::new();
+    time::find(input, &mut found);
+    unused::find(input, &mut found);
+    // Transports, switches and paths have no effect there, as the engine's name says.
+    if input.plan.run.engine != EngineKind::Ideal {
+        ecn::find(input, &mut found);
+        starved::find(input, &mut found);
+        pause::find(input, &mut found);
+        buffer::find(input, &mut found);
+        paths::find(input, &mut found);
+        mtu::find(input, &mut found);
+        timing::find(input, &mut found);
+    }
+    found
+}
