@@ -6,11 +6,13 @@ extern crate self as afflux_config;
 mod choice;
 mod form;
 pub mod keys;
+mod or;
 mod quantity;
 pub mod spelling;
 mod table;
 pub mod tree;
 
-pub use choice::{Auto, Kind, Names, Off, Or, Refusal, Tagged, Unlimited, Word, merged, name_or_table};
+pub use choice::{Kind, Names, Refusal, Tagged, merged, name_or_table};
+pub use or::{Auto, Off, Or, Unlimited, Word};
 pub use quantity::{Between, Chance, Duration, Size, Speed};
 pub use {schemars, serde};

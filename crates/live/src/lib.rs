@@ -13,6 +13,7 @@ mod error;
 mod host;
 mod lateness;
 mod offload;
+mod options;
 mod packet;
 mod plan;
 mod precedence;
@@ -23,6 +24,7 @@ mod wire;
 
 pub use capability::{Capability, capabilities};
 pub use error::LiveError;
+pub use options::{Control, Options};
 pub use report::Report;
 
 use crate::addresses::PREFIX_BITS;
@@ -30,37 +32,6 @@ use crate::host::Nic;
 use afflux_net::record::Output;
 use afflux_net::spec::Plan;
 use afflux_scenario::Scenario;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// How a scenario is to be run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Which hosts are real: a number for the first ones, or names or numbers with commas; `None` for all.
-    pub hosts: Option<String>,
-    /// Real hosts that exist: `host2=eth1`, or with several NICs `host2=eth1,eth2`.
-    pub attach: Vec<String>,
-    /// Ends then; `None`: when the command ends, or when told to.
-    pub duration: Option<Duration>,
-    /// Runs in the first real host; may be empty.
-    pub command: Vec<String>,
-    /// A run whose packets leave later than this at the 99th percentile is not valid.
-    pub bound: Duration,
-}
-
-/// From outside while it runs.
-pub struct Control<'a> {
-    /// The run is to end.
-    pub stop: &'a AtomicBool,
-    /// For people, while it begins.
-    pub say: &'a dyn Fn(&str),
-}
-
-impl Control<'_> {
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
-    }
-}
 
 /// What is left of a run.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Flow lists and fabrics for other tools, and theirs.
 
 use crate::errors::ScenarioError;
-use crate::scenario::apart;
+use crate::interrupt::run_interruptible;
 use crate::table::Table;
 use afflux_net::spec::Start;
 use afflux_results::ParquetWriter;
@@ -44,7 +44,7 @@ type CaptureNote = (Option<String>, Option<String>, u64, Vec<u64>);
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<CaptureNote>, bool)> {
-    let captured = apart(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
+    let captured = run_interruptible(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
     let flows = &captured.flows;
     let class = |kind: capture::Kind| match kind {
         capture::Kind::Tcp => "tcp",
@@ -79,7 +79,7 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
             false => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
         }
     };
-    let given = apart(py, read)?.map_err(|error| refused(py, error))?;
+    let given = run_interruptible(py, read)?.map_err(|error| refused(py, error))?;
     let flows = &given.flows;
     let start = |start: &Start| match start {
         Start::At(time) => time.round_ns(),

@@ -5,6 +5,7 @@ mod congestion;
 mod directory;
 mod errors;
 mod exchange;
+mod interrupt;
 mod live;
 mod progress;
 mod result;

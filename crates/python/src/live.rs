@@ -1,7 +1,5 @@
 //! The scenario in real time.
 
-#[cfg(not(target_os = "linux"))]
-use crate::errors::Error;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -49,7 +47,10 @@ pub fn live_capabilities() -> PyResult<Vec<Row>> {
 
 #[cfg(not(target_os = "linux"))]
 mod linux {
-    use super::*;
+    use crate::errors::Error;
+    use crate::live::{Asked, Row};
+    use crate::scenario::Scenario;
+    use pyo3::prelude::*;
 
     pub fn live(_: Python<'_>, _: &Scenario, _: Asked) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
@@ -61,13 +62,16 @@ mod linux {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::*;
     use crate::errors::{Failure, RunError};
-    use crate::scenario::{POLL, guarded};
+    use crate::interrupt::{POLL, guarded};
+    use crate::live::{Asked, Row};
+    use crate::scenario::Scenario;
     use afflux_live::{Control, LiveError, Options};
     use afflux_results::{ProcessStart, Replace};
     use afflux_units::Span;
     use pyo3::exceptions::PyValueError;
+    use pyo3::prelude::*;
+    use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -3,6 +3,7 @@
 use crate::congestion;
 use crate::errors::{Failure, from_scenario};
 use crate::exchange;
+use crate::interrupt::{received, run_interruptible, spawned};
 use crate::progress::Progress;
 use crate::result;
 use crate::table::Table;
@@ -13,17 +14,9 @@ use afflux_results::{ParquetFlowLists, ProcessStart, Replace};
 use afflux_scenario::{Links, Overrides, Tier};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
-
-/// How often a run looks for signals.
-pub const POLL: Duration = Duration::from_millis(50);
-/// Bytes; as large as a main thread's usually is.
-const STACK: usize = 8 << 20;
 
 /// A validated scenario, ready to run.
 #[pyclass(frozen, module = "afflux._core")]
@@ -118,41 +111,8 @@ fn validate(
     py: Python<'_>,
     load: impl FnOnce() -> std::result::Result<afflux_scenario::Scenario, afflux_scenario::ScenarioError> + Send + 'static,
 ) -> PyResult<Scenario> {
-    let scenario = apart(py, load)?.map_err(|error| from_scenario(py, error))?;
+    let scenario = run_interruptible(py, load)?.map_err(|error| from_scenario(py, error))?;
     Ok(Scenario { inner: Arc::new(scenario) })
-}
-
-/// What `work` gives. It is done on a thread of its own while this one handles signals; if a handler raises, as for Ctrl-C, the thread is left alone:
-/// `work` must not change anything outside.
-pub fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
-    let mut receive = spawned(move || Ok(work()))?;
-    loop {
-        if let Some(answer) = received(py, &mut receive) {
-            return answer.map_err(|failure| failure.into_py(py));
-        }
-        py.check_signals()?;
-    }
-}
-
-type Answer<T> = Receiver<std::result::Result<T, Failure>>;
-
-fn spawned<T: Send + 'static>(work: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static) -> PyResult<Answer<T>> {
-    let (send, receive) = channel();
-    thread::Builder::new().name("afflux".into()).stack_size(STACK).spawn(move || {
-        // Nobody may be waiting any more.
-        let _ = send.send(guarded(work));
-    })?;
-    Ok(receive)
-}
-
-/// `None` while there is no answer, after a little while.
-fn received<T: Send>(py: Python<'_>, receive: &mut Answer<T>) -> Option<std::result::Result<T, Failure>> {
-    // Moved in: what is borrowed there must be exclusive.
-    match py.detach(move || receive.recv_timeout(POLL)) {
-        Ok(answer) => Some(answer),
-        Err(RecvTimeoutError::Disconnected) => Some(Err(Failure::Panic("the working thread is gone".into()))),
-        Err(RecvTimeoutError::Timeout) => None,
-    }
 }
 
 #[pymethods]
@@ -281,7 +241,7 @@ impl Scenario {
     /// What a run will come to.
     fn expected(&self, py: Python<'_>) -> PyResult<Expected> {
         let (plan, scenario) = (&self.inner.plan, self.inner.clone());
-        let found = apart(py, move || afflux_net::expected(&scenario.plan).map(|found| (Memory::of(&scenario.plan, &found), found)))?;
+        let found = run_interruptible(py, move || afflux_net::expected(&scenario.plan).map(|found| (Memory::of(&scenario.plan, &found), found)))?;
         let (memory, found) = found.map_err(|error| Failure::Run(error).into_py(py))?;
         let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
         let doubt = found.doubt.map(|doubt| match doubt {
@@ -425,12 +385,4 @@ fn simulate(
         None => afflux_results::summary(&scenario, &output, &started),
     };
     Ok(result::Result { scenario, output, dir, summary: summary.to_json() })
-}
-
-/// A panic is a defect of ours; it must not take the interpreter with it.
-pub fn guarded<T>(work: impl FnOnce() -> std::result::Result<T, Failure>) -> std::result::Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Failure::Panic(message.unwrap_or("panic").into()))
-    })
 }

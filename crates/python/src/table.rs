@@ -1,7 +1,7 @@
 //! Arrow tables over the PyCapsule interface, and their columns as Python lists for those who have no Arrow.
 
 use crate::errors::RunError;
-use crate::scenario::apart;
+use crate::interrupt::run_interruptible;
 use afflux_results::{ParquetReader, RecordBatch, SchemaRef, Unreadable};
 use afflux_traffic::{MAX_UNPACKED, most_of};
 use arrow_array::cast::AsArray;
@@ -105,7 +105,7 @@ pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
         return Err(PyFileNotFoundError::new_err(format!("{}: no such file", path.display())));
     }
     let shown = path.display().to_string();
-    apart(py, move || read(&path))?.map_err(|message| RunError::new_err(format!("{shown}: {message}")))
+    run_interruptible(py, move || read(&path))?.map_err(|message| RunError::new_err(format!("{shown}: {message}")))
 }
 
 fn read(path: &Path) -> Result<Table, String> {

@@ -1,6 +1,5 @@
 //! Files of a result directory that is to be replaced. Only files that afflux wrote, and that nobody changed since, are deleted.
 
-use crate::directory::SUMMARY;
 use crate::durable::{digest, hex};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -11,6 +10,8 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// The summary, the last file that a run writes.
+pub(crate) const SUMMARY: &str = "summary.json";
 /// A file of results on shared storage, which is written after the summary.
 const STORED: &str = "stored.url";
 const OWN_DIGEST: &str = "summary_digest";

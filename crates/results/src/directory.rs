@@ -4,7 +4,7 @@
 //! So there is one writer at a time, and what of that kind lies there when the lock is free was left by a process that was killed.
 
 use crate::ResultsError;
-use crate::contents::{Contents, Foreign, foreign};
+use crate::contents::{Contents, Foreign, SUMMARY, foreign};
 use crate::durable::{self, Lock, NewFile};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +13,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Written last.
-pub(crate) const SUMMARY: &str = "summary.json";
 /// How long a claim waits for the lock: a writer that was killed may take this long to be gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 

@@ -79,7 +79,7 @@ pub fn write_with(
         claim.text(name, content)?;
     }
     let summary = summary(scenario, output, &started).sealed(claim.digests());
-    claim.text(directory::SUMMARY, &summary.to_json())?;
+    claim.text(contents::SUMMARY, &summary.to_json())?;
     unless_cancelled()?;
     claim.complete()?;
     Ok(summary)

@@ -76,7 +76,7 @@ impl TrafficError {
     }
     /// Adds the nearest of the `allowed` spellings, if one is near.
     pub(crate) fn near(mut self, word: &str, spellings: &[&str]) -> Self {
-        let best = crate::text::nearest(word, spellings).map(str::to_string);
+        let best = crate::spelling::nearest(word, spellings).map(str::to_string);
         match &mut self {
             TrafficError::Parameter { nearest, .. } => *nearest = best,
             TrafficError::Input(input) => input.nearest = best,

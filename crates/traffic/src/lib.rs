@@ -52,6 +52,7 @@ mod patterns;
 pub mod purpose;
 mod racks;
 mod sizes;
+mod spelling;
 mod text;
 
 pub use arrivals::{ArrivalTimes, Arrivals};
@@ -79,5 +80,5 @@ pub use patterns::spatial::SpatialMatrix;
 pub use purpose::Draws;
 pub use racks::Racks;
 pub use sizes::{FileOptions, SizeDistribution};
-pub use text::nearest;
+pub use spelling::nearest;
 pub use text::{MAX_UNPACKED, most_of, most_unpacked, too_much_unpacked};

@@ -1,6 +1,6 @@
 //! `[host]`.
 
-use super::Family;
+use super::facts::Family;
 use super::switch::{marking, processor, queues};
 use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int};

@@ -1,5 +1,6 @@
 //! Scenario files at random: every kind of fabric, switch, transport and traffic, mostly valid, and small.
 
+mod facts;
 mod host;
 mod record;
 mod switch;
@@ -9,34 +10,10 @@ mod transport;
 
 use crate::choices::{Choices, Keys, Source, int};
 use afflux_engine::random::Stream;
+use facts::{Family, Named, Pauses, RdmaPlan};
 use std::path::Path;
-use switch::Pauses;
 use toml::{Table, Value};
-use transport::{RdmaPlan, TransportFacts, rdma_plan, transport};
-
-/// What most of a scenario's traffic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    Tcp,
-    Mptcp,
-    Rdma,
-    Pfabric,
-    Pdq,
-    D3,
-    Hull,
-    Nack,
-    Ndp,
-    Datagram,
-    Hadoop,
-}
-
-/// A transport of the scenario.
-pub struct Named {
-    /// `None`: the default.
-    name: Option<String>,
-    family: Family,
-    facts: TransportFacts,
-}
+use transport::{rdma_plan, transport};
 
 /// Purpose of the random stream.
 const SCENARIO: u64 = 0x7363_656e_6172_696f;

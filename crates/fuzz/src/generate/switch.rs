@@ -1,6 +1,6 @@
 //! `[switch]`.
 
-use super::Family;
+use super::facts::{Family, Pauses};
 use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int, ints};
 use toml::Value;
@@ -11,16 +11,6 @@ pub struct SwitchFacts {
     /// Priorities that are paused.
     pub paused: Vec<u64>,
     pub conweave: bool,
-}
-
-/// What RDMA's mode wants of switches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pauses {
-    Any,
-    /// Flow control, on every switch.
-    Needed,
-    /// They stop when hosts tell them to.
-    Obeyed,
 }
 
 pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, entropies: bool) -> (Keys, SwitchFacts) {

@@ -1,8 +1,7 @@
 //! `[[traffic]]`.
 
+use super::facts::{Family, Named, TransportFacts};
 use super::topology::Fabric;
-use super::transport::TransportFacts;
-use super::{Family, Named};
 use crate::choices::{Choices, Keys, int, ints};
 use crate::schema::words;
 use std::path::Path;

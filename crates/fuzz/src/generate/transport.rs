@@ -1,30 +1,10 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::Family;
-use super::switch::Pauses;
+use super::facts::{Family, Pauses, RdmaPlan, TransportFacts};
 use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int};
 use crate::schema::words;
 use toml::Value;
-
-/// What traffic has to go by.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TransportFacts {
-    /// Its flows must be in a paused class (`Some(true)`), or must not be (`Some(false)`).
-    pub paused: Option<bool>,
-    /// Flows can follow each other on one connection.
-    pub persistent: bool,
-    /// It needs `run.until`: it may go on for ever.
-    pub endless: bool,
-}
-
-/// How RDMA is set up, which switches must know of first.
-#[derive(Debug, Clone, Copy)]
-pub struct RdmaPlan {
-    pub mode: &'static str,
-    pub pauses: Pauses,
-    pub entropies: bool,
-}
 
 pub fn rdma_plan(c: &mut Choices) -> RdmaPlan {
     let mode = c.weighted(&[(4, "lossless"), (3, "irn"), (2, "irn_pfc"), (2, "gbn_no_pfc"), (1, "semi_lossless")]);

@@ -4,6 +4,7 @@ mod addresses;
 mod blocks;
 mod headers;
 mod multipath;
+mod side;
 mod tcp;
 
 use afflux_net::record::{CaptureRecord, Output};

@@ -2,7 +2,7 @@
 //!
 //! Simulated hosts draw no keys: they are made of the run's seed and the flow, so that a capture is the same every time.
 
-use super::tcp::Side;
+use super::side::Side;
 use afflux_net::record::{CaptureMultipath, Control};
 use sha2::{Digest, Sha256};
 

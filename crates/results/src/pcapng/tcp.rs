@@ -2,6 +2,7 @@
 
 use super::addresses::Addresses;
 use super::multipath::Session;
+use super::side::Side;
 use afflux_net::record::{CaptureKind, CaptureOptions, CaptureRecord, Control, Output};
 use afflux_net::spec::{FlowId, Plan, Receive, Recovery, TcpConfig};
 use std::collections::HashMap;
@@ -12,24 +13,6 @@ const HEADERS: u16 = 54;
 const TIMESTAMPS: u16 = 12;
 /// RFC 7323 §2.2: the largest window is 65535 times two to this.
 const MOST_SHIFT: u32 = 14;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    Asks,
-    Answers,
-}
-
-impl Side {
-    pub fn of(record: &CaptureRecord) -> Side {
-        if record.answer { Side::Answers } else { Side::Asks }
-    }
-    pub fn other(self) -> Side {
-        match self {
-            Side::Asks => Side::Answers,
-            Side::Answers => Side::Asks,
-        }
-    }
-}
 
 /// Where a segment that is not full stands in a subflow, and what it lacks: what follows stands so much earlier.
 type Short = HashMap<(FlowId, u8), Vec<(u64, u64)>>;

@@ -1,6 +1,6 @@
 use super::headers::checksum;
 use super::multipath::{Session, hmac_sha256};
-use super::tcp::Side;
+use super::side::Side;
 use super::*;
 use crate::testing::run;
 use afflux_net::record::{CaptureKind, CaptureMultipath, Control};

@@ -1,7 +1,8 @@
 //! Pause storms and deadlocks, with the names of what is concerned.
 
+use super::paused_port::{PausedPort, link_name, paused_port};
 use afflux_net::record::Output;
-use afflux_net::spec::{StormAction, Topology};
+use afflux_net::spec::StormAction;
 use afflux_scenario::Scenario;
 use serde::Serialize;
 
@@ -29,12 +30,6 @@ pub struct DeadlockReport {
     pub ports: Vec<PausedPort>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PausedPort {
-    pub node: String,
-    pub port: u32,
-}
-
 pub fn storms(scenario: &Scenario, output: &Output) -> Vec<PauseStorm> {
     let storm = |s: &afflux_net::record::StormRecord| PauseStorm {
         detected_ns: s.detected.round_ns(),
@@ -49,27 +44,6 @@ pub fn storms(scenario: &Scenario, output: &Output) -> Vec<PauseStorm> {
         },
     };
     output.storms.iter().map(storm).collect()
-}
-
-/// Both ends of a directed link: `2 * link` is that from its first node to its second.
-fn ends(topology: &Topology, direction: u32) -> (u32, u32) {
-    let link = &topology.links[direction as usize / 2];
-    if direction.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
-}
-
-/// `from>to`.
-pub fn link_name(topology: &Topology, direction: u32) -> String {
-    let name = |node: u32| topology.nodes[node as usize].name.as_str();
-    let (from, to) = ends(topology, direction);
-    format!("{}>{}", name(from), name(to))
-}
-
-/// The port that sends over a directed link.
-pub fn paused_port(topology: &Topology, direction: u32) -> PausedPort {
-    let (from, _) = ends(topology, direction);
-    let before = &topology.links[..direction as usize / 2];
-    let port = before.iter().filter(|link| link.a == from || link.b == from).count() as u32;
-    PausedPort { node: topology.nodes[from as usize].name.clone(), port }
 }
 
 pub fn deadlocks(scenario: &Scenario, output: &Output) -> Vec<DeadlockReport> {

@@ -7,6 +7,7 @@ mod flowcontrol;
 mod goodput;
 mod groups;
 mod jobs;
+mod paused_port;
 mod queueing;
 mod stalled;
 mod unequal;

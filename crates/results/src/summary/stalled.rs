@@ -1,6 +1,6 @@
 //! Who waits for whom, in a run that ended because nothing moved any more.
 
-use super::flowcontrol::{PausedPort, link_name, paused_port};
+use super::paused_port::{PausedPort, link_name, paused_port};
 use afflux_net::record::{Ended, Output};
 use afflux_scenario::Scenario;
 use afflux_units::{Span, Time};

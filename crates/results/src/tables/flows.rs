@@ -1,7 +1,7 @@
 //! `flows`: one row per flow, in the order of the plan.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::{FlowTimes, SplitNs, completion, int};
 use afflux_net::record::{FlowRecord, Output, Status};

@@ -2,7 +2,7 @@
 //! as in the ConWeave paper. Null where nothing was sent.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::{Output, UplinkRecord};

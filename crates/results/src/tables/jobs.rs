@@ -3,7 +3,7 @@
 //! out.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::{FlowTimes, int};
 use afflux_net::record::{Output, TaskRecord};

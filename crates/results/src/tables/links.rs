@@ -2,7 +2,7 @@
 //! `2 * l + 1` the other way.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::Output;

@@ -11,6 +11,7 @@ mod ports;
 mod reorder;
 mod round_trips;
 mod senders;
+mod source;
 mod waits;
 mod write;
 
@@ -23,7 +24,8 @@ use crate::ResultsError;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
+use source::Source;
 use std::ops::Range;
 
 /// Rows per batch: small enough that a batch of strings is far from Arrow's 2 GiB, and memory stays modest.
@@ -151,20 +153,8 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Where the rows of a table come from.
-trait Source {
-    fn rows(&self) -> usize;
-    /// Some of the rows; no rows have the same schema.
-    fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError>;
-}
-
 fn ranges(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(BATCH_ROWS).map(move |start| start..rows.min(start + BATCH_ROWS))
-}
-
-/// For `map_err`: names the table.
-fn arrow(table: &'static str) -> impl FnOnce(ArrowError) -> ResultsError {
-    move |source| ResultsError::Arrow { table, source }
 }
 
 #[cfg(test)]

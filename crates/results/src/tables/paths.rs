@@ -1,7 +1,7 @@
 //! `paths`: frames and bytes per flow, subflow and path. `fct_ns` is the flow's, as in `flows`.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::{FlowTimes, int};
 use afflux_net::record::{Output, PathRecord};

@@ -1,7 +1,7 @@
 //! `ports`: one row per port, queue and sampling interval. A sample at t sees everything that happened at t.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::Output;

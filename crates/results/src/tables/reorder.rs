@@ -1,7 +1,7 @@
 //! `reorder`: reorder queues in use and the bytes they hold, per ToR and per port of it, at intervals. A port without any has no row.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::Output;

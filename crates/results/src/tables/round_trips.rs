@@ -1,7 +1,7 @@
 //! `round_trips`: one row per TCP connection, or subflow, of which there is a measurement; the connection's flow is its first.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::Output;

@@ -1,7 +1,7 @@
 //! `senders`: what every sender that has something to send knows of its connection, at intervals. Null: it has none.
 
 use super::columns::Columns;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::{Output, SenderRecord};

@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::ports::peers;
-use super::{Source, arrow};
+use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
 use afflux_net::record::{Behind, Output};

@@ -6,7 +6,7 @@
 use super::row::{Collector, Refused, Row};
 use super::{COLUMNS, FlowListOptions, HEADER, NAMES, REQUIRED, left_out};
 use crate::text::{self, Lines, shown};
-use crate::{Classes, Generated, Place, TrafficError};
+use crate::{Classes, Generated, Place, TrafficError, spelling};
 use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
             if text::number(&field).is_some() {
                 return wrong("a row of numbers in the first line".to_string(), HEADER.to_string(), &name);
             }
-            if text::nearest(&name, &COLUMNS).is_some() && !NAMES.contains(&&*name) {
+            if spelling::nearest(&name, &COLUMNS).is_some() && !NAMES.contains(&&*name) {
                 return wrong(format!("unknown column {}", shown(&field)), HEADER.to_string(), &name);
             }
             order.push(Column::Other(shown(&field).trim_matches('`').to_string()));

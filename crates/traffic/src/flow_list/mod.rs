@@ -8,7 +8,7 @@ pub use columns::{FlowColumns, HostColumn, from_columns};
 pub use csv::{read_csv, read_csv_from};
 
 use crate::names::{HostNames, NumbersOnly};
-use crate::{Place, Template, TrafficError, text};
+use crate::{Place, Template, TrafficError, spelling, text};
 use std::path::Path;
 
 /// Columns of a flow list, the required ones first.
@@ -22,7 +22,7 @@ const MOST_NAMED: usize = 20;
 
 /// Refuses a column whose name looks like a misspelt one of a flow list.
 fn refuse_misspelt(name: &str, place: impl FnOnce() -> Place) -> Result<(), TrafficError> {
-    if NAMES.contains(&name) || text::nearest(name, &COLUMNS).is_none() {
+    if NAMES.contains(&name) || spelling::nearest(name, &COLUMNS).is_none() {
         return Ok(());
     }
     Err(TrafficError::input(place(), format!("unknown column {}", text::shown(name.as_bytes())), HEADER).near(name, &COLUMNS))

@@ -2,7 +2,6 @@
 
 use super::disk::Disk;
 use super::draws::{self, Task};
-use super::localize::Localized;
 use super::process::{Giver, Simulation};
 use super::settings::{Disks, Room, Settings};
 use afflux_engine::random::Stream;
@@ -40,6 +39,13 @@ pub struct State {
     pub localized: BTreeMap<(usize, u32), Localized>,
     /// The nodes' heartbeats wait while no job needs them.
     asleep: Vec<Giver>,
+}
+
+/// The files of a job on a node.
+pub enum Localized {
+    /// Containers that wait for them.
+    UnderWay(Vec<Giver>),
+    Here,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +97,16 @@ impl Cluster {
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no process panics")
+    }
+
+    /// The random draws of a job's task for one purpose.
+    pub fn stream(&self, job: usize, purpose: u64, task: Task) -> Stream {
+        self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | task.number())
+    }
+
+    /// The random draws of a node for one purpose.
+    pub fn node_stream(&self, purpose: u64, node: u32) -> Stream {
+        self.settings.draws.stream(purpose, node.into())
     }
 
     /// A node's heartbeats, as long as there are jobs.

@@ -1,6 +1,5 @@
 //! What is drawn at random: each by job, purpose and task, so that no draw depends on another.
 
-use super::cluster::Cluster;
 use super::settings::Range;
 use afflux_engine::random::Stream;
 use afflux_units::Span;
@@ -47,21 +46,12 @@ pub enum Task {
 }
 
 impl Task {
-    fn number(self) -> u64 {
+    pub fn number(self) -> u64 {
         match self {
             Task::Master => 0,
             Task::Map(map) => 1 + 2 * map as u64,
             Task::Reduce(reduce) => 2 + 2 * reduce as u64,
         }
-    }
-}
-
-impl Cluster {
-    pub fn stream(&self, job: usize, purpose: u64, task: Task) -> Stream {
-        self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | task.number())
-    }
-    pub fn node_stream(&self, purpose: u64, node: u32) -> Stream {
-        self.settings.draws.stream(purpose, node.into())
     }
 }
 

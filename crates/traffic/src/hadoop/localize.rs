@@ -1,15 +1,7 @@
 //! What a job's tasks need on a node: each file is fetched once per node and job, one after the other (ResourceLocalizationService).
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Localized};
 use super::draws;
-use super::process::Giver;
-
-/// The files of a job on a node.
-pub enum Localized {
-    /// Containers that wait for them.
-    UnderWay(Vec<Giver>),
-    Here,
-}
 
 /// Round trips before the first file: TCP's handshake, its authentication, getServerDefaults.
 const OPEN: u32 = 3;

@@ -160,7 +160,8 @@ impl Connection {
                 b"addon" => return unsupported("connections that grow"),
                 b"id" | b"start" | b"size" | b"prio" => {}
                 _ => {
-                    let near = crate::text::nearest(&String::from_utf8_lossy(key), &KEYS).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+                    let near =
+                        crate::spelling::nearest(&String::from_utf8_lossy(key), &KEYS).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
                     return Err((shown(key), format!("{FORM}{near}")));
                 }
             }

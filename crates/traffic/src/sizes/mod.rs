@@ -39,7 +39,7 @@ const PARTS: usize = 65_536;
 impl SizeDistribution {
     /// A built-in distribution, whatever the case of its letters; see [`SizeDistribution::names`].
     pub fn named(name: &str) -> Result<Self, TrafficError> {
-        named::find(name)
+        named::find(name).map(|(name, table)| Self::table(name, table))
     }
     /// The names that [`SizeDistribution::named`] knows.
     pub fn names() -> Vec<&'static str> {

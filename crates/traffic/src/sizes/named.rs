@@ -1,6 +1,5 @@
 //! Built-in distributions. Their points are typed in from public descriptions; the source stands at each.
 
-use super::SizeDistribution;
 use super::table::Table;
 use crate::TrafficError;
 
@@ -176,15 +175,16 @@ pub(super) fn names() -> Vec<&'static str> {
     PERCENT.iter().map(|table| table.name).chain(PACKETS.iter().map(|table| table.name)).collect()
 }
 
-pub(super) fn find(found: &str) -> Result<SizeDistribution, TrafficError> {
+/// The name and the points of a built-in distribution.
+pub(super) fn find(found: &str) -> Result<(&'static str, Table), TrafficError> {
     let plain = found.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     let name = ALIASES.iter().find(|(alias, _)| *alias == plain).map_or(plain.as_str(), |(_, name)| name);
     if let Some(table) = PERCENT.iter().find(|table| table.name == name) {
         let points = table.points.iter().map(|(bytes, percent)| (*bytes, percent / 100.0)).collect();
-        return Ok(SizeDistribution::table(name, Table::new(points, 1, false)));
+        return Ok((table.name, Table::new(points, 1, false)));
     }
     if let Some(table) = PACKETS.iter().find(|table| table.name == name) {
-        return Ok(SizeDistribution::table(name, Table::new(table.points.to_vec(), PACKET_BYTES, true)));
+        return Ok((table.name, Table::new(table.points.to_vec(), PACKET_BYTES, true)));
     }
     if let Some((name, source)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return Err(TrafficError::parameter(

@@ -1,6 +1,7 @@
 //! Means and percentiles as published beside the tables.
 
 use super::*;
+use crate::SizeDistribution;
 
 fn close(ours: f64, published: f64, tolerance: f64) -> bool {
     (ours / published - 1.0).abs() < tolerance
@@ -17,7 +18,7 @@ fn means_of_the_percent_tables() {
         ("Solar", 39_424.0, 16_384.0, 65_536.0, 223_000.0, 262_144.0),
     ];
     for (name, mean, p50, p90, p99, max) in published {
-        let sizes = find(name).unwrap();
+        let sizes = SizeDistribution::named(name).unwrap();
         assert!(close(sizes.mean(), mean, 0.001), "{name}: mean {}", sizes.mean());
         for (share, value) in [(0.5, p50), (0.9, p90), (0.99, p99), (1.0, max)] {
             assert!(close(sizes.quantile(share), value, 0.005), "{name} at {share}: {}", sizes.quantile(share));
@@ -28,7 +29,7 @@ fn means_of_the_percent_tables() {
 #[test]
 fn means_of_the_packet_tables() {
     for (name, packets) in [("pfabric-websearch", 1_141.0), ("pfabric-datamining", 5_116.6), ("imc10", 195_357.1 / 1_460.0)] {
-        let sizes = find(name).unwrap();
+        let sizes = SizeDistribution::named(name).unwrap();
         assert!(close(sizes.mean() / 1_460.0, packets, 0.001), "{name}: {}", sizes.mean() / 1_460.0);
         // Rounding up adds less than one packet.
         let added = (sizes.mean_drawn() - sizes.mean()) / 1_460.0;
@@ -41,7 +42,7 @@ fn means_of_the_packet_tables() {
 fn shares_below_100_kb() {
     // Flows and bytes in flows of at most 100 kB: web search 54.4 % / 1.1 %, data mining 82.4 % / ~0 % (pFabric's classes).
     for (name, flows, bytes) in [("pfabric-websearch", 0.544, 0.011), ("pfabric-datamining", 0.824, 0.0), ("alistorage", 0.95, 0.24), ("solar", 0.96, 0.81)] {
-        let sizes = find(name).unwrap();
+        let sizes = SizeDistribution::named(name).unwrap();
         let below = sizes.expect(|size| f64::from(size <= 100_000));
         let share = sizes.expect(|size| if size <= 100_000 { size as f64 } else { 0.0 }) / sizes.mean_drawn();
         assert!((below - flows).abs() < 0.006, "{name}: {below}");
@@ -51,11 +52,11 @@ fn shares_below_100_kb() {
 
 #[test]
 fn errors_help() {
-    let error = find("webserch").unwrap_err().to_string();
+    let error = SizeDistribution::named("webserch").unwrap_err().to_string();
     assert!(error.contains("did you mean `websearch`"), "{error}");
-    let error = find("GoogleRPC2008").unwrap_err().to_string();
+    let error = SizeDistribution::named("GoogleRPC2008").unwrap_err().to_string();
     assert!(error.contains("distribution file") && error.contains("traffic_gen/GoogleRPC2008.txt"), "{error}");
     for name in names() {
-        assert_eq!(find(&name.to_uppercase()).unwrap().name(), name);
+        assert_eq!(SizeDistribution::named(&name.to_uppercase()).unwrap().name(), name);
     }
 }

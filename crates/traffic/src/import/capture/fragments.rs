@@ -1,51 +1,9 @@
 //! IP fragments: the first has the header above IP. UDP's header states the length of the whole datagram, bytes of TCP are those of each fragment.
 
-use super::headers::{Carried, Carrying, Datagram, Fragment, Segment};
+use super::carried::{Carried, Carrying, Datagram, Fragment, Segment};
 use super::notes::Note;
-use super::{Outcome, Reading};
-
-/// How long hosts wait for the rest of a datagram (Linux's time-out). Later fragments belong to another datagram of this number.
-const TIMEOUT_NS: u64 = 30_000_000_000;
-
-#[derive(Clone, Copy)]
-struct Piece {
-    offset: u32,
-    length: u32,
-    time_ns: u64,
-    frame: u64,
-}
-
-/// What the first fragment says about those that follow.
-enum Beginning {
-    /// Its headers state all bytes.
-    Whole,
-    /// They go on with the segment, which has so many bytes of headers.
-    Segment(Segment, u32),
-    Left(Note),
-}
-
-/// A datagram of which fragments are missing.
-#[derive(Default)]
-pub struct Pending {
-    beginning: Option<Beginning>,
-    pieces: Vec<Piece>,
-    /// Those before the first.
-    waiting: Vec<Piece>,
-    /// Where it ends, once the last fragment was seen.
-    end: Option<u32>,
-}
-
-impl Pending {
-    /// Does the piece belong to another datagram with the same number?
-    fn is_over(&self, piece: &Piece) -> bool {
-        self.pieces.iter().any(|seen| seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS)
-    }
-
-    fn is_complete(&self) -> bool {
-        let seen: u64 = self.pieces.iter().map(|piece| u64::from(piece.length)).sum();
-        self.beginning.is_some() && self.end.is_some_and(|end| seen >= u64::from(end))
-    }
-}
+use super::pending::{Beginning, Pending, Piece};
+use super::reading::{Outcome, Reading};
 
 impl Reading {
     pub fn fragment(&mut self, fragment: Fragment, time_ns: u64) {

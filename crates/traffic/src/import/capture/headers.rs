@@ -1,70 +1,13 @@
 //! Headers of captured frames, as far as flows need them: addresses, ports, payload, TCP's sequence numbers. Tunnels and RoCEv2 have files of their own.
 
+use super::carried::{Carried, Carrying, Datagram, Fragment, Kind, Segment};
 use super::notes::{Note, Tally};
-use super::roce::Packet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Headers above the link that a frame may have.
 const DEEPEST: u32 = 16;
-
-/// What a flow is made of; also its class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    Tcp,
-    Udp,
-    Rdma,
-}
-
-/// Bytes of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
-    pub src: IpAddr,
-    pub dst: IpAddr,
-    pub kind: Kind,
-    pub dscp: u8,
-    /// Ports, or queue pairs.
-    pub ends: [u32; 2],
-    /// Bytes above TCP or UDP, whether they were captured or not.
-    pub payload: u32,
-    /// TCP: the first byte's number.
-    pub sequence: u32,
-    /// TCP: the beginning of a connection.
-    pub syn: bool,
-    /// The payload goes on in further fragments.
-    pub goes_on: bool,
-}
-
-/// The IP packet that a fragment belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Datagram {
-    pub src: IpAddr,
-    pub dst: IpAddr,
-    pub protocol: u8,
-    pub id: u32,
-}
-
-#[derive(Debug)]
-pub struct Fragment {
-    pub datagram: Datagram,
-    /// Where it stands in the packet behind the IP header.
-    pub offset: u32,
-    pub length: u32,
-    pub last: bool,
-    /// Of the first fragment: what the packet carries.
-    pub first: Option<Box<Carrying>>,
-}
-
-/// What a frame carries.
-#[derive(Debug)]
-pub enum Carried {
-    Segment(Segment),
-    Packet(Packet),
-    Fragment(Fragment),
-}
-
-pub type Carrying = Result<Carried, Note>;
 
 /// Beginnings of frames that are understood, by their `LINKTYPE_…`.
 pub const LINK_TYPES: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), BSD loopback (0, 108), Linux cooked (113, 276)";

@@ -1,10 +1,9 @@
 //! Messages of RoCEv2: each is a flow. Packets have numbers, so that those that are sent again count once, and those that come late, over another path,
 //! count for their own message.
 
-use super::Found;
-use super::headers::Kind;
+use super::carried::{Kind, Packet, Part, Queue};
+use super::flows::Found;
 use super::notes::{Note, Tally};
-use super::roce::{Packet, Part, Queue};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 

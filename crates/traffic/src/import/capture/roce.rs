@@ -1,43 +1,8 @@
 //! RoCEv2: InfiniBand's transport headers over UDP (InfiniBand Architecture Specification, volume 1, chapter 9 and annexes A14 and A17).
 
-use super::headers::{Carried, Carrying, Ip, Kind, Segment, View};
+use super::carried::{Carried, Carrying, Kind, Packet, Part, Queue, Segment};
+use super::headers::{Ip, View};
 use super::notes::Note;
-use std::net::IpAddr;
-
-/// Queue pair, numbers of packets and directions of a packet of a connection.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Queue {
-    pub src: IpAddr,
-    pub dst: IpAddr,
-    /// The receiving queue pair.
-    pub pair: u32,
-    /// Responses have the numbers of the requests that they answer.
-    pub is_response: bool,
-}
-
-/// A packet of a connection, with what it adds to a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packet {
-    pub queue: Queue,
-    pub dscp: u8,
-    /// Its number: 24 bits.
-    pub number: u32,
-    pub part: Part,
-    /// Without headers, padding and check sequence.
-    pub payload: u32,
-    /// The length of the whole message, as the first packet of a write states it.
-    pub stated: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    First,
-    Middle,
-    Last,
-    Only,
-    /// A request without data.
-    Bare(Note),
-}
 
 /// Base transport header, and the check sequence at the end.
 const BASE: u32 = 12;

@@ -1,6 +1,7 @@
 //! Tunnels: the packet inside is what hosts sent.
 
-use super::headers::{Carrying, Ip, View, Walk};
+use super::carried::Carrying;
+use super::headers::{Ip, View, Walk};
 use super::notes::Note;
 use super::roce;
 

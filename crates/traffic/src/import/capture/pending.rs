@@ -1,0 +1,48 @@
+//! Datagrams of which fragments are missing.
+
+use super::carried::Segment;
+use super::notes::Note;
+
+/// How long hosts wait for the rest of a datagram (Linux's time-out). Later fragments belong to another datagram of this number.
+const TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// The place of a fragment in its datagram.
+#[derive(Clone, Copy)]
+pub struct Piece {
+    pub offset: u32,
+    pub length: u32,
+    pub time_ns: u64,
+    pub frame: u64,
+}
+
+/// The meaning of the first fragment for those that follow.
+pub enum Beginning {
+    /// The headers of the first fragment state all bytes.
+    Whole,
+    /// The other fragments go on with the segment, which has so many bytes of headers.
+    Segment(Segment, u32),
+    Left(Note),
+}
+
+/// A datagram of which fragments are missing.
+#[derive(Default)]
+pub struct Pending {
+    pub beginning: Option<Beginning>,
+    pub pieces: Vec<Piece>,
+    /// Fragments that came before the first one.
+    pub waiting: Vec<Piece>,
+    /// The end of the datagram, once the last fragment was seen.
+    pub end: Option<u32>,
+}
+
+impl Pending {
+    /// Whether the piece belongs to another datagram with the same number.
+    pub fn is_over(&self, piece: &Piece) -> bool {
+        self.pieces.iter().any(|seen| seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS)
+    }
+
+    pub fn is_complete(&self) -> bool {
+        let seen: u64 = self.pieces.iter().map(|piece| u64::from(piece.length)).sum();
+        self.beginning.is_some() && self.end.is_some_and(|end| seen >= u64::from(end))
+    }
+}
