@@ -1,6 +1,7 @@
 """The doors between the rooms open one way."""
 
 import ast
+import functools
 import itertools
 import re
 import tomllib
@@ -84,21 +85,25 @@ NET_LEVEL = {room: place for place, rooms in enumerate(NET_LEVELS) for room in r
 CARRIED = {"balance/conweave/tag.rs", "balance/tag.rs", "transport/rated/allocation/header.rs"}
 
 
-@pytest.fixture(scope="module")
-def net_edges():
-    return rust_items.Crate(REPO / "crates" / "net" / "src").edges()
+@functools.cache
+def edges_of(crate: str) -> rust_items.Edges:
+    return rust_items.Crate(REPO / "crates" / crate / "src").edges()
 
 
 def steps(edges: rust_items.Edges, way: list[str]) -> str:
     return way[0] + "".join(f" uses {', '.join(sorted(edges[a][b]))} of {b}" + (", which" if b != way[-1] else "") for a, b in itertools.pairwise(way))
 
 
-def test_no_files_of_net_use_each_other_in_a_circle(net_edges):
-    ways = [way for file in net_edges if (way := rust_items.circle(net_edges, file))]
-    assert not ways, steps(net_edges, min(ways, key=len))
+@pytest.mark.parametrize("crate", CRATES)
+def test_no_files_of_a_crate_use_each_other_in_a_circle(crate):
+    edges = edges_of(crate)
+    ways = [way for file in edges if (way := rust_items.circle(edges, file))]
+    assert not ways, steps(edges, min(ways, key=len))
 
 
-def test_files_of_net_use_no_level_behind_their_own(net_edges):
+def test_files_of_net_use_no_level_behind_their_own():
+    net_edges = edges_of("net")
+
     def level(file: str) -> int | None:
         return 0 if file in CARRIED else NET_LEVEL.get(file.partition("/")[0].removesuffix(".rs"))
 
