@@ -2,8 +2,8 @@
 
     python -m fuzz.importers --count 5000 --seed 1
 
-A refusal is clean if it ends with 2, is one line of readable text, and names the file. Each case is limited to 6 GB and 20 s of processor time. What is wrong is
-written to `--out`; `--only KIND` and `--case N` try some of it again. Kinds are those of `fuzz.importer_samples`.
+A refusal is clean if it ends with 2, is one line of readable text, and names the file. Each case is limited to 6 GB and 20 s of
+processor time. What is wrong is written to `--out`; `--only KIND` and `--case N` try some of it again. Kinds are those of `fuzz.importer_samples`.
 """
 
 import argparse

@@ -64,6 +64,24 @@ jitter = "1us"
 ports = { interval = "100us" }
 """
 
+#: A class for `[host.python]` with which a point takes a while, and hardly any time of a processor: each flow sleeps once.
+SLEEPER = """\
+import time
+
+import afflux
+
+
+class Sleeper(afflux.CongestionControl):
+    def __init__(self, seconds=0.004):
+        self.seconds = seconds
+
+    def on_ack(self, ack):
+        if self.seconds:
+            time.sleep(self.seconds)
+            self.seconds = 0
+        super().on_ack(ack)
+"""
+
 AFFLUX = (sys.executable, "-m", "afflux")
 VARY = ("--vary", "switch.buffer=9packets,90packets", "--vary", "traffic.0.senders=4,8")
 
@@ -285,11 +303,14 @@ def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tup
         log.close()
 
 
-def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, rounds: int = 2_500) -> None:
-    """A sweep on a cluster whose workers are killed in the middle of points, and replaced, ends with the table of one that nobody disturbed."""
+def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, asleep: bool = False) -> None:
+    """A sweep on a cluster whose workers are killed in the middle of points, and replaced, ends with the table of one that nobody disturbed. A point
+    simulates for a second or more, or sleeps for most of one."""
     draws = random.Random(seed)
     dir.mkdir(parents=True)
-    (dir / "small.toml").write_text(SCENARIO.replace("rounds = 2", f"rounds = {rounds}"))
+    (dir / "sleeper.py").write_text(SLEEPER)
+    sleeping = SCENARIO.replace("rounds = 2", "rounds = 30") + '[host.python]\nfile = "sleeper.py"\n'
+    (dir / "small.toml").write_text(sleeping if asleep else SCENARIO.replace("rounds = 2", "rounds = 2500"))
     arguments = ["sweep", "small.toml", *VARY, "--seeds", f"1-{-(-points // 4)}"]
     undisturbed = subprocess.run([*AFFLUX, *arguments, "-o", "undisturbed"], cwd=dir, capture_output=True, text=True, timeout=10 * PATIENCE)
     assert undisturbed.returncode == 0, undisturbed.stderr

@@ -159,6 +159,21 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 @pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points of sweeps, searches and decisions are simulated inside the test process, 0.05 s faster each than in processes of their own: for tests of
+    what is made of their results."""
+    from here import Here
+
+    from afflux import batch, executors
+
+    def named(name: str, named: Callable[..., Any] = executors.named, **more: Any) -> Any:
+        return Here() if name == "local" else named(name, **more)
+
+    for module in (batch, executors):
+        monkeypatch.setattr(module, "named", named)
+
+
+@pytest.fixture
 def scenario(tmp_path: Path) -> Callable[..., Path]:
     """Writes a scenario file: `INCAST`, with pieces of its text replaced."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from afflux import __version__, _core
 from afflux.executors import Answer, Order
-from afflux.executors.process import build
+from afflux.worker import build
 
 
 class Here:

@@ -16,12 +16,12 @@ from conftest import INCAST, REPO
 from tiny_study import Tiny
 
 import afflux
-from afflux import batch, studies
+from afflux import batch, studies, worker
 from afflux.batch import Point
-from afflux.executors import process
 from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
+from fuzz import kills
 
 #: Seconds until something that must happen is taken not to.
 PATIENCE = 120
@@ -59,8 +59,8 @@ def test_points_are_what_run_gives(small, tmp_path):
 
 def test_a_worker_believes_what_it_is_told_of_its_own_file_alone(monkeypatch):
     """Its parent may have started before the simulator was built again."""
-    file, build = process._known()
-    known = process._known.__wrapped__
+    file, build = worker.known()
+    known = worker.known.__wrapped__
     for told, believed in ((f"{file}0123", "0123"), (f"elsewhere/{file}0123", build), (f"{file.rpartition(':')[0]}1:0123", build)):
         monkeypatch.setenv("AFFLUX_BUILD", told)
         assert known() == (file, believed)
@@ -119,8 +119,16 @@ def test_directories_of_others_are_left_alone(small, tmp_path):
         run(small, tmp_path / "broken")
 
 
-# Some tenths of a second per point: while the first one ends, another one is at work.
-ROUNDS = 150
+# Half a second per point, asleep: while the first one ends, another one is at work.
+ROUNDS = 15
+
+
+@pytest.fixture
+def sleeping(tmp_path) -> Path:
+    (tmp_path / "sleeper.py").write_text(kills.SLEEPER)
+    path = tmp_path / "sleeping.toml"
+    path.write_text(INCAST + '[host.python]\nfile = "sleeper.py"\n')
+    return path
 
 
 def start(small: Path, out: Path, rounds: int) -> subprocess.Popen:
@@ -164,13 +172,13 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to find the workers")
-def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(small, tmp_path):
-    unbroken = start(small, tmp_path / "unbroken", ROUNDS)
+def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(sleeping, tmp_path):
+    unbroken = start(sleeping, tmp_path / "unbroken", ROUNDS)
     said, errors = unbroken.communicate(timeout=PATIENCE)
     assert said == "0 reused, 4 results\n", errors
 
     broken = tmp_path / "broken"
-    study = start(small, broken, ROUNDS)
+    study = start(sleeping, broken, ROUNDS)
     wait_for(lambda: finished(broken), "the first finished point")
     workers = wait_for(lambda: children(study.pid), "a running worker")
     os.kill(study.pid, signal.SIGKILL)
@@ -179,7 +187,7 @@ def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(small, tmp_path):
     kept = finished(broken)
     assert 0 < len(kept) < 4
 
-    again = start(small, broken, ROUNDS)
+    again = start(sleeping, broken, ROUNDS)
     said, errors = again.communicate(timeout=PATIENCE)
     assert said == f"{len(kept)} reused, 4 results\n", errors
     assert (broken / "study.json").read_bytes() == (tmp_path / "unbroken" / "study.json").read_bytes()
@@ -193,13 +201,13 @@ def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(small, tmp_path):
     assert not list((broken / "points").glob(".*partial*"))
 
 
-def test_two_at_work_in_one_directory(small, tmp_path):
+def test_two_at_work_in_one_directory(sleeping, tmp_path):
     out = tmp_path / "study"
-    first = start(small, out, 50_000)
+    first = start(sleeping, out, 3_000)
     try:
         wait_for(lambda: (out / "points" / ".lock").exists() and children(first.pid), "a running worker")
         with pytest.raises(batch.Busy, match="another afflux"):
-            studies.carry_out(Tiny(small, ROUNDS), out=out)
+            studies.carry_out(Tiny(sleeping, ROUNDS), out=out)
     finally:
         first.kill()
         first.communicate()

@@ -1,11 +1,16 @@
 """The command line: what it prints, where, and with which exit code."""
 
 import json
+import subprocess
+import sys
 
 import pytest
+import typer
 from conftest import REPO
 
 from afflux.commands import exchange
+from afflux.terminal import values
+from docs.generator.commands import every
 
 #: In the order of the help, by group.
 COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "decide", "tune", "study", "live", "demo"]
@@ -30,6 +35,42 @@ def test_version(process):
     done = process("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("afflux 0.")
+
+
+#: Runs the command, then says which of a library's modules were imported.
+WITHOUT_PYDANTIC = "import sys; from afflux import cli; cli.app(sys.argv[1:], standalone_mode=False); print('pydantic' in sys.modules)"
+
+
+def test_a_command_starts_without_pydantic(scenario, tmp_path):
+    """Its import would take a third of the time in which a command starts."""
+    words = ["run", str(scenario()), "--set", "traffic.0.rounds=1", "--seed", "3", "--threads", "1", "-o", "out"]
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PYDANTIC, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["False"]), done.stderr
+
+
+def test_values_are_those_of_typer():
+    """Whether or not pydantic takes part in it."""
+    coercion = pytest.importorskip("typer._coercion", reason="needs a version of typer that uses pydantic")
+
+    def outcome(convert, value, param, context):
+        try:
+            return convert.coerce(value, param=param, ctx=context)
+        except typer.BadParameter as error:
+            return error.message
+
+    compared = set()
+    for words, command in every():
+        context = command.make_context(" ".join(words), [], resilient_parsing=True)
+        for param in command.get_params(context):
+            if type(param._runtime_param) is not values._Conversion:
+                continue
+            theirs = coercion.build_runtime_param(param.type_descriptor)
+            for value in (None, "", "7", "-1", "0", "007", " 7", "1_0", "7.5", "99999999999999999999", "x.toml", 3, str(REPO), str(REPO / "Makefile")):
+                given = [value] if value is not None and (param.multiple or param.nargs == -1) else value
+                found, wanted = (outcome(one, given, param, context) for one in (param._runtime_param, theirs))
+                assert (found, type(found)) == (wanted, type(wanted)), f"{words} {param.name} {value!r}"
+                compared.add(str(param.type_descriptor.annotation))
+    assert {"<class 'str'>", "<class 'int'>", "list[str]", "<class 'pathlib.Path'>"} <= {name.replace("pathlib._local", "pathlib") for name in compared}
 
 
 def test_run_prints_the_summary(command, scenario, tmp_path):

@@ -30,7 +30,7 @@ from fuzz import kills
 #: Every kind of input.
 SCENARIO = (
     INCAST.replace('kind = "star"\nhosts = 9\nrate = "10Gbps"\ndelay = "1us"', 'kind = "hpcc"\nfile = "inputs/topology.txt"')
-    .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 400')
+    .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 2')
     .replace("paths = true", "")
     .replace(
         "[record]",
@@ -43,9 +43,12 @@ file = "inputs/flows.csv"
 kind = "random"
 load = 0.1
 load_basis = "host_wire"
-duration = "20ms"
+duration = "5ms"
 sizes = "inputs/sizes.txt"
 matrix = "inputs/matrix.json"
+
+[host.python]
+file = "inputs/sleeper.py"
 
 [record]""",
     )
@@ -55,12 +58,15 @@ INPUTS = {
     "flows.csv": "id,start_ns,src,dst,bytes\n1,0,1,2,50000\n2,1000,3,4,70000\n",
     "sizes.txt": "1000 0\n20000 0.5\n90000 1\n",
     "matrix.json": json.dumps([[1.0] * 1] * 1),
+    "sleeper.py": kills.SLEEPER,
 }
-#: Two points are short. Two take a second or more: what is reported of a shorter one comes after its end.
-VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.rounds": [400, 2_500]}
-FEW = VARY | {"traffic.0.rounds": [400]}
-#: Of a study's points: the half second in which a worker is found at work and killed.
-ROUNDS = 800
+#: Two points are short. Two take a second or more: what is reported of a shorter one comes after its end. They sleep most of it, at the first
+#: acknowledgement of each flow.
+SHORT, LONG = 2, 50
+VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.rounds": [SHORT, LONG]}
+FEW = VARY | {"traffic.0.rounds": [SHORT]}
+#: Of a study's points: the second in which a worker is found at work and killed.
+ROUNDS = 30
 #: What is in each result directory.
 FILES = {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
 
@@ -149,7 +155,7 @@ def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
             os.kill(pid, 9)
 
     def disturb() -> bool:
-        busy = [own for own in nodes[1:] if any(b"afflux.executors.worker" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in kills.processes(own))]
+        busy = [own for own in nodes[1:] if any(b"afflux.worker" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in kills.processes(own))]
         for own in busy[:1]:
             end(own)
             node(*worker, prefix=hiding(hidden))
@@ -192,8 +198,8 @@ def test_no_path_is_shared(cluster, place, tmp_path):
         # Results that stay on shared storage.
         url = f"file://{tmp_path}/storage"
         stored = afflux.sweep(scenario, FEW, seeds=[1], out=tmp_path / "stored", storage=url, **at)
-    assert stored.rows == tuple(row for row in found.rows if row["traffic.0.rounds"] == 400)
-    point = tmp_path / "stored" / "points" / "switch.buffer=90packets,traffic.0.rounds=400-1"
+    assert stored.rows == tuple(row for row in found.rows if row["traffic.0.rounds"] == SHORT)
+    point = tmp_path / "stored" / "points" / f"switch.buffer=90packets,traffic.0.rounds={SHORT}-1"
     assert {file.name for file in point.iterdir()} == {"summary.json", "scenario.toml", "stored.url"}
     assert {file.name for file in (tmp_path / "storage" / point.name).iterdir()} == FILES
     assert afflux.Result.open(point).flows["id"] == afflux.Result.open(place / "local-sweep" / "points" / point.name).flows["id"]
@@ -236,14 +242,10 @@ def test_every_kind_of_input_travels(tmp_path):
     """All of them are known, and found in the store alone; the resolved scenario goes on naming the files of its author."""
     path = write(tmp_path)
     (tmp_path / "inputs" / "trace.tsv").write_text("job0\t9\t9\t4000000\t0\t1000000\n")
-    (tmp_path / "inputs" / "own.py").write_text("import afflux\n\n\nclass Own(afflux.CongestionControl):\n    pass\n")
-    path.write_text(
-        SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]')
-        + '[run]\nuntil = "1ms"\n\n[host.python]\nfile = "inputs/own.py"\n'
-    )
+    path.write_text(SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]') + '[run]\nuntil = "1ms"\n')
     loaded = _core.load(path)
     inputs = toml.inputs(loaded.resolved)
-    assert sorted(inputs.values()) == sorted(str(tmp_path / "inputs" / name) for name in (*INPUTS, "trace.tsv", "own.py"))
+    assert sorted(inputs.values()) == sorted(str(tmp_path / "inputs" / name) for name in (*INPUTS, "trace.tsv"))
     store = tmp_path / "store"
     store.mkdir()
     for digest, file in inputs.items():

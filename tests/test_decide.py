@@ -119,6 +119,7 @@ def test_one_command_gives_answer_table_and_report(folder, command):
     assert json.loads(command("decide", "designs.toml", "--seeds", "1-4", "--json").stdout) == found, "nothing is simulated again"
 
 
+@pytest.mark.usefixtures("here")
 def test_a_scenario_file_may_hold_its_own_decision(folder, command):
     (folder / "both.toml").write_text(FABRIC + DESIGNS.replace('currency = "USD"\n', ""))
     done = command("decide", "both.toml", "--quick", "--json")
@@ -130,6 +131,7 @@ def test_a_scenario_file_may_hold_its_own_decision(folder, command):
     assert "design, goal of this file are for afflux decide" in " ".join(checked.stdout.split())
 
 
+@pytest.mark.usefixtures("here")
 def test_without_goals_designs_are_compared_with_the_first(folder, command):
     (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS.partition("[[goal]]")[0]}')
     done = command("decide", "designs.toml", "--quick")
@@ -138,6 +140,7 @@ def test_without_goals_designs_are_compared_with_the_first(folder, command):
     assert "marking has" in done.stdout
 
 
+@pytest.mark.usefixtures("here")
 def test_seeds_are_added_until_it_is_decided(folder, command):
     done = command("decide", "designs.toml", "--until-decided", "--budget", "10", "--json")
     assert done.returncode == 0, done.stderr
@@ -225,6 +228,7 @@ def test_options_that_contradict_each_other(folder, command):
     assert "adds seeds by itself" in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
 
 
+@pytest.mark.usefixtures("here")
 def test_run_takes_several_seeds(folder, command):
     done = command("run", "fabric.toml", "--seeds", "1-3", "--json")
     assert done.returncode == 0, done.stderr
@@ -265,6 +269,7 @@ alone = true
 """
 
 
+@pytest.mark.usefixtures("here")
 def test_a_goal_is_judged_by_the_seeds_in_which_its_tenant_has_flows(folder, command):
     (folder / "fabric.toml").write_text(FABRIC + RARE)
     (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS}{RARE_GOAL}')

@@ -136,6 +136,7 @@ def timed(line: str) -> Any:
 
 
 @pytest.mark.parametrize("line", [timed(line) for line in examples() if line not in PARSED])
+@pytest.mark.usefixtures("here")
 def test_examples_run(invoke, results: Path, tmp_path: Path, line: str) -> None:
     for begin, package in NEEDS.items():
         if begin in line and find_spec(package) is None:

@@ -115,7 +115,7 @@ def workers(marked: str) -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if marked.encode() in (entry / "environ").read_bytes() and b"afflux.executors.worker" in (entry / "cmdline").read_bytes():
+            if marked.encode() in (entry / "environ").read_bytes() and b"afflux.worker" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
         except OSError:  # it has ended, or is somebody else's
             continue

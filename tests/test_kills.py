@@ -106,7 +106,9 @@ def test_a_file_that_may_not_grow(tmp_path):
 
 def test_two_writers_of_one_directory(tmp_path):
     one = Try(RUN, tmp_path / "run")
-    (one.dir / "long.toml").write_text(kills.SCENARIO.replace("rounds = 2", "rounds = 40_000"))
+    (one.dir / "sleeper.py").write_text(kills.SLEEPER)
+    long = kills.SCENARIO.replace("rounds = 2", "rounds = 1_000") + '[host.python]\nfile = "sleeper.py"\nparameters = { seconds = 0.02 }\n'
+    (one.dir / "long.toml").write_text(long)
     first = subprocess.Popen([*kills.AFFLUX, "run", "long.toml", "-o", "out"], cwd=one.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         until = time.monotonic() + kills.PATIENCE
@@ -121,7 +123,7 @@ def test_two_writers_of_one_directory(tmp_path):
         first.terminate()
         first.communicate(timeout=kills.PATIENCE)
     assert one.run().returncode == 0
-    assert sorted(path.name for path in one.dir.iterdir()) == ["long.toml", "out", "small.toml"]
+    assert sorted(path.name for path in one.dir.iterdir()) == ["long.toml", "out", "sleeper.py", "small.toml"]
 
 
 def as_anybody() -> None:
@@ -221,4 +223,4 @@ def test_a_sweep_killed_before_its_first_point(tmp_path):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to see which workers are busy")
 def test_a_dask_worker_killed_in_the_middle_of_a_point(tmp_path):
     pytest.importorskip("distributed", reason="needs the Python package distributed")
-    kills.kill_dask_workers(tmp_path / "dask", kills=1, seed=1, points=4, workers=2, rounds=800)
+    kills.kill_dask_workers(tmp_path / "dask", kills=1, seed=1, points=4, workers=2, asleep=True)

@@ -17,7 +17,7 @@ LEVELS = (
     {"_core"},
     {"congestion", "extras", "live", "signals", "spelling", "streams"},
     {"display", "files", "templates", "words"},
-    {"metrics", "reference", "settings"},
+    {"metrics", "reference", "settings", "worker"},
     {"results", "sketch"},
     {"comparison", "executors", "scenario"},
     {"batch", "estimates", "exchange", "report"},

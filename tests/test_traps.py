@@ -249,7 +249,7 @@ def test_what_the_repository_ships_is_free_of_warnings():
 #: Fewer flows: warnings depend on rates and keys, and drawing the flows of a whole study takes a minute.
 FEWER_FLOWS = {
     "conweave": {"traffic[0].duration": "400us", "run.warmup": "100us"},
-    "hadoop": {"traffic[0].size": "10GB"},
+    "hadoop": {"traffic[0].size": "1GB"},
     "pfabric": {"traffic[0].flows": 200},
 }
 

@@ -12,10 +12,12 @@ from .commands import exchange
 from .commands.options import OUTPUT, NoPager
 from .terminal import formats
 from .terminal.console import example, reading
+from .terminal.values import convert_here
 
 
 def _plain(params: list[Any]) -> list[Any]:
-    """Flags and arguments have no type, and `--help` stands with the other options of a command."""
+    """Flags and arguments have no type, `--help` stands with the other options of a command, and values are converted without pydantic."""
+    convert_here(params)
     panels = {panel for param in params if (panel := getattr(param, "rich_help_panel", None))}
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:

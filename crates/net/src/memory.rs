@@ -17,7 +17,7 @@ use crate::transport::tcp::Segment;
 use afflux_engine::scattered;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
-pub const PROCESS: u64 = 50 << 20;
+pub const PROCESS: u64 = 39 << 20;
 /// A process may be larger by so much than `PROCESS`, as when Python finds no compiled modules.
 const DOUBT: u64 = 8 << 20;
 /// A worker thread beside the first one: its stack and its part of the heap.

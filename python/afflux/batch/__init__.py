@@ -19,10 +19,10 @@ from typing import Protocol
 
 from .. import __version__, _core, settings, signals
 from ..executors import Answer, Executor, named
-from ..executors.process import build
 from ..files import durable
 from ..results import designs, own
 from ..results.result import Result
+from ..worker import build
 from .manifest import Manifest, Task
 from .place import Busy, home, locked
 from .point import Point, Source, load

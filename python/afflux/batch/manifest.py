@@ -12,10 +12,10 @@ from typing import Any
 
 from .. import __version__
 from ..executors import Answer, Order
-from ..executors.process import build
 from ..files import durable, toml
 from ..results.result import Result
 from ..results.written import DamagedResult, NotAsWritten, read_object
+from ..worker import build
 from .place import LOCK, MANIFEST, refuse_foreign
 from .point import Point
 

@@ -1,6 +1,5 @@
-"""The process that simulates one point (`afflux.executors.worker`). Its crash affects no other point."""
+"""The process that simulates one point (`afflux.worker`). Its crash affects no other point."""
 
-import hashlib
 import json
 import os
 import subprocess
@@ -9,11 +8,10 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..worker import BUILD, known
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Process:
         self._began, self._rest = time.monotonic(), b""
         self._answer: dict[str, Any] | None = None
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "afflux.executors.worker"],
+            [sys.executable, "-m", "afflux.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -118,23 +116,4 @@ def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
     if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
         environment["AFFLUX_FAULT"] = fault
-    return environment | {_BUILD: "".join(_known())}
-
-
-#: Tells a worker the build, so that not each of them reads the whole file: a quarter of the time in which it starts.
-_BUILD = "AFFLUX_BUILD"
-
-
-def build() -> str:
-    """Identifies a build of the simulator within a version."""
-    return _known()[1]
-
-
-@cache
-def _known() -> tuple[str, str]:
-    """What identifies the file of the simulator on this machine as long as nobody writes it, and the build."""
-    path = Path(_core.__file__)
-    found = path.stat()
-    file = f"{path}:{found.st_size}:{found.st_mtime_ns}:"
-    told = os.environ.get(_BUILD, "")
-    return file, told.removeprefix(file) if told.startswith(file) else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return environment | {BUILD: "".join(known())}
