@@ -368,8 +368,8 @@ fn both_engines_and_any_threads_agree() {
         let digest =
             |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.links, output.counters, output.end);
         let fast = digest(&run(&scenario));
-        // Seven threads once: `make fuzz` runs them over thousands of scenarios.
-        for &threads in if place == 0 { &[2, 3, 7][..] } else { &[2, 3] } {
+        // Three and seven threads once: `make fuzz` runs them over thousands of scenarios.
+        for &threads in if place == 0 { &[2, 3, 7][..] } else { &[2] } {
             scenario.plan.run.threads = threads;
             assert!(digest(&run(&scenario)) == fast, "{threads} threads: {text}");
         }
