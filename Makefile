@@ -32,9 +32,9 @@ $(VENV)/built: $(VENV)/tools $(SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --profile checking
 	@touch $@
 
-# What the tests need besides.
+# What running and the tests need.
 $(VENV)/tested: pyproject.toml requirements-dev.lock | $(VENV)/tools
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > $(VENV)/test.txt
+	$(BIN)/python -c 'import tomllib; of = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*of["dependencies"], *of["optional-dependencies"]["test"], sep="\n")' > $(VENV)/test.txt
 	$(LOCK) $(PIP) --requirement $(VENV)/test.txt
 	@touch $@
 

@@ -141,10 +141,9 @@ impl Sorter {
         if self.tagged {
             entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));
         }
-        for i in 1..entries.len() {
-            if entries[i].offset <= entries[i - 1].offset {
-                order_cell(entries, i, self.shift, self.ties);
-            }
+        let mut i = 1;
+        while i < entries.len() {
+            i = if entries[i].offset <= entries[i - 1].offset { order_cell(entries, i, self.shift, self.ties) } else { i + 1 };
         }
     }
 
@@ -155,16 +154,76 @@ impl Sorter {
     }
 }
 
-/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it.
+/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it. Returns the first entry whose order
+/// with the one before it has yet to be looked at.
 #[inline(never)]
-fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) {
-    // A rank costs a hash, and few offsets are equal.
-    let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
-    if order(&entries[i - 1], &entries[i]).is_lt() {
-        return;
-    }
+fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize {
     let cell = entries[i].offset >> shift;
     let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
     let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
-    entries[first..end].sort_unstable_by(order);
+    order_entries(&mut entries[first..end], shift, ties);
+    end + 1
+}
+
+/// So many entries of a cell are ordered by keys.
+const KEYS: usize = 32;
+/// Bits of an entry's place in front of its key's others.
+const PLACE_BITS: u32 = KEYS.ilog2();
+
+/// Orders entries of one cell by time, those of one moment by rank. A rank costs a hash: each is computed once, as part of a key.
+fn order_entries(entries: &mut [Frame], shift: u32, ties: Ties) {
+    if entries.len() > KEYS || shift + Rank::BITS + PLACE_BITS > u64::BITS {
+        let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
+        return entries.sort_unstable_by(order);
+    }
+    let within = (1 << shift) - 1;
+    let key = |frame: &Frame| (frame.offset as u64 & within) << Rank::BITS | Rank::of(frame, ties).number();
+    if let [one, other] = entries {
+        if key(one) > key(other) {
+            std::mem::swap(one, other);
+        }
+        return;
+    }
+    let mut keys = [0; KEYS];
+    for (place, (noted, frame)) in keys.iter_mut().zip(entries.iter()).enumerate() {
+        *noted = key(frame) << PLACE_BITS | place as u64;
+    }
+    keys[..entries.len()].sort_unstable();
+    let came_from = |place: usize| keys[place] as usize % KEYS;
+    for place in 0..entries.len() {
+        // What stood there has been moved to where its successor came from, if that was an earlier place.
+        let mut from = came_from(place);
+        while from < place {
+            from = came_from(from);
+        }
+        entries.swap(place, from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_engine::random::Stream;
+
+    #[test]
+    fn entries_of_a_cell_go_by_time_and_rank() {
+        let mut stream = Stream::new(7, 1, 1);
+        let ties = Ties::new(3);
+        for case in 0..2_000 {
+            let shift = [4, 12, 20, 30][case % 4];
+            let (count, cell) = (1 + stream.below(40) as usize, stream.below(3) as u32);
+            let mut entries: Vec<Frame> = (0..count as u32)
+                .map(|port| {
+                    let kind = [Frame::DATA, Frame::CONTROL, Frame::PAUSE, Frame::EVENT][stream.below(4) as usize];
+                    let offset = (cell << shift) + stream.below(if case % 3 == 0 { 1 } else { 1 << shift }) as u32;
+                    Frame { port, offset, flow: stream.below(4) as u32, seq: stream.below(16) as u32, flags: kind, ..Frame::default() }
+                })
+                .collect();
+            let mut expected = entries.clone();
+            expected.sort_by_key(|frame| (frame.offset, Rank::of(frame, ties), frame.port));
+            order_entries(&mut entries, shift, ties);
+            let shown = |frames: &[Frame]| frames.iter().map(|frame| (frame.offset, Rank::of(frame, ties))).collect::<Vec<_>>();
+            assert_eq!(shown(&entries), shown(&expected));
+        }
+    }
 }
