@@ -53,7 +53,7 @@ class Rust(threading.Thread):
     def __init__(self, fast: bool) -> None:
         super().__init__()
         # Unit tests alone: the tests of the scenario format and of the fuzzer simulate.
-        self.kinds = ["--tests"]
+        self.kinds = ["--tests", "--examples"]
         self.doctests = not fast
         self.compiled_s = 0.0
         self.binaries: list[Binary] = []

@@ -57,8 +57,6 @@ pub struct Port {
     pub node: u32,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
-    /// Classical engine: it would be plain under the other, see `shard::fifo`.
-    pub fifo: bool,
     pub rate: u64,
     /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
     pub memory: Memory,
@@ -194,7 +192,6 @@ pub struct PortSetup {
     pub late: bool,
     /// It computes departures at admission.
     pub plain: bool,
-    pub fifo: bool,
     /// Times on the link are cut off to multiples of this; above 1 only for automata.
     pub tick: u64,
     pub automaton: Option<Automaton>,
@@ -214,7 +211,6 @@ impl Port {
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
             plain: setup.plain,
-            fifo: setup.fifo,
             eventful: false,
             open: false,
             whole_ns: setup.tick > 1,
@@ -913,7 +909,6 @@ mod tests {
             late: false,
             stream: Stream::new(1, 1, 1),
             plain: false,
-            fifo: false,
             tick: 1,
             automaton: Some(automaton),
         });

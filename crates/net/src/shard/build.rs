@@ -265,7 +265,6 @@ impl<'a> Shard<'a> {
                 stream,
                 plain,
                 late: own_timing.is_some(),
-                fifo: simple && classical && !deep && own_timing.is_none(),
                 tick: world.tick(),
                 automaton,
             }));
@@ -279,13 +278,18 @@ impl<'a> Shard<'a> {
         let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
         let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Static(_)) || shared;
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens = !classical && ordinary && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
+        let opens = ordinary && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         let loops = uniform && (urgent || opens);
+        // The classical engine always asks for what is exact.
+        let exact = opens && classical;
+        if exact {
+            self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
+        }
         if opens {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
-        let room = Room::new(managed.as_deref(), &buffer, ports.len());
+        let room = Room { exact, ..Room::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize) };
         let quiet_start = Shard::quiet_start(marking.as_ref());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
@@ -316,9 +320,9 @@ impl<'a> Shard<'a> {
             wake_at: 0,
             eager,
             loops,
-            opens,
+            opens: opens && !classical,
             ring,
-            open: false,
+            open: exact,
             room,
             quiet_start,
             holds,

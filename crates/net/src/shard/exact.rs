@@ -2,6 +2,7 @@
 //! frame that comes, pauses groups and lets them go on. While a group is paused, ports act in the order of time, because a frame that leaves may let it go on.
 //!
 //! A node comes here when a frame exceeds a bound that only the unit can judge, and leaves at the beginning of a window in which no group is paused.
+//! The nodes of the classical engine are here from the beginning to the end: it knows no bounds, so comparing the engines tests them.
 
 use super::count::mark_at_arrival;
 use super::lane::{Sent, next_start};
@@ -66,22 +67,26 @@ impl<'a> Shard<'a> {
     /// A frame wants to leave by the port; if `HELD`, a balancer has held it, and the unit is charged with it already.
     #[inline(never)]
     pub(super) fn offer_exact<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
-        self.bring_up(out, now, node, port);
+        if !O::CLASSICAL {
+            self.bring_up(out, now, node, port);
+        }
         let (state, lane) = (&self.nodes[node as usize], &self.lanes[port as usize]);
         let size = frame.size as u64;
         let queue = lane.queue_of(&frame);
         let counts = lane.sending && !state.until_start && lane.sent.queue as usize == queue;
         let length = lane.length(queue, if counts { lane.sent.size as u64 } else { 0 });
-        let (mut charge, mut taken) = (Charge::default(), Take::default());
+        let (managed, mut charge, mut taken) = (state.managed.is_some(), Charge::default(), Take::default());
         if !HELD {
             let verdict = state.buffer.admit(length, size, state.used, true).expect("exact figures settle it");
             if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict) {
                 return;
             }
-            charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, &frame, &charge) {
-                Ok(take) => taken = take,
-                Err(reason) => return self.drop_at(port, queue, frame, reason),
+            if managed {
+                charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                match self.ask_managed(out, now, node, port, &frame, &charge) {
+                    Ok(take) => taken = take,
+                    Err(reason) => return self.drop_at(port, queue, frame, reason),
+                }
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -94,12 +99,17 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
+        if O::CLASSICAL && self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now) {
+            return self.hold_back_open(out, now, node, port, frame);
+        }
         let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.push(p, lane, port, queue, frame);
         hop.note_clock(p, lane, now, queue, frame.priority());
         if !HELD {
             self.nodes[node as usize].used += size;
+        }
+        if managed && !HELD {
             self.mmu(node).charge(&charge, taken.headroom);
             if taken.pause {
                 self.pause_group(out, now, node, charge.input, charge.class());
@@ -152,8 +162,10 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn release_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sent) {
         self.nodes[node as usize].used -= sent.size as u64;
-        let charge = self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
-        self.release(out, at, node, &charge);
+        if self.nodes[node as usize].managed.is_some() {
+            let charge = self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
+            self.release(out, at, node, &charge);
+        }
     }
 
     /// If the transmitter is free at `at`, the next frame starts. A PAUSE frame overtakes all that waits.
@@ -170,7 +182,16 @@ impl<'a> Shard<'a> {
                 self.send_pause(out, at, port);
                 break;
             }
-            let Some(queue) = lane.first_free(&self.store.arena, p, at) else { break };
+            if O::CLASSICAL && lane.backlog {
+                self.fill_ring_exactly(out, at, node, port);
+            }
+            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+            let Some(queue) = lane.first_free(&self.store.arena, p, at) else {
+                if O::CLASSICAL && lane.occupied != 0 {
+                    self.await_expiry(out, port);
+                }
+                break;
+            };
             let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
@@ -187,7 +208,21 @@ impl<'a> Shard<'a> {
         if lane.rare {
             lane.look_again(p, at);
         }
-        self.file_due(node, port);
+        if !O::CLASSICAL {
+            self.file_due(node, port);
+        }
+    }
+
+    /// The card takes frames from the host's queueing discipline.
+    #[cold]
+    fn fill_ring_exactly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        let before = p.queued;
+        hop.fill_ring(p, lane, port, at);
+        let taken = p.queued - before;
+        self.nodes[node as usize].used += taken;
+        self.see_to_losses();
     }
 
     /// Passes on frames that arrive at the switch in one window, in order, up to an event that the switch makes for itself. Returns how many.

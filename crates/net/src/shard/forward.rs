@@ -97,7 +97,11 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         if O::CLASSICAL {
-            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, *frame) } else { self.offer_long(out, now, node, port, frame) };
+            return if self.ports[port as usize].open {
+                self.offer_exact::<O, false>(out, now, node, port, *frame)
+            } else {
+                self.offer_long(out, now, node, port, frame)
+            };
         }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
@@ -417,7 +421,7 @@ impl<'a> Shard<'a> {
     /// The transmitter is free at `at`: the next frame, if there is one.
     #[inline(always)]
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        if !O::CLASSICAL && self.ports[port as usize].open {
+        if self.ports[port as usize].open {
             return self.start_exact(out, at, node, port);
         }
         loop {

@@ -69,7 +69,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         if RARE && lane.clocked {
             frame = self.tell_pause(p, at, clock, frame);
         }
-        self.start(p, lane, at, queue, &frame, frame.to(p.peer_port));
+        self.start(p, lane, port, at, queue, &frame, frame.to(p.peer_port));
         (lane.sent, true)
     }
 
@@ -96,7 +96,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     }
 
     /// The card takes frames from the host's queueing discipline while its ring has room.
-    fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
+    pub(super) fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
         let discipline = |p: &mut Port| p.automaton.as_mut().and_then(|a| a.qdisc.take()).expect("a discipline that holds frames");
         let mut qdisc = discipline(p);
         while qdisc.may_give(lane.ring(p, at) + qdisc.bytes())
@@ -146,7 +146,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             }
         }
         if p.free_at <= now && !lane.held {
-            self.start(p, lane, now, queue, frame, Change { port: p.peer_port, hash, flags });
+            self.start(p, lane, port, now, queue, frame, Change { port: p.peer_port, hash, flags });
             return true;
         }
         self.take(frame);
@@ -156,10 +156,15 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
 
     /// Starts the transmission of a frame at `at`, when the transmitter is free.
     #[inline(always)]
-    fn start(&mut self, p: &mut Port, lane: &mut Lane, at: u64, queue: usize, frame: &Frame, change: Change) {
+    #[allow(clippy::too_many_arguments)]
+    fn start(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64, queue: usize, frame: &Frame, change: Change) {
         let (at, time) = p.begin(at, frame);
         p.count_sent(frame.size, time);
         lane.sent = Sent::of(frame, queue as u8);
+        if O::CLASSICAL {
+            // The sooner of the two events first: it has less far to sink.
+            self.out.sent(p.free_at, port);
+        }
         send(self.out, self.extras, p, at, time, frame, change);
     }
 
@@ -445,7 +450,7 @@ impl<'a> Shard<'a> {
         let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
-            hop.start(p, lane, now, queue, frame, frame.to(p.peer_port));
+            hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));
         } else if fits {
             hop.wait(p, lane, port, now, queue, *frame);
         }

@@ -10,7 +10,6 @@ mod count;
 mod discipline;
 mod eager;
 mod exact;
-mod fifo;
 pub mod finish;
 pub mod forward;
 mod hop;
@@ -211,12 +210,12 @@ impl<'a> Shard<'a> {
 
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        if self.ports[port as usize].fifo {
-            return self.fifo_sent(out, now, node, port);
-        }
         let late = self.nodes[node as usize].arrivals_first as u64;
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
             return self.paused_port_due(out, now, node, port);
+        }
+        if self.ports[port as usize].open {
+            return self.step_exact(out, now, node, port);
         }
         self.complete(out, now - late, node, port);
         self.start_next(out, now - late, node, port);

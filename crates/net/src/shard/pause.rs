@@ -45,13 +45,14 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn paused_port_due<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &mut self.ports[port as usize];
-        let (free_at, a) = (p.free_at, p.automaton.as_mut().expect("not plain"));
+        let (free_at, open, a) = (p.free_at, p.open, p.automaton.as_mut().expect("not plain"));
         if a.wake_at == now {
             a.wake_at = 0;
         }
+        let sending = if open { self.lanes[port as usize].sending } else { a.sending.is_some() };
         // Otherwise the event was for a pause that has been replaced, or for one that ended while something was in transmission.
-        if a.sending.is_none() || free_at == now {
-            self.step(out, now, node, port);
+        if !sending || free_at == now {
+            if open { self.step_exact(out, now, node, port) } else { self.step(out, now, node, port) }
         }
     }
 
@@ -61,7 +62,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL {
             return;
         }
-        let at = self.ports[port as usize].next_action();
+        let at = if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() };
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;

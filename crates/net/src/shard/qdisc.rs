@@ -59,7 +59,11 @@ impl Shard<'_> {
             let stays = self.passes(port, 0, &mut frame, verdict);
             debug_assert!(!stays, "it was dropped");
         }
-        if self.ports[port as usize].free_at <= now {
+        if self.is_exact(node) {
+            if !self.lanes[port as usize].sending {
+                self.start_exact(out, now, node, port);
+            }
+        } else if self.ports[port as usize].free_at <= now {
             self.hold_on_open(out, now, node, port);
         }
     }

@@ -15,8 +15,8 @@ use afflux_units::Time;
 impl<'a> Shard<'a> {
     /// Lossless classes of each port of a switch, after everything up to `now`.
     fn lossless_of<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) -> Vec<(u32, u8)> {
+        self.close(out, now, node);
         if !O::CLASSICAL {
-            self.close(out, now, node);
             self.drain(out, now, node);
         }
         let (ports, lossless) = (self.nodes[node as usize].ports, self.mmu(node).lossless);

@@ -242,7 +242,7 @@ impl<'a> Shard<'a> {
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         // Nothing waits at an open port that is idle, once it has been brought to now, unless it is paused.
-        let queueless = !O::CLASSICAL && (p.open || !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0));
+        let queueless = p.open || !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
         let behind = if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
         if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
