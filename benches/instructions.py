@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Ways of a frame through a port.
-PORTS = ("arena", "count", "discipline", "eager", "exact", "forward", "hop", "lane", "managed", "open", "pass", "ring", "urgent", "way")
+PORTS = ("arena", "count", "discipline", "eager", "exact", "forward", "held", "hop", "lane", "managed", "offers", "open", "pass", "ring", "urgent", "way")
 # Part of the engine by source file of the innermost function of ours.
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),

@@ -278,7 +278,7 @@ impl<'a> Shard<'a> {
         let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
         let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Static(_)) || shared;
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens = ordinary && !stormy && !plan.has_rates() && (managed.is_some() || !holds) && !ports.is_empty() && common;
+        let opens = ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         let loops = uniform && (urgent || opens);
         // The classical engine always asks for what is exact.
@@ -290,7 +290,7 @@ impl<'a> Shard<'a> {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
         let room = Room { exact, ..Room::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize) };
-        let quiet_start = Shard::quiet_start(marking.as_ref());
+        let quiet_start = marking.as_ref().map_or(u32::MAX, Red::quiet_start);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,

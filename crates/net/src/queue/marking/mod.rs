@@ -82,6 +82,15 @@ impl Red {
         if self.weight.is_some() { 0 } else { self.quiet }
     }
 
+    /// Bytes left behind in a queue from which on marking at the start of a transmission has a say.
+    pub fn quiet_start(&self) -> u32 {
+        match self.at {
+            MarkAt::Enqueue => u32::MAX,
+            MarkAt::Dequeue if self.in_packets => 0,
+            MarkAt::Dequeue => self.quiet().min(u32::MAX as u64) as u32,
+        }
+    }
+
     /// A queue's length as the thresholds count it.
     #[inline(always)]
     pub fn length(&self, queue: QueueView) -> u64 {

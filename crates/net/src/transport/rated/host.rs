@@ -182,8 +182,8 @@ impl<'a> Shard<'a> {
             return self.transports.rated.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
         }
         self.settle(out, now, node, port);
-        let p = &self.ports[port as usize];
-        let seen = Seen { now, waiting: p.waiting(self.nodes[node as usize].until_start), sent: p.begun() };
+        let (waiting, sent) = self.waiting_and_begun(node, port);
+        let seen = Seen { now, waiting, sent };
         self.transports.rated.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
     }
 

@@ -1,0 +1,148 @@
+//! Open ports at which frames may wait although the transmitter is idle: the peer has paused a class, or the host's queueing discipline holds frames.
+
+use super::hop::Hop;
+use super::lane::{Lane, Lost, next_start};
+use super::pause::carry_pause;
+use super::{Outlet, Shard};
+use crate::frame::Frame;
+use crate::port::{Port, Waiting};
+use crate::queue::Verdict;
+
+impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
+    /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for which a discipline holds frames. None of them was due before
+    /// `from`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
+        while p.free_at <= now {
+            if lane.backlog {
+                self.fill_ring(p, lane, port, p.free_at.max(from));
+            }
+            if lane.occupied == 0 {
+                break;
+            }
+            let at = if lane.held { next_start(&self.store.arena, p, lane) } else { p.free_at }.max(from);
+            if at > now {
+                break;
+            }
+            let queue = lane.first_free(&self.store.arena, p, at).expect("it may start by then");
+            self.start_first::<true>(p, lane, port, queue, at);
+        }
+        lane.look_again(p, now);
+    }
+
+    /// The card takes frames from the host's queueing discipline while its ring has room.
+    pub(super) fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
+        let discipline = |p: &mut Port| p.automaton.as_mut().and_then(|a| a.qdisc.take()).expect("a discipline that holds frames");
+        let mut qdisc = discipline(p);
+        while qdisc.may_give(lane.ring(p, at) + qdisc.bytes())
+            && let Some((Waiting { mut frame, clock, .. }, verdict)) = qdisc.pull(at)
+        {
+            match verdict {
+                Verdict::Drop(reason) => {
+                    self.store.lose(Lost { port, queue: 0, frame, reason });
+                    continue;
+                }
+                Verdict::Mark => frame.flags |= self.store.mark(),
+                Verdict::Admit | Verdict::Trim(_) => {}
+            }
+            self.push(p, lane, port, 0, frame);
+            if lane.clocked {
+                self.store.arena.set_clock(&lane.queues[0].chain, clock);
+            }
+        }
+        lane.backlog = qdisc.holds();
+        p.automaton.as_mut().expect("not plain").qdisc = Some(qdisc);
+    }
+
+    /// Writes on the frame how long it stood paused.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_pause(&mut self, p: &Port, at: u64, clock: u64, frame: Frame) -> Frame {
+        let pause = p.pause().expect("a port that has been paused");
+        let paused = pause.clock(frame.priority(), at) - clock;
+        if paused > 0 { carry_pause(self.extras, frame, paused) } else { frame }
+    }
+
+    /// The rest of `wait` at a port that the peer has paused. The frame itself may be of a class that is not paused, and start at once.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
+        self.note_clock(p, lane, now, queue, class);
+        if lane.held {
+            self.advance_rarely(p, lane, port, now, now);
+        }
+    }
+
+    /// Notes for the last frame of a queue how long its class had been paused when it came, if that is recorded.
+    pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
+        if lane.clocked {
+            let pause = p.pause().expect("a port that has been paused");
+            self.store.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
+        }
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// The peer's flow control has changed at an open port, which has been brought to `now`.
+    #[cold]
+    pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let Shard { lanes, store, world, ports, .. } = self;
+        let lane = &mut lanes[port as usize];
+        let pause = ports[port as usize].pause().expect("a port that is paused");
+        (lane.held, lane.rare) = (true, true);
+        if world.plan.record.explain && !lane.clocked {
+            lane.clocked = true;
+            for (queue, q) in lane.queues.iter().enumerate() {
+                if lane.occupied >> queue & 1 != 0 {
+                    // Since they came nothing has been paused.
+                    store.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
+                }
+            }
+        }
+        if !self.is_exact(node) {
+            self.advance_open(out, now, node, port);
+        } else if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
+        }
+    }
+
+    /// Brings an idle port at which something waits to `now`: a pause may have ended.
+    #[cold]
+    pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        hop.advance_rarely(&mut ports[port as usize], &mut lanes[port as usize], port, now, now);
+        self.see_to_losses();
+    }
+
+    /// Returns for each class whether it is neither waiting nor paused at an open port.
+    pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        let a = p.automaton.as_ref().expect("not plain");
+        move |class: u8| {
+            let waits = lane.occupied >> a.queue_of_priority(class) & 1 != 0;
+            !waits && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
+        }
+    }
+
+    /// Start of the next waiting frame of an open port, if no other comes; `u64::MAX` if none waits.
+    pub fn next_start(&self, port: u32) -> u64 {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        match lane.occupied {
+            0 if !lane.backlog => u64::MAX,
+            1.. if lane.held => next_start(&self.store.arena, p, lane),
+            _ => p.free_at,
+        }
+    }
+
+    /// Whether the port is open and the peer has paused it.
+    #[inline(always)]
+    pub fn is_held(&self, port: u32) -> bool {
+        self.ports[port as usize].open && self.lanes[port as usize].held
+    }
+
+    /// Whether the host's queueing discipline holds frames for an open port.
+    pub fn has_backlog(&self, port: u32) -> bool {
+        self.lanes[port as usize].backlog
+    }
+}

@@ -1,0 +1,177 @@
+//! What an open node does with its ports: frames are offered to them, all of them are brought to a moment, and what is due before the end of a window starts.
+
+use super::hop::Hop;
+use super::lane::{Lane, Lost, next_start};
+use super::{Outlet, Shard};
+use crate::frame::Frame;
+use crate::port::Port;
+
+impl<'a> Shard<'a> {
+    /// Borrows the state around the ports of a node, and all ports with their lanes.
+    #[inline(always)]
+    pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+        let Shard { nodes, ports, lanes, store, extras, .. } = self;
+        (Hop { out, extras, store, state: &mut nodes[node as usize] }, ports, lanes)
+    }
+
+    #[inline(always)]
+    pub(super) fn counts(&self, node: u32) -> bool {
+        self.nodes[node as usize].room.counts
+    }
+
+    /// A frame for a port of an open node.
+    #[inline(never)]
+    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        if self.is_exact(node) {
+            return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
+        }
+        let done = if self.counts(node) {
+            self.offer_hop::<O, true>(out, now, node, port, frame, hash, None)
+        } else {
+            self.offer_hop::<O, false>(out, now, node, port, frame, hash, None)
+        };
+        if !done {
+            self.offer_beyond(out, now, node, port, frame, hash);
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn offer_hop<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let done = hop.offer(&mut ports[port as usize], &mut lanes[port as usize], port, now, frame, hash, used);
+        self.see_to_losses();
+        done
+    }
+
+    /// Takes a frame beyond the bounds: brings all ports to `now`, states the bounds again for the memory then in use, and tries once more. If that does not
+    /// settle it, the memory management unit judges it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+        if self.lanes[port as usize].fills_ring(&self.ports[port as usize], frame, now) {
+            return self.hold_back_open(out, now, node, port, Frame { hash, ..*frame });
+        }
+        self.advance_all(out, now, node);
+        self.set_level(node);
+        let managed = self.nodes[node as usize].managed.is_some();
+        let settled = self.counts(node) && {
+            // A dynamic threshold judges by the memory in use, which is exact now.
+            let used = (!managed).then(|| self.memory_used(now, node));
+            self.offer_hop::<O, true>(out, now, node, port, frame, hash, used)
+        };
+        if settled {
+            return;
+        }
+        if managed {
+            self.enter_exact(now, node);
+            return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
+        }
+        self.close(out, now, node);
+        self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
+    }
+
+    /// Starts all transmissions of an open port that are due by `now`.
+    pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.counts(node) {
+            self.advance_port::<O, true>(out, now, node, port);
+        } else {
+            self.advance_port::<O, false>(out, now, node, port);
+        }
+    }
+
+    pub(super) fn advance_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        (first..first + ports).for_each(|port| self.advance_open(out, now, node, port));
+    }
+
+    #[inline(always)]
+    fn advance_port<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
+        self.see_to_losses();
+    }
+
+    /// Memory in use at an open node all of whose ports have been brought to `now`.
+    fn memory_used(&self, now: u64, node: u32) -> u64 {
+        let state = &self.nodes[node as usize];
+        let sent = |port: u32| self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now);
+        let sending = if state.until_start { 0 } else { (state.first_port..state.first_port + state.ports).map(sent).sum() };
+        state.room.used + sending
+    }
+
+    /// A frame that a balancer has held, and that has been charged since, joins its queue. Returns `false`, and does nothing, if the frame may have to be marked.
+    pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
+        let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
+        let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        hop.advance(p, lane, port, now);
+        let queue = lane.queue_of(frame);
+        let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
+        if fits && p.free_at <= now && !lane.held {
+            hop.give_back(frame);
+            hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));
+        } else if fits {
+            hop.wait(p, lane, port, now, queue, *frame);
+        }
+        if fits {
+            self.uncharge_open(node, port, queue as u8, frame);
+        }
+        self.see_to_losses();
+        fits
+    }
+
+    /// Ends a window of an open node: starts what is due before `end`, and wakes the node when the next transmission is due.
+    pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        if self.is_exact(node) {
+            return self.finish_exact(out, end, node);
+        }
+        let earliest = if self.counts(node) { self.finish_hops::<O, true>(out, end, node) } else { self.finish_hops::<O, false>(out, end, node) };
+        self.see_to_losses();
+        self.wake_by(out, node, earliest);
+    }
+
+    /// Starts all transmissions that are due before `end`. Returns the start of the next one.
+    #[inline(never)]
+    fn finish_hops<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
+        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
+        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let mut earliest = u64::MAX;
+        active.retain(|&port| {
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            hop.advance(p, lane, port, end - 1);
+            lane.listed = lane.occupied != 0 || lane.backlog;
+            if lane.listed {
+                earliest = earliest.min(if lane.held && lane.occupied != 0 { next_start(&hop.store.arena, p, lane) } else { p.free_at });
+            }
+            lane.listed
+        });
+        self.nodes[node as usize].active = active;
+        earliest
+    }
+
+    /// Bytes that wait at a port, without the frame in transmission, and bytes whose transmission has begun. The port has been brought to the moment.
+    pub fn waiting_and_begun(&self, node: u32, port: u32) -> (u64, u64) {
+        let p = &self.ports[port as usize];
+        if p.open {
+            return (p.queued + p.qdisc().map_or(0, |qdisc| qdisc.bytes()), p.bytes);
+        }
+        (p.waiting(self.nodes[node as usize].until_start), p.begun())
+    }
+
+    #[inline(always)]
+    pub(super) fn see_to_losses(&mut self) {
+        if self.store.news {
+            self.count_news();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_news(&mut self) {
+        self.store.news = false;
+        self.counters.ecn_marks += std::mem::take(&mut self.store.marks);
+        for Lost { port, queue, frame, reason } in std::mem::take(&mut self.store.lost) {
+            self.drop_at(port, queue as usize, frame, reason);
+        }
+    }
+}
