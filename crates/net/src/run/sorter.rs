@@ -141,9 +141,10 @@ impl Sorter {
         if self.tagged {
             entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));
         }
-        let mut i = 1;
-        while i < entries.len() {
-            i = if entries[i].offset <= entries[i - 1].offset { order_cell(entries, i, self.shift, self.ties) } else { i + 1 };
+        let mut left = entries;
+        while let Some(place) = left.windows(2).position(|pair| pair[1].offset <= pair[0].offset) {
+            let end = order_cell(left, place + 1, self.shift, self.ties);
+            left = &mut left[end..];
         }
     }
 
@@ -154,41 +155,48 @@ impl Sorter {
     }
 }
 
-/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it. Returns the first entry whose order
-/// with the one before it has yet to be looked at.
+/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it. Returns where the next cell begins.
 #[inline(never)]
 fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize {
     let cell = entries[i].offset >> shift;
     let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
     let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
     order_entries(&mut entries[first..end], shift, ties);
-    end + 1
+    end
 }
 
 /// So many entries of a cell are ordered by keys.
 const KEYS: usize = 32;
-/// Bits of an entry's place in front of its key's others.
+/// A key's last bits are the place where its entry stands.
 const PLACE_BITS: u32 = KEYS.ilog2();
 
-/// Orders entries of one cell by time, those of one moment by rank. A rank costs a hash: each is computed once, as part of a key.
+/// Orders entries of one cell by time, those of one moment by rank.
 fn order_entries(entries: &mut [Frame], shift: u32, ties: Ties) {
-    if entries.len() > KEYS || shift + Rank::BITS + PLACE_BITS > u64::BITS {
-        let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
-        return entries.sort_unstable_by(order);
-    }
-    let within = (1 << shift) - 1;
-    let key = |frame: &Frame| (frame.offset as u64 & within) << Rank::BITS | Rank::of(frame, ties).number();
+    let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
     if let [one, other] = entries {
-        if key(one) > key(other) {
+        if order(one, other).is_gt() {
             std::mem::swap(one, other);
         }
         return;
     }
-    let mut keys = [0; KEYS];
-    for (place, (noted, frame)) in keys.iter_mut().zip(entries.iter()).enumerate() {
-        *noted = key(frame) << PLACE_BITS | place as u64;
+    if entries.len() > KEYS || shift + PLACE_BITS > u64::BITS {
+        return entries.sort_unstable_by(order);
     }
-    keys[..entries.len()].sort_unstable();
+    let within = (1 << shift) - 1;
+    let mut keys = [0; KEYS];
+    for (place, (key, frame)) in keys.iter_mut().zip(entries.iter()).enumerate() {
+        *key = (frame.offset as u64 & within) << PLACE_BITS | place as u64;
+    }
+    let keys = &mut keys[..entries.len()];
+    keys.sort_unstable();
+    // A rank costs a hash: it is computed once, and only where moments are equal.
+    for moment in keys.chunk_by_mut(|one, next| one >> PLACE_BITS == next >> PLACE_BITS).filter(|moment| moment.len() > 1) {
+        for key in moment.iter_mut() {
+            let place = *key % KEYS as u64;
+            *key = Rank::of(&entries[place as usize], ties).number() << PLACE_BITS | place;
+        }
+        moment.sort_unstable();
+    }
     let came_from = |place: usize| keys[place] as usize % KEYS;
     for place in 0..entries.len() {
         // What stood there has been moved to where its successor came from, if that was an earlier place.
