@@ -4,8 +4,9 @@ README.md tells the question, what is assumed, and what came out. The mixture, t
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ... import templates
 from ...batch import Point
@@ -29,6 +30,9 @@ _SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals"
 _SEEDS, _QUICK = 8, 5
 #: The quick part raises the load of this tenant, which fills the uplinks most.
 _VARIED = ("bulk",)
+
+
+_Made = TypeVar("_Made")
 
 
 class Standard(Study):
@@ -67,42 +71,37 @@ class Standard(Study):
             self._found = designs, gather(self._mixtures(), designs)
         return self._found[1]
 
-    def table(self, designs: Designs) -> Sequence[Row]:
+    def _of(self, designs: Designs, make: Callable[[Evidence], _Made]) -> _Made | None:
         found = self.evidence(designs)
-        return overview.rows(found) if found else []
+        return make(found) if found else None
+
+    def table(self, designs: Designs) -> Sequence[Row]:
+        return self._of(designs, overview.rows) or []
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        found = self.evidence(designs)
-        return overview.checks(found) if found else []
+        return self._of(designs, overview.checks) or []
 
     def overview(self, designs: Designs) -> Table | None:
-        found = self.evidence(designs)
-        return overview.table(found) if found else None
+        return self._of(designs, overview.table)
 
     def answer(self, designs: Designs) -> Words | None:
-        found = self.evidence(designs)
-        return sentences.answer(found, _place(found, designs)) if found else None
+        return self._of(designs, lambda found: sentences.answer(found, _place(found, designs)))
 
     def told(self, designs: Designs) -> Told | None:
-        found = self.evidence(designs)
-        return overview.told(found, _place(found, designs)) if found else None
+        return self._of(designs, lambda found: overview.told(found, _place(found, designs)))
 
     def against(self, designs: Designs) -> Comparison | None:
-        found = self.evidence(designs)
-        return overview.against(found, self.shown(designs)) if found else None
+        return self._of(designs, lambda found: overview.against(found, self.shown(designs)))
 
     def shown(self, designs: Designs) -> Designs:
-        found = self.evidence(designs)
-        return with_values(found.question, designs, found.values) if found else designs
+        return self._of(designs, lambda found: with_values(found.question, designs, found.values)) or designs
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
-        found = self.evidence(designs)
-        return overview.measures(found) if found else None
+        return self._of(designs, overview.measures)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         """The settings of the chosen design, for switches and hosts."""
-        found = self.evidence(designs)
-        place = _place(found, designs) if found else None
+        place = self._of(designs, lambda found: _place(found, designs))
         return _settings(Path(place) / "scenario.toml", dir / "settings") if place else []
 
 

@@ -84,6 +84,10 @@ def _missed(standing: Standing) -> Words:
     return say("standard.missed", label=label(standing.goal), change=change_of(start(standing)), goal=changes.change(standing.goal.factor))
 
 
+def _all_missed(standings: Sequence[Standing]) -> Words:
+    return join([_missed(one) for one in standings], _COMMAS)
+
+
 def _choice(of: Evidence) -> Words:
     choice = of.choice
     if choice.design is None:
@@ -195,7 +199,7 @@ def _open(standing: Standing) -> Words:
 def _rejected(judged: Judged, design: str) -> Words:
     """Why a design is not the choice: the goals that it misses, or leaves open; if there are none, it is dearer or has more settings."""
     if missed := judged.states(design, MISSED):
-        return say("standard.misses", design=design, items=join([_missed(one) for one in missed], _COMMAS))
+        return say("standard.misses", design=design, items=_all_missed(missed))
     if open_ := judged.states(design, OPEN):
         return say("standard.leaves", design=design, items=join([label(one.goal) for one in open_], _COMMAS))
     return say("standard.fits", design=design)
@@ -232,8 +236,7 @@ def _flip(of: Evidence, change: str, judged: Judged) -> Words:
     if design is None:
         return say("standard.flip", change=change, new=new)
     if missed := judged.states(design, MISSED):
-        items = join([_missed(one) for one in missed], _COMMAS)
-        return say("standard.flip.misses", change=change, new=new, design=design, items=items)
+        return say("standard.flip.misses", change=change, new=new, design=design, items=_all_missed(missed))
     return say("standard.flip.met" if not judged.states(design, OPEN) else "standard.flip.open", change=change, new=new, design=design)
 
 
@@ -241,7 +244,7 @@ def _condition(name: str, design: str | None, judged: Judged) -> Words:
     assert design is not None
     what = known(f"standard.condition.{name}") or name
     if missed := judged.states(design, MISSED):
-        return say("standard.condition.misses", condition=what, design=design, items=join([_missed(one) for one in missed], _COMMAS))
+        return say("standard.condition.misses", condition=what, design=design, items=_all_missed(missed))
     met = all(one.state == MET for one in judged.standings[design])
     return say("standard.condition.met" if met else "standard.condition.open", condition=what, design=design)
 
