@@ -252,7 +252,11 @@ class Stopwatch:
         self.start = self._now()
 
     def seconds(self) -> float:
-        wall, waited, own, children, stalled = (now - before for now, before in zip(self._now(), self.start, strict=True))
+        return self.alone(*(now - before for now, before in zip(self._now(), self.start, strict=True)))
+
+    @staticmethod
+    def alone(wall: float, waited: float, own: float, children: float, stalled: float) -> float:
+        """Seconds of `wall` without the wait for a processor; 0 of `waited` says that the kernel does not count it."""
         return wall - waited - min(stalled, 4 * children + (0.0 if waited else own))
 
     @staticmethod

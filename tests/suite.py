@@ -52,8 +52,6 @@ class Rust(threading.Thread):
 
     def __init__(self, fast: bool) -> None:
         super().__init__()
-        # Unit tests alone: the tests of the scenario format and of the fuzzer simulate.
-        self.kinds = ["--tests", "--examples"]
         self.doctests = not fast
         self.compiled_s = 0.0
         self.binaries: list[Binary] = []
@@ -61,7 +59,9 @@ class Rust(threading.Thread):
 
     def run(self) -> None:
         start = time.monotonic()
-        compiled = subprocess.run([*CARGO, *self.kinds, "--no-run", "--message-format=json-render-diagnostics"], cwd=REPO, stdout=subprocess.PIPE, text=True)
+        compiled = subprocess.run(
+            [*CARGO, "--tests", "--examples", "--no-run", "--message-format=json-render-diagnostics"], cwd=REPO, stdout=subprocess.PIPE, text=True
+        )
         self.compiled_s = time.monotonic() - start
         if compiled.returncode:
             self.failed.append("the Rust tests do not compile")

@@ -106,13 +106,13 @@ macro_rules! tagged {
     };
 }
 
-/// The same where a scenario has one table for all kinds, whose keys have a meaning with some of them. `$kind` is the enum of the names alone, and
-/// `$instead` says of keys, beside kinds that do not have them, what to do instead.
+/// Declares kinds that share one table of a scenario, in which each key has a meaning with some of the kinds. `$kind` is the enum of the names alone.
+/// `$instead` has the cure for each key that stands beside a kind without it.
 #[macro_export]
 macro_rules! merged {
     ($(#[doc = $about:literal])* pub enum $name:ident as $schema:literal, $kind:ident, $instead:expr; { $($(#[$note:meta])* $module:ident $variant:ident($table:ty),)+ }) => {
         $crate::words! {
-            /// Which.
+            /// Name of a kind.
             pub enum $kind {
                 $($(#[$note])* $variant,)+
             }
@@ -167,11 +167,11 @@ macro_rules! merged {
     };
 }
 
-/// What is wrong with a key.
+/// The reason why a key is refused.
 pub struct Refusal(String);
 
 impl Refusal {
-    /// Of a key that `kind`, whose keys are `own`, does not have, but maybe one of the others.
+    /// Refuses `key`, which `kind`, whose keys are `own`, does not have, but maybe another kind has.
     pub fn of(key: &str, kind: &str, own: &[&str], tables: &[&[&str]], instead: &[(&str, &str)]) -> Self {
         if !tables.iter().any(|keys| keys.contains(&key)) {
             return Refusal(spelling::unknown_key(key, own));

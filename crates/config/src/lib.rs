@@ -1,5 +1,5 @@
-//! What a model needs to declare its keys: the tree of a scenario with its lines, quantities, choices, tables of keys and error texts. Knows no
-//! networking.
+//! Declaration of a model's keys: the tree of a scenario with its lines, quantities, choices, tables of keys and error texts. Nothing here is about
+//! networks.
 
 extern crate self as afflux_config;
 

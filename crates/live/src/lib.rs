@@ -33,10 +33,10 @@ use afflux_net::record::Output;
 use afflux_net::spec::Plan;
 use afflux_scenario::Scenario;
 
-/// What is left of a run.
+/// Result of a run that is over.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was driven: the scenario's plan without what is left to real hosts.
+    /// The plan that was simulated: the scenario's without the traffic of real hosts.
     pub plan: Plan,
     pub output: Output,
     pub report: Report,

@@ -111,13 +111,13 @@ impl Memory {
     }
 }
 
-/// What so many flows leave is not given back to the system when it has been put in order, as measured.
+/// Number of flows whose records are not given back to the system when they have been put in order, as measured.
 const SHORT: u64 = 1 << 14;
 
 /// A frame in a log or a queue, which grow by doubling.
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
 
-/// What is kept beside a frame that carries more than fits in one.
+/// The record beside a frame that carries more than fits into the frame.
 const BESIDE: u64 = 3 * size_of::<Extra>() as u64 / 2;
 
 /// A frame that is outstanding, with what ports remember of it.

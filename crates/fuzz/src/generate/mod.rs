@@ -105,7 +105,7 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         host.put("transports", named);
     }
     endless |= fabric.cut || !switch_facts.paused.is_empty() || transports.iter().any(|transport| transport.facts.endless);
-    // What is sent takes so long on one host's link; mostly less, since hosts send at once.
+    // Nanoseconds that all frames take on one host's link. Hosts send at the same time, so the run is mostly shorter.
     let long = packets * 12_000_000 / fabric.mbps;
     let until_ns = (endless || c.chance(45)).then(|| {
         let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000)) + if family == Family::Hadoop { 20_000_000 } else { 0 };

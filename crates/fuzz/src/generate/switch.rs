@@ -5,7 +5,7 @@ use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int, ints};
 use toml::Value;
 
-/// What hosts and traffic have to go by.
+/// Settings of switches on which those of hosts and traffic depend.
 #[derive(Debug, Clone, Default)]
 pub struct SwitchFacts {
     /// Priorities that are paused.
@@ -142,7 +142,7 @@ fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
     if c.1 && c.chance(40) {
         let count = c.weighted(&[(4, 1), (3, 2), (1, 8)]);
         let paused = c.some_below(count, 8);
-        // What may be held in all has to fit.
+        // All frames that may wait below `xoff` have to fit into the memory.
         ["reserved", "dynamic"].iter().for_each(|name| drop(voq.0.remove(*name)));
         voq.put("dram", "500MB");
         let xoff = c.scale(2_000, 100_000);

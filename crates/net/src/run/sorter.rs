@@ -1,5 +1,5 @@
 //! Brings a window's entries into the order in which their nodes deal with them. All nodes together first: a counting sort by cells of
-//! time, then one by node, which keeps that order. What is left is to order the few entries of a node that fell into one cell.
+//! time, then one by node, which keeps that order. The few entries of a node that fell into one cell are ordered last.
 
 use crate::frame::{Frame, Rank, Ties};
 use crate::shard::{Node, Shard};
@@ -25,7 +25,7 @@ pub struct Sorter {
     pub taken: usize,
     /// Times in one cell are equal but for so many bits.
     shift: u32,
-    /// What a node needs is loaded ahead: worth its instructions where everything together does not fit the cache.
+    /// The state of a node is loaded ahead: worth its instructions where the state of all nodes does not fit the cache.
     ahead: bool,
     /// Queue pairs of thousands of flows, open for as long as they are slow, do not fit the cache.
     pairs: bool,
@@ -161,17 +161,17 @@ fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize 
     let cell = entries[i].offset >> shift;
     let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
     let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
-    order_entries(&mut entries[first..end], shift, ties);
+    order_entries(&mut entries[first..end], ties);
     end
 }
 
-/// So many entries of a cell are ordered by keys.
+/// A cell with more entries than this is ordered without keys.
 const KEYS: usize = 32;
 /// A key's last bits are the place where its entry stands.
 const PLACE_BITS: u32 = KEYS.ilog2();
 
 /// Orders entries of one cell by time, those of one moment by rank.
-fn order_entries(entries: &mut [Frame], shift: u32, ties: Ties) {
+fn order_entries(entries: &mut [Frame], ties: Ties) {
     let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
     if let [one, other] = entries {
         if order(one, other).is_gt() {
@@ -179,13 +179,12 @@ fn order_entries(entries: &mut [Frame], shift: u32, ties: Ties) {
         }
         return;
     }
-    if entries.len() > KEYS || shift + PLACE_BITS > u64::BITS {
+    if entries.len() > KEYS {
         return entries.sort_unstable_by(order);
     }
-    let within = (1 << shift) - 1;
     let mut keys = [0; KEYS];
     for (place, (key, frame)) in keys.iter_mut().zip(entries.iter()).enumerate() {
-        *key = (frame.offset as u64 & within) << PLACE_BITS | place as u64;
+        *key = (frame.offset as u64) << PLACE_BITS | place as u64;
     }
     let keys = &mut keys[..entries.len()];
     keys.sort_unstable();
@@ -199,7 +198,7 @@ fn order_entries(entries: &mut [Frame], shift: u32, ties: Ties) {
     }
     let came_from = |place: usize| keys[place] as usize % KEYS;
     for place in 0..entries.len() {
-        // What stood there has been moved to where its successor came from, if that was an earlier place.
+        // An entry that came from an earlier place has been swapped away from there: the keys tell where to.
         let mut from = came_from(place);
         while from < place {
             from = came_from(from);
@@ -229,7 +228,7 @@ mod tests {
                 .collect();
             let mut expected = entries.clone();
             expected.sort_by_key(|frame| (frame.offset, Rank::of(frame, ties), frame.port));
-            order_entries(&mut entries, shift, ties);
+            order_entries(&mut entries, ties);
             let shown = |frames: &[Frame]| frames.iter().map(|frame| (frame.offset, Rank::of(frame, ties))).collect::<Vec<_>>();
             assert_eq!(shown(&entries), shown(&expected));
         }

@@ -82,7 +82,7 @@ pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &
     p.note(queue, |i| i.marks += 1);
 }
 
-/// What marking says of `frame`, which comes at `now` and finds `length` in `queue` of `p`.
+/// The verdict of marking on `frame`, which comes at `now` and finds `length` in `queue` of `p`.
 #[inline(always)]
 pub(super) fn mark_at_arrival(red: Option<&Red>, now: u64, length: QueueView, p: &mut Port, queue: usize, frame: &Frame) -> Verdict {
     let Some(red) = red else { return Verdict::Admit };
@@ -108,7 +108,7 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
     }
 }
 
-/// What marking at dequeue says of a frame, capable of ECN or not, that leaves this length of `q` behind.
+/// The verdict of marking at dequeue on a frame, capable of ECN or not, that leaves this length of `q` behind.
 #[inline(always)]
 pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, behind: u64, capable: bool) -> Verdict {
     if red.is_quiet(behind) {

@@ -381,9 +381,24 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Automaton: the transmission that ends at `at` ends, and the next one starts.
+    /// Whether a transmission is under way whose end has not been seen to; at an open port of an exact node, or at an automaton.
+    pub(super) fn is_sending(&self, port: u32) -> bool {
+        let p = &self.ports[port as usize];
+        if p.open { self.lanes[port as usize].sending } else { p.automaton.as_ref().expect("not plain").sending.is_some() }
+    }
+
+    /// When such a port ends a transmission or starts one by itself; `u64::MAX` for never.
+    #[inline(always)]
+    pub(super) fn next_step(&self, port: u32) -> u64 {
+        if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() }
+    }
+
+    /// The transmission that ends at `at` at such a port ends, and the next one starts.
     #[inline(always)]
     pub(super) fn step<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        if self.ports[port as usize].open {
+            return self.step_exact(out, at, node, port);
+        }
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
             self.complete(out, at, node, port);
         }

@@ -179,7 +179,7 @@ impl Lane {
         if counts { self.sent.size as u64 } else { 0 }
     }
 
-    /// What waits in `queue`, and the frame in transmission of this size (0: none that counts).
+    /// Length of `queue`, with the frame in transmission of this size (0: none that counts).
     pub fn length(&self, queue: usize, sending: u64) -> QueueView {
         let waits = self.queues[queue].waits;
         QueueView { bytes: waits.bytes() as u64 + sending, frames: waits.frames() + (sending > 0) as u32 }

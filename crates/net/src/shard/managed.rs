@@ -92,12 +92,7 @@ impl<'a> Shard<'a> {
             }
             // What the port does after this step is written down by the step.
             managed.next_due = next;
-            let port = first + port;
-            if self.ports[port as usize].open {
-                self.step_exact(out, at, node, port);
-            } else {
-                self.step(out, at, node, port);
-            }
+            self.step(out, at, node, first + port);
         }
     }
 
@@ -117,7 +112,7 @@ impl<'a> Shard<'a> {
         if self.nodes[node as usize].managed.as_ref().is_none_or(|managed| managed.mmu.paused == 0) {
             return;
         }
-        let at = if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() };
+        let at = self.next_step(port);
         let state = &mut self.nodes[node as usize];
         state.managed.as_mut().expect("just seen").set_due(port - state.first_port, at);
     }

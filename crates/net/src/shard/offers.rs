@@ -1,4 +1,5 @@
-//! What an open node does with its ports: frames are offered to them, all of them are brought to a moment, and what is due before the end of a window starts.
+//! The ports of an open node together: a frame is offered to one of them, all of them are brought to a moment, and at the end of a window the transmissions
+//! start that are due before it.
 
 use super::hop::Hop;
 use super::lane::{Lane, Lost, next_start};

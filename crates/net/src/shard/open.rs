@@ -191,12 +191,10 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn close_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let exact = self.is_exact(node);
-        if O::CLASSICAL {
-            // Everything up to now has happened.
-        } else if exact {
-            // The unit is charged with all that is here.
+        // In the classical engine, whose nodes are exact, everything up to now has happened.
+        if exact && !O::CLASSICAL {
             self.drain(out, now, node);
-        } else {
+        } else if !exact {
             self.advance_all(out, now, node);
         }
         let lookahead = self.world.lookahead;

@@ -45,24 +45,23 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn paused_port_due<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &mut self.ports[port as usize];
-        let (free_at, open, a) = (p.free_at, p.open, p.automaton.as_mut().expect("not plain"));
+        let (free_at, a) = (p.free_at, p.automaton.as_mut().expect("not plain"));
         if a.wake_at == now {
             a.wake_at = 0;
         }
-        let sending = if open { self.lanes[port as usize].sending } else { a.sending.is_some() };
         // Otherwise the event was for a pause that has been replaced, or for one that ended while something was in transmission.
-        if !sending || free_at == now {
-            if open { self.step_exact(out, now, node, port) } else { self.step(out, now, node, port) }
+        if !self.is_sending(port) || free_at == now {
+            self.step(out, now, node, port);
         }
     }
 
-    /// Nothing can be sent though frames wait: the classical engine needs to know when that changes.
+    /// Frames wait at a port that can send none of them. The classical engine files an event for the moment at which that changes.
     #[cold]
     pub(super) fn await_expiry<O: Outlet>(&mut self, out: &mut O, port: u32) {
         if !O::CLASSICAL {
             return;
         }
-        let at = if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() };
+        let at = self.next_step(port);
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;
@@ -79,9 +78,7 @@ impl<'a> Shard<'a> {
         }
         let pause = self.pause_of(port);
         pause.pending |= 1 << class;
-        let p = &self.ports[port as usize];
-        let sending = if p.open { self.lanes[port as usize].sending } else { p.automaton.as_ref().expect("not plain").sending.is_some() };
-        if !sending {
+        if !self.is_sending(port) {
             self.start_next(out, now, node, port);
         } else if !O::CLASSICAL {
             self.list(node, port);

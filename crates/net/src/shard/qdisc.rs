@@ -60,9 +60,7 @@ impl Shard<'_> {
             debug_assert!(!stays, "it was dropped");
         }
         if self.is_exact(node) {
-            if !self.lanes[port as usize].sending {
-                self.start_exact(out, now, node, port);
-            }
+            self.start_exact(out, now, node, port);
         } else if self.ports[port as usize].free_at <= now {
             self.hold_on_open(out, now, node, port);
         }
