@@ -354,6 +354,7 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str) {
     for (name, most) in [("localized_files", 6), ("task_rpcs", 12), ("umbilical_rpcs", 10)] {
         cluster.may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
     }
+    cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
     // Tasks of milliseconds do not wait a second for the resource manager.
     cluster.put("unregister", if c.chance(50) { "0s" } else { "300us" });
     cluster.may(c, 40, "message_delay", |_| "100us");

@@ -185,7 +185,7 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
     let alone = FIXED.replace("compute = \"0-1\"", "compute = 0");
     // TCP's handshake is the first round trip of a connection, and no flow.
     type Calls<'a> = &'a [((u32, u32), i64)];
-    let cases: [(&str, &str, Calls); 11] = [
+    let cases: [(&str, &str, Calls); 13] = [
         ("task_rpcs = [0, 0]", "task_rpcs = [7, 0]", &[((0, 3), 6)]),
         ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]", &[((0, 3), 11)]),
         ("task_reads = 0", "task_reads = 2", &[((0, 2), 2)]),
@@ -195,6 +195,9 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
         ("localized_files = [0, 0]\n", "localized_files = [2, 4]\n", &[((0, 3), 2 + 4 * 2), ((0, 2), 4)]),
         ("master_rpcs = 0", "master_rpcs = 28", &[((0, 3), 27)]),
         ("commit_rpcs = 0", "commit_rpcs = 7", &[((0, 3), 7)]),
+        // Version 1 lists one task's directory, and moves its file with four calls. The task's own commit has two calls less.
+        ("commit_rpcs = 0\n", "commit_rpcs = 7\ncommitter = \"v1\"\n", &[((0, 3), 7 + 1 + 4)]),
+        ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]\ncommitter = \"v1\"", &[((0, 3), 11 - 2 + 1 + 4)]),
         ("history_rpcs = 0", "history_rpcs = 49", &[((0, 3), 49)]),
         ("unregister = \"0s\"", "unregister = \"1s\"", &[((0, 3), 1)]),
         ("submit_rpcs = 0", "submit_rpcs = 75", &[((4, 3), 75)]),
@@ -230,6 +233,20 @@ fn a_call_on_a_new_connection_takes_one_round_trip_more() {
     let connected = two - none;
     assert!(connected > call && connected < call + MS / 10, "{connected}");
     assert_eq!(three - two, call);
+}
+
+#[test]
+fn the_commit_of_version_1_takes_longer_with_each_task() {
+    // A call takes the server 1 ms and, between hosts, a few microseconds.
+    let commit = |reducers: u32, committer: &str| {
+        let text = FIXED.replace("compute = \"0-1\"", "compute = 0").replace("reducers = 1", &format!("reducers = {reducers}"));
+        span(task(&run(&load(&text.replace("commit_rpcs = 0", &format!("commit_rpcs = 0\ncommitter = \"{committer}\"")))), "commit"))
+    };
+    for reducers in [1, 3] {
+        assert_eq!(commit(reducers, "v2"), 0);
+        let calls = u64::from(1 + 4 * reducers);
+        assert!((calls * MS..calls * MS + MS).contains(&commit(reducers, "v1")), "{reducers} reducers");
+    }
 }
 
 #[test]
@@ -448,6 +465,7 @@ fn what_is_wrong_is_said() {
             "fabric.toml:24: key traffic[0].cluster.next_task: has no effect with framework = \"mapreduce\": remove it",
         ),
         ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:36: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("output_cached = 0.5", "committer = \"v3\"", "fabric.toml:36: key traffic[0].cluster.committer: "),
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
         ("reducers = 7", "reducers = 0", "fabric.toml:15: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
         ("map_slots = 2", "map_slot = 2", "fabric.toml:21: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),

@@ -65,7 +65,8 @@ impl Cluster {
         self.record_phases(job, &progress, started);
 
         let tasks_ended = self.simulation.now();
-        self.call(job, node, s.master, s.commit_rpcs, &mut rpc).await;
+        let moved = s.committer.calls_of_job(work.committed()) as u32;
+        self.call(job, node, s.master, s.commit_rpcs + moved, &mut rpc).await;
         self.phase(job, "commit", tasks_ended);
         let committed = self.simulation.now();
         if s.history > 0 {

@@ -15,7 +15,7 @@ mod trace;
 mod transfer;
 
 pub use map::share;
-pub use settings::{Classes, Disks, Framework, Range, Room, Settings, Ways, Work};
+pub use settings::{Classes, Committer, Disks, Framework, Range, Room, Settings, Ways, Work};
 
 pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};
 

@@ -48,7 +48,7 @@ impl Cluster {
             read.await;
         }
         // fsync, complete, and the commit of the task's file.
-        self.call(job, node, s.master, s.task_rpcs.1 - opening, &mut rpc).await;
+        self.call(job, node, s.master, (s.task_rpcs.1 - opening).saturating_sub(s.committer.fewer_calls_of_task()), &mut rpc).await;
         self.call(job, node, progress.master, reports, &mut rpc).await;
         progress.span("reduce", merging, self.simulation.now());
         self.ended(job, part("reduce", reducing, input, output));

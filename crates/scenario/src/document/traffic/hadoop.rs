@@ -81,6 +81,14 @@ words! {
         /// Apache Tez: a container runs several tasks one after the other, and events are reported sooner.
         Tez,
     }
+    /// How the output of tasks becomes that of the job.
+    pub enum Committer {
+        /// A task's commit renames the directory of its attempt. The commit of the job lists these directories and moves the file of each with four
+        /// calls, one after the other: state of the output directory, list, state of the new file, rename (`FileOutputCommitter.mergePaths`).
+        V1,
+        /// A task's commit moves its own file, at the same time as other tasks.
+        V2,
+    }
     /// Of background traffic.
     pub enum Protocol {
         /// Long connections.
@@ -264,6 +272,10 @@ table! {
         block_rpcs: u32,
         /// Remote calls of the commit of a job. Default 7, with Tez 9 (CommitterEventHandler; DAGAppMaster).
         commit_rpcs: u32,
+        /// Algorithm of `FileOutputCommitter` (`mapreduce.fileoutputcommitter.algorithm.version`). Default `"v2"`, as in Hadoop 3; Hadoop 2 has 1. With
+        /// `"v1"` a reducer has two calls less than `task_rpcs`, and the commit of a job has, beside `commit_rpcs`, four for each task that has written
+        /// output, and one for each 1000 tasks to list them (`dfs.ls.limit`). Each takes `rpc_service` and its way over the network.
+        committer: Committer,
         /// Remote calls after the commit that close and copy the job's history. Default 49, with Tez 0 (JobHistoryEventHandler.processDoneFiles).
         history_rpcs: u32,
         /// Time between the two calls with which a job's master takes its leave (RMCommunicator.doUnregistration); with `"0s"` there is one. Default `"1s"`, with

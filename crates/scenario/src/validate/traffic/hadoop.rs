@@ -4,12 +4,12 @@ use super::common::{self, Shared, shared};
 use super::context::{HadoopCluster, TrafficContext};
 use super::patterns::all;
 use super::{mtu, segments, select};
-use crate::document::{Cluster, Disks, Framework, Hadoop, HadoopTrace, HostItem, Receiver};
+use crate::document::{self, Cluster, Disks, Framework, Hadoop, HadoopTrace, HostItem, Receiver};
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Between, Duration, Size, Speed};
 use afflux_net::spec::{Pacing, Reader, Receive, ReceiveBuffer, TcpConfig, TransportConfig};
-use afflux_traffic::hadoop::{self, Range, Room, Settings, TraceOptions, Ways, Work};
+use afflux_traffic::hadoop::{self, Committer, Range, Room, Settings, TraceOptions, Ways, Work};
 use afflux_traffic::{Classes, Generated, Job, JobKind};
 use afflux_units::{Bytes, Rate, Span};
 
@@ -240,6 +240,10 @@ fn cluster(
         task_reads: calls(&mut c.task_reads, 2, "task_reads")?,
         block_rpcs: calls(&mut c.block_rpcs, 4, "block_rpcs")?,
         commit_rpcs: calls(&mut c.commit_rpcs, if tez { 9 } else { 7 }, "commit_rpcs")?,
+        committer: match fill(&mut c.committer, document::Committer::V2) {
+            document::Committer::V1 => Committer::V1,
+            document::Committer::V2 => Committer::V2,
+        },
         history_rpcs: calls(&mut c.history_rpcs, if tez { 0 } else { 49 }, "history_rpcs")?,
         unregister: unregister(&mut c.unregister, if tez { Span::ZERO } else { Span::from_s(1) }, &at("unregister"))?,
         rpc: bytes(&mut c.rpc_size, 500, 1, "rpc_size")?,
