@@ -68,6 +68,36 @@ impl Committer {
     }
 }
 
+/// When a fetch fails, and what follows (ShuffleSchedulerImpl.copyFailed).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FetchFailure {
+    /// Longest time until the request has arrived, and from then until the answer has arrived; `None`: no limit.
+    pub connect_timeout: Option<Span>,
+    pub read_timeout: Option<Span>,
+    /// A host is left alone for so long after a failure, times 1.3 to the power of the failures of an output, at most `most`.
+    pub penalty: Span,
+    pub most: Span,
+    /// Failures of an output after which its fetches have no time-outs; a tenth of the number of maps if that is more.
+    pub limit: u32,
+}
+
+/// PENALTY_GROWTH_RATE of MapReduce and Tez.
+const PENALTY_GROWTH: f64 = 1.3;
+
+impl FetchFailure {
+    /// For how long a host is left alone, if the fetch of an output there has failed so many times.
+    pub fn delay(&self, failures: u32) -> Span {
+        let most = self.most.0 as f64;
+        let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| (delay < most).then_some(delay * PENALTY_GROWTH));
+        Span(grown.unwrap_or(most).min(most).round() as u64)
+    }
+
+    /// Failures of an output after which there are no time-outs any more.
+    pub fn most_failures(&self, maps: usize) -> u32 {
+        self.limit.max((maps / 10) as u32)
+    }
+}
+
 /// Disks of each node of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disks {
@@ -156,6 +186,7 @@ pub struct Settings {
     pub request: u64,
     pub segment_header: u64,
     pub fetch_service: Range,
+    pub fetch_failure: FetchFailure,
     /// A reducer's memory for map outputs, the share of it at which a merge begins, that above which an output goes to disk at once, and the
     /// number of outputs at which a merge begins.
     pub shuffle_memory: u64,
@@ -181,6 +212,8 @@ pub struct Settings {
     pub unregister: Span,
     pub rpc: u64,
     pub rpc_service: Range,
+    /// Whether a second attempt of a slow map, and of a slow reducer, is started.
+    pub speculative: (bool, bool),
     pub history: u64,
     pub client_poll: Span,
     /// Per container.
@@ -254,5 +287,15 @@ mod tests {
     fn reducers_write_output_and_maps_where_there_are_none() {
         let work = |reducers| Work { job: 0, submit: Time::ZERO, maps: vec![1; 7], shuffle: 7, output: 7, reducers };
         assert_eq!([work(3), work(0)].map(|work| work.committed()), [3, 7]);
+    }
+
+    #[test]
+    fn a_penalty_grows_by_three_tenths_with_each_failure_up_to_its_limit() {
+        let failure = FetchFailure { connect_timeout: None, read_timeout: None, penalty: Span::from_s(10), most: Span::from_s(60), limit: 30 };
+        let delays = [1, 2, 3, 4, 5, 6, 7, 1_000_000].map(|failures| failure.delay(failures).0 / 1_000_000_000);
+        assert_eq!(delays, [13_000, 16_900, 21_970, 28_561, 37_129, 48_268, 60_000, 60_000]);
+        let tez = FetchFailure { penalty: Span::from_s(2), most: Span::from_s(86_400), limit: 15, ..failure };
+        assert_eq!([1, 2, 15].map(|failures| tez.delay(failures).0 / 1_000_000_000), [2_600, 3_380, 102_371]);
+        assert_eq!([10, 400].map(|maps| failure.most_failures(maps)), [30, 40]);
     }
 }
