@@ -354,6 +354,23 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str) {
     for (name, most) in [("localized_files", 6), ("task_rpcs", 12), ("umbilical_rpcs", 10)] {
         cluster.may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
     }
+    cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
+    if keys.0.get("framework").and_then(Value::as_str) != Some("tez") {
+        // Some fetches fail. The hosts are left alone for less than the run, which Tez has no limit for.
+        let mut fails = false;
+        for name in ["fetch_connect_timeout", "fetch_read_timeout"] {
+            if c.chance(20) {
+                cluster.put(name, c.time(20_000, 5_000_000));
+                fails = true;
+            }
+        }
+        if fails {
+            cluster.put("fetch_retry_delay_max", "100us");
+        }
+        for name in ["map_speculative", "reduce_speculative"] {
+            cluster.may(c, 20, name, |_| true);
+        }
+    }
     // Tasks of milliseconds do not wait a second for the resource manager.
     cluster.put("unregister", if c.chance(50) { "0s" } else { "300us" });
     cluster.may(c, 40, "message_delay", |_| "100us");

@@ -52,6 +52,11 @@ impl Agenda {
         self.timers.push(Reverse(Timer { at, number: self.numbers, application, token }));
     }
 
+    /// Takes back the timers of an application with this token, so that a run does not go on for the sake of one that nobody waits for.
+    pub(super) fn cancel(&mut self, application: u16, token: u64) {
+        self.timers.retain(|Reverse(timer)| timer.application != application || timer.token != token);
+    }
+
     pub(super) fn done(&mut self, application: u16) {
         self.done[application as usize] = true;
     }

@@ -73,6 +73,11 @@ impl Context<'_> {
         self.agenda.set_timer(at.0.max(self.now), self.index, token);
     }
 
+    /// Takes back the timers with this token that have not expired. It looks at every timer of the run.
+    pub fn cancel_timer(&mut self, token: u64) {
+        self.agenda.cancel(self.index, token);
+    }
+
     /// Starts a flow at `at`, at the earliest after the latency.
     pub fn start_flow(&mut self, flow: NewFlow, at: Time) -> FlowId {
         let at = at.0.max(self.now + self.latency);

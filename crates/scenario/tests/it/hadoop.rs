@@ -185,7 +185,7 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
     let alone = FIXED.replace("compute = \"0-1\"", "compute = 0");
     // TCP's handshake is the first round trip of a connection, and no flow.
     type Calls<'a> = &'a [((u32, u32), i64)];
-    let cases: [(&str, &str, Calls); 11] = [
+    let cases: [(&str, &str, Calls); 13] = [
         ("task_rpcs = [0, 0]", "task_rpcs = [7, 0]", &[((0, 3), 6)]),
         ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]", &[((0, 3), 11)]),
         ("task_reads = 0", "task_reads = 2", &[((0, 2), 2)]),
@@ -195,6 +195,9 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
         ("localized_files = [0, 0]\n", "localized_files = [2, 4]\n", &[((0, 3), 2 + 4 * 2), ((0, 2), 4)]),
         ("master_rpcs = 0", "master_rpcs = 28", &[((0, 3), 27)]),
         ("commit_rpcs = 0", "commit_rpcs = 7", &[((0, 3), 7)]),
+        // Version 1 lists one task's directory, and moves its file with four calls. The task's own commit has two calls less.
+        ("commit_rpcs = 0\n", "commit_rpcs = 7\ncommitter = \"v1\"\n", &[((0, 3), 7 + 1 + 4)]),
+        ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]\ncommitter = \"v1\"", &[((0, 3), 11 - 2 + 1 + 4)]),
         ("history_rpcs = 0", "history_rpcs = 49", &[((0, 3), 49)]),
         ("unregister = \"0s\"", "unregister = \"1s\"", &[((0, 3), 1)]),
         ("submit_rpcs = 0", "submit_rpcs = 75", &[((4, 3), 75)]),
@@ -230,6 +233,111 @@ fn a_call_on_a_new_connection_takes_one_round_trip_more() {
     let connected = two - none;
     assert!(connected > call && connected < call + MS / 10, "{connected}");
     assert_eq!(three - two, call);
+}
+
+#[test]
+fn the_commit_of_version_1_takes_longer_with_each_task() {
+    // A call takes the server 1 ms and, between hosts, a few microseconds.
+    let commit = |reducers: u32, committer: &str| {
+        let text = FIXED.replace("compute = \"0-1\"", "compute = 0").replace("reducers = 1", &format!("reducers = {reducers}"));
+        span(task(&run(&load(&text.replace("commit_rpcs = 0", &format!("commit_rpcs = 0\ncommitter = \"{committer}\"")))), "commit"))
+    };
+    for reducers in [1, 3] {
+        assert_eq!(commit(reducers, "v2"), 0);
+        let calls = u64::from(1 + 4 * reducers);
+        assert!((calls * MS..calls * MS + MS).contains(&commit(reducers, "v1")), "{reducers} reducers");
+    }
+}
+
+/// Two reducers, each on its own node; one of them gets its part of the only map's output over the network.
+fn two_reducers(keys: &str) -> String {
+    FIXED
+        .replace("kind = \"star\"", "kind = \"star\"\nrate = \"10Gbps\"")
+        .replace("reducers = 1", "reducers = 2")
+        .replace("message_delay", &format!("{keys}message_delay"))
+}
+
+#[test]
+fn a_fetch_that_exceeds_its_time_out_is_repeated_after_a_penalty() {
+    let longest_of = |text: &str| {
+        let output = run(&load(text));
+        let shuffles = output.tasks.iter().filter(|task| task.phase == "shuffle" && task.task.is_some()).map(span);
+        shuffles.max().unwrap()
+    };
+    let longest = |keys: &str| longest_of(&two_reducers(keys));
+    // The answer takes 2 ms of the server and 3.2 ms for 4 MB. It is too late 30 times, after which there are no time-outs any more.
+    let once = longest("");
+    let penalties = 13_000 + 16_900 + 28 * 20_000;
+    for (key, timeout_us) in [("fetch_read_timeout", 4_000), ("fetch_connect_timeout", 1)] {
+        let found = longest(&format!("{key} = \"{timeout_us}us\"\nfetch_retry_delay_max = \"20s\"\n")) - once;
+        // A request is known to have arrived, the handshake included, some 20 us after its start.
+        let least = penalties * MS + 30 * timeout_us * (MS / 1_000);
+        assert!((least..least + 2 * MS).contains(&found), "{key}: {found} {least}");
+    }
+    // Tez: 15 times, and penalties of 2 s times 1.3 to the power of the failures: in all 2 s times (1.3^16 - 1.3) / 0.3.
+    let tez = "framework = \"tez\"\n";
+    let found = longest_of(&two_reducers("fetch_read_timeout = \"4ms\"\n").replace("reducers = 2\n", &format!("reducers = 2\n{tez}")))
+        - longest_of(&two_reducers("").replace("reducers = 2\n", &format!("reducers = 2\n{tez}")));
+    let least = 434_944 * MS + 15 * 4 * MS;
+    assert!((least..least + 2 * MS).contains(&found), "{found} {least}");
+}
+
+#[test]
+fn a_time_out_that_no_fetch_exceeds_changes_nothing() {
+    let digest = |keys: &str| {
+        let output = run(&load(&two_reducers(keys)));
+        format!("{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.end)
+    };
+    assert!(digest("") == digest("fetch_read_timeout = \"180s\"\nfetch_connect_timeout = \"180s\"\n"), "not even the end of the run");
+}
+
+/// Two maps and two reducers, one of each per node; node 1 has a slow link.
+fn slow_node(rate: &str, keys: &str) -> String {
+    FIXED
+        .replace("[host]\n", &format!("[[topology.override]]\nlink = \"host1-switch0\"\nrate = \"{rate}\"\n[host]\n"))
+        .replace("block_size = \"8MB\"", "block_size = \"4MB\"")
+        .replace("reducers = 1", "reducers = 2")
+        .replace("message_delay", &format!("{keys}message_delay"))
+}
+
+#[test]
+fn a_slow_map_gets_a_second_attempt_which_counts_if_it_ends_first() {
+    let maps = |keys: &str| -> Vec<TaskRecord> {
+        let output = run(&load(&slow_node("2Mbps", keys)));
+        output.tasks.iter().filter(|task| task.phase == "map" && task.task.is_some()).copied().collect()
+    };
+    // The block of 4 MB takes the slow map 16 s.
+    let (alone, speculated) = (maps(""), maps("map_speculative = true\n"));
+    assert_eq!((alone.len(), speculated.len()), (2, 2));
+    let [fast, slow] = [0, 1].map(|node| alone.iter().find(|map| map.node == Some(node)).unwrap());
+    assert!(span(slow) > 17_500 * MS, "{slow:?}");
+    assert_eq!(span(fast), speculated.iter().find(|map| map.task == fast.task).map(span).unwrap());
+    let again = speculated.iter().find(|map| map.task == slow.task).unwrap();
+    assert_eq!(again.node, Some(0));
+    // Two thirds count as done while the block is under way: the attempt is too slow when it has run for twice the time of the other one. The next
+    // scan follows within 1 s, and heartbeats of the master, of the node and of the master again within 1 s each.
+    let slow_since = slow.start + Span(2 * span(fast));
+    assert!(again.start >= slow_since && again.start <= slow_since + Span::from_ms(4_010), "{} {}", again.start, slow_since);
+    // It takes what the other map took on this node, within two calls.
+    assert!(span(again).abs_diff(span(fast)) < 2 * MS, "{} {}", span(again), span(fast));
+}
+
+#[test]
+fn a_second_attempt_of_a_reducer_fetches_again_and_one_of_the_two_is_recorded() {
+    let [(alone, once), (fetches, output)] = ["", "reduce_speculative = true\n"].map(|keys| {
+        let scenario = load(&slow_node("1Mbps", keys));
+        let output = run(&scenario);
+        (exchanges(&scenario, &output, "fetch").len(), output)
+    });
+    // Each reducer fetches the output of the map on the other node, the second attempt that of the slow node.
+    assert_eq!((alone, fetches), (2, 3));
+    for phase in ["shuffle", "merge", "reduce"] {
+        let mut tasks: Vec<_> = output.tasks.iter().filter(|task| task.phase == phase).filter_map(|task| task.task).collect();
+        tasks.sort_unstable();
+        assert_eq!(tasks, [0, 1], "{phase}");
+    }
+    // The second fetch shares the slow link with the output of the first attempt.
+    assert!(span(task(&output, "job")) > span(task(&once, "job")));
 }
 
 #[test]
@@ -379,6 +487,22 @@ fn both_engines_and_any_threads_agree() {
 }
 
 #[test]
+fn both_engines_agree_on_failed_fetches_and_second_attempts() {
+    // An answer takes a few milliseconds if the output comes from a disk.
+    let fails = SMALL.replace("log_size", "fetch_read_timeout = \"6ms\"\nfetch_retry_delay_max = \"2ms\"\ncommitter = \"v1\"\nlog_size");
+    let second = slow_node("3Mbps", "map_speculative = true\nreduce_speculative = true\n");
+    for (text, threads) in [(fails, 2), (second, 1)] {
+        let mut scenario = load(&text);
+        let digest = |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.counters, output.end);
+        let fast = digest(&run(&scenario));
+        scenario.plan.run.threads = threads;
+        assert!(digest(&run(&scenario)) == fast, "{threads} threads: {text}");
+        scenario.plan.run.engine = EngineKind::Classical;
+        assert!(digest(&run(&scenario)) == fast, "classical: {text}");
+    }
+}
+
+#[test]
 fn background_traffic_keeps_to_its_rate_and_ends_with_the_jobs() {
     for protocol in ["tcp", "datagram"] {
         let text =
@@ -448,6 +572,34 @@ fn what_is_wrong_is_said() {
             "fabric.toml:24: key traffic[0].cluster.next_task: has no effect with framework = \"mapreduce\": remove it",
         ),
         ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:36: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        (
+            "output_cached = 0.5",
+            "fetch_read_timeout = \"0s\"",
+            "fabric.toml:36: key traffic[0].cluster.fetch_read_timeout: \"0ps\": write a time above 0, up to 24h, or \"off\"",
+        ),
+        (
+            "output_cached = 0.5",
+            "fetch_connect_timeout = \"25h\"",
+            "fabric.toml:36: key traffic[0].cluster.fetch_connect_timeout: \"90000s\": write a time above 0, up to 24h, or \"off\"",
+        ),
+        (
+            "output_cached = 0.5",
+            "fetch_retry_delay_max = \"5s\"",
+            "fabric.toml:36: key traffic[0].cluster.fetch_retry_delay_max: has no effect with fetch_connect_timeout = \"off\" and fetch_read_timeout = \"off\": \
+             remove it",
+        ),
+        ("output_cached = 0.5", "committer = \"v3\"", "fabric.toml:36: key traffic[0].cluster.committer: "),
+        ("output_cached = 0.5", "map_speculative = 1", "fabric.toml:36: key traffic[0].cluster.map_speculative: "),
+        (
+            "reducers = 7\n[traffic.cluster]",
+            "framework = \"tez\"\n[traffic.cluster]\nreduce_speculative = true",
+            "fabric.toml:17: key traffic[0].cluster.reduce_speculative: has no effect with framework = \"tez\": remove it",
+        ),
+        (
+            "reducers = 7\n[traffic.cluster]",
+            "framework = \"tez\"\n[traffic.cluster]\nfetch_read_timeout = \"9s\"\nfetch_retry_delay_max = \"9s\"",
+            "fabric.toml:18: key traffic[0].cluster.fetch_retry_delay_max: has no effect with framework = \"tez\": remove it",
+        ),
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
         ("reducers = 7", "reducers = 0", "fabric.toml:15: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
         ("map_slots = 2", "map_slot = 2", "fabric.toml:21: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),

@@ -1,7 +1,7 @@
 //! The resource manager: room on compute nodes, given away at their heartbeats.
 
 use super::disk::Disk;
-use super::draws::{self, Task};
+use super::draws::{self, Attempt, Task};
 use super::process::{Giver, Simulation};
 use super::settings::{Disks, Room, Settings};
 use afflux_engine::random::Stream;
@@ -99,9 +99,9 @@ impl Cluster {
         self.state.lock().expect("no process panics")
     }
 
-    /// The random draws of a job's task for one purpose.
-    pub fn stream(&self, job: usize, purpose: u64, task: Task) -> Stream {
-        self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | task.number())
+    /// The random draws of a job's task, or of an attempt of it, for one purpose.
+    pub fn stream(&self, job: usize, purpose: u64, of: impl Into<Attempt>) -> Stream {
+        self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | of.into().entity())
     }
 
     /// The random draws of a node for one purpose.

@@ -1,11 +1,12 @@
 //! What a job's master knows of its tasks, and the containers in which they run.
 
 use super::cluster::{Cluster, Kind};
-use super::draws::{self, Task, draw};
-use super::process::{Giver, Signal};
+use super::draws::{self, Attempt, Task, draw};
+use super::process::{Giver, Signal, unless};
 use super::settings::{Framework, Room};
+use super::speculate::{self, Running};
 use afflux_units::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Threads that start containers: this many more than there are nodes (ContainerLauncherImpl, `INITIAL_POOL_SIZE`).
@@ -20,6 +21,33 @@ pub struct Place {
     pub node: u32,
     pub begun: Time,
     pub first: bool,
+    /// Number of the task's attempt.
+    pub attempt: u32,
+}
+
+/// A running attempt of a task that may get another one.
+struct Open {
+    of: Attempt,
+    /// Start of its container.
+    begun: Time,
+    /// The share of its work that is done, 0 before its first report.
+    share: f64,
+    /// Ends it.
+    kill: Giver,
+}
+
+/// The speculator's knowledge of the tasks of one kind.
+#[derive(Default)]
+struct Speculated {
+    /// Tasks whose second attempt has no container yet, in the order in which they are to get one.
+    waiting: VecDeque<Task>,
+    /// Tasks that have been given a second attempt, and tasks that have ended.
+    twice: BTreeSet<Task>,
+    ended: BTreeSet<Task>,
+    /// By task, its running attempts.
+    open: BTreeMap<Task, Vec<Open>>,
+    /// Time from the start to the end of all that have ended.
+    taken: u128,
 }
 
 pub struct Progress {
@@ -40,7 +68,9 @@ struct Tasks {
     maps_left: u32,
     reducers_left: u32,
     /// Told when all has ended.
-    end: Option<Giver>,
+    ends: Vec<Giver>,
+    /// For maps and for reducers.
+    speculated: [Speculated; 2],
     containers: BTreeMap<u32, u64>,
     spans: BTreeMap<&'static str, (Time, Time)>,
     /// Threads of the master that start containers, and starts that wait for one.
@@ -58,7 +88,7 @@ impl Progress {
             reducers: work.reducers,
             maps_left: maps,
             reducers_left: work.reducers,
-            end: Some(end),
+            ends: vec![end],
             containers: BTreeMap::from([(master, 1)]),
             ..Tasks::default()
         };
@@ -72,6 +102,16 @@ impl Progress {
     pub fn ended(&self) -> bool {
         let state = self.state();
         state.maps_left == 0 && state.reducers_left == 0
+    }
+
+    /// The signal tells when all tasks have ended; `None`: they have.
+    pub fn end(&self, cluster: &Cluster) -> Option<Signal> {
+        if self.ended() {
+            return None;
+        }
+        let (giver, signal) = cluster.simulation.signal();
+        self.state().ends.push(giver);
+        Some(signal)
     }
 
     /// So many maps and reducers are to be asked for.
@@ -91,12 +131,84 @@ impl Progress {
         if !state.maps.is_empty() {
             allowed = allowed.min(cluster.settings.ramp_up * cluster.capacity(Kind::Reduce) as f64);
         }
-        (state.maps.len() as u32, (allowed as u32).saturating_sub(state.next_reducer))
+        let [again, reducers_again] = [0, 1].map(|kind| state.speculated[kind].waiting.len() as u32);
+        (state.maps.len() as u32 + again, (allowed as u32).saturating_sub(state.next_reducer) + reducers_again)
+    }
+
+    /// An attempt's container has been started. The signal ends the attempt because another one of its task has ended; `None`: there is no other one.
+    fn opens(&self, cluster: &Cluster, of: Attempt) -> Option<Signal> {
+        let kind = kind_of(cluster, of.task)?;
+        let (kill, signal) = cluster.simulation.signal();
+        let too_late = {
+            let kind = &mut self.state().speculated[kind];
+            if kind.ended.contains(&of.task) {
+                Some(kill)
+            } else {
+                kind.open.entry(of.task).or_default().push(Open { of, begun: cluster.simulation.now(), share: 0.0, kill });
+                None
+            }
+        };
+        too_late.into_iter().for_each(|kill| cluster.simulation.give(kill));
+        Some(signal)
+    }
+
+    /// An attempt has done this share of its work.
+    pub fn report(&self, of: Attempt, share: f64) {
+        for kind in &mut self.state().speculated {
+            kind.open.get_mut(&of.task).into_iter().flatten().filter(|open| open.of == of).for_each(|open| open.share = share);
+        }
+    }
+
+    /// An attempt has done all of its work. Returns whether it is the first one of its task, and kills the others in this case.
+    pub fn first_to_end(&self, cluster: &Cluster, of: Attempt) -> bool {
+        let Some(kind) = kind_of(cluster, of.task) else { return true };
+        let others = {
+            let kind = &mut self.state().speculated[kind];
+            if !kind.ended.insert(of.task) {
+                return false;
+            }
+            kind.waiting.retain(|task| *task != of.task);
+            let mut attempts = kind.open.remove(&of.task).unwrap_or_default();
+            if let Some(place) = attempts.iter().position(|open| open.of == of) {
+                kind.taken += u128::from((cluster.simulation.now() - attempts.remove(place).begun).0);
+            }
+            attempts
+        };
+        others.into_iter().for_each(|open| cluster.simulation.give(open.kill));
+        true
+    }
+
+    /// One scan for slow maps and one for slow reducers. Returns whether any task gets a second attempt; first attempts that wait for a container prevent it.
+    pub fn speculate(&self, cluster: &Cluster) -> bool {
+        let now = cluster.simulation.now();
+        let mut state = self.state();
+        let (maps, reducers) = (cluster.settings.jobs[self.job].maps.len(), state.reducers as usize);
+        let (maps_wait, reducers_wait) = (!state.maps.is_empty(), state.next_reducer < state.reducers);
+        let mut any = false;
+        for (kind, (all, first_wait)) in state.speculated.iter_mut().zip([(maps, maps_wait), (reducers, reducers_wait)]) {
+            if first_wait || !kind.waiting.is_empty() {
+                continue;
+            }
+            let ended = kind.ended.len();
+            let tasks = speculate::Tasks { all, ended, mean: Span((kind.taken / ended.max(1) as u128) as u64) };
+            let running = kind.open.iter().map(|(task, attempts)| Running {
+                task: *task,
+                attempts: 1 + u32::from(kind.twice.contains(task)),
+                begun: attempts[0].begun,
+                share: attempts[0].share,
+            });
+            if let Some(task) = speculate::best(now, tasks, running) {
+                kind.twice.insert(task);
+                kind.waiting.push_back(task);
+                any = true;
+            }
+        }
+        any
     }
 
     /// A task has ended.
     fn one_less(&self, cluster: &Cluster, task: Task, node: u32) {
-        let end = {
+        let ends = {
             let mut state = self.state();
             match task {
                 Task::Map(map) => {
@@ -105,17 +217,16 @@ impl Progress {
                 }
                 _ => state.reducers_left -= 1,
             }
-            if state.maps_left == 0 && state.reducers_left == 0 { state.end.take() } else { None }
+            if state.maps_left == 0 && state.reducers_left == 0 { std::mem::take(&mut state.ends) } else { Vec::new() }
         };
-        if let Some(end) = end {
-            cluster.simulation.give(end);
-        }
+        ends.into_iter().for_each(|end| cluster.simulation.give(end));
     }
 
-    /// The next task for a container of this kind on `node`: the first map whose block is there, or the first of all.
-    pub fn take(&self, cluster: &Cluster, node: u32, kind: Kind) -> Option<Task> {
+    /// The next task for a container of this kind on `node`: the first map whose block is there, or the first of all. Where all have a container, a
+    /// second attempt.
+    pub fn take(&self, cluster: &Cluster, node: u32, kind: Kind) -> Option<Attempt> {
         let mut state = self.state();
-        match kind {
+        let first = match kind {
             Kind::Master => None,
             Kind::Map => {
                 let here = if cluster.is_data_node(node) {
@@ -132,7 +243,9 @@ impl Progress {
                 state.next_reducer += 1;
                 Task::Reduce(state.next_reducer - 1)
             }),
-        }
+        };
+        let again = |task| Attempt { task, number: 1 };
+        first.map(Attempt::from).or_else(|| state.speculated[usize::from(kind == Kind::Reduce)].waiting.pop_front().map(again))
     }
 
     /// Map outputs that have become known since `seen` of them were.
@@ -185,34 +298,57 @@ impl Progress {
     }
 }
 
+/// Place of a task's kind in `Tasks::speculated`; `None`: tasks of this kind have one attempt.
+fn kind_of(cluster: &Cluster, task: Task) -> Option<usize> {
+    let (maps, reducers) = cluster.settings.speculative;
+    match task {
+        Task::Map(_) => maps.then_some(0),
+        Task::Reduce(_) => reducers.then_some(1),
+        Task::Master => None,
+    }
+}
+
 impl Cluster {
     /// A container from its start to its end.
-    pub async fn container(self: Arc<Self>, job: usize, progress: Arc<Progress>, node: u32, kind: Kind, mut task: Task) {
+    pub async fn container(self: Arc<Self>, job: usize, progress: Arc<Progress>, node: u32, kind: Kind, mut of: Attempt) {
         progress.count(node);
-        let mut stream = self.stream(job, draws::START, task);
+        let mut stream = self.stream(job, draws::START, of);
         let mut begun = self.simulation.now();
-        let mut rpc = self.stream(job, draws::LAUNCH, task);
+        let mut rpc = self.stream(job, draws::LAUNCH, of);
         if let Some(thread) = progress.launcher(&self) {
             thread.await;
         }
         self.connect(job, progress.master, node, self.settings.launch_rpcs, &mut rpc).await;
         progress.launched(&self);
+        let mut kill = progress.opens(&self, of);
         self.localize(job, node, self.settings.localized_files.0).await;
         self.simulation.sleep(draw(self.settings.container_start, &mut stream)).await;
         self.simulation.sleep(draw(self.settings.jvm_start, &mut stream)).await;
         let mut first = true;
         loop {
-            match task {
-                Task::Map(map) => self.map(job, &progress, map, Place { node, begun, first }).await,
-                Task::Reduce(reduce) => self.clone().reduce(job, &progress, reduce, Place { node, begun, first }).await,
-                Task::Master => unreachable!("the master is no task"),
+            let place = Place { node, begun, first, attempt: of.number };
+            let work = async {
+                match of.task {
+                    Task::Map(map) => self.map(job, &progress, map, place).await,
+                    Task::Reduce(reduce) => self.clone().reduce(job, &progress, reduce, place).await,
+                    Task::Master => unreachable!("the master is no task"),
+                }
+            };
+            let first_to_end = match kill.take() {
+                Some(kill) => unless(kill, work).await == Some(true),
+                None => work.await,
+            };
+            if first_to_end {
+                progress.one_less(&self, of.task, node);
+            } else {
+                // The master stops the container (ContainerLauncherImpl).
+                self.connect(job, progress.master, node, self.settings.launch_rpcs, &mut rpc).await;
             }
-            progress.one_less(&self, task, node);
             let Framework::Tez { next_task, idle_release } = self.settings.framework else { break };
             let release = self.simulation.now() + draw(idle_release, &mut stream);
             let Some((next, since)) = self.next_task(&progress, node, kind, release).await else { break };
-            (task, begun, first) = (next, since, false);
-            stream = self.stream(job, draws::START, task);
+            (of, begun, first) = (next, since, false);
+            stream = self.stream(job, draws::START, of);
             self.simulation.sleep(draw(next_task, &mut stream)).await;
         }
         self.container_ended(node, kind);
@@ -220,7 +356,7 @@ impl Cluster {
 
     /// Another task for a container that has become free: of its kind, or of the other if they are of one size. It is looked for again every so
     /// often until the container is given back.
-    async fn next_task(&self, progress: &Progress, node: u32, kind: Kind, release: Time) -> Option<(Task, Time)> {
+    async fn next_task(&self, progress: &Progress, node: u32, kind: Kind, release: Time) -> Option<(Attempt, Time)> {
         let alike = matches!(self.settings.room, Room::Memory { map, reduce, .. } if map == reduce);
         loop {
             let now = self.simulation.now();

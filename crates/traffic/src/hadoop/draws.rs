@@ -38,7 +38,7 @@ pub const LOG: u64 = named(b"hado-log");
 pub const DISK: u64 = named(b"hado-dsk");
 
 /// Tasks of a job as entities of streams: maps, reducers, the job itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     Master,
     Map(u32),
@@ -52,6 +52,27 @@ impl Task {
             Task::Map(map) => 1 + 2 * map as u64,
             Task::Reduce(reduce) => 2 + 2 * reduce as u64,
         }
+    }
+}
+
+/// A task's first attempt, or a further one, whose draws are its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    pub task: Task,
+    /// 0 for the first, 1 for the speculative one.
+    pub number: u32,
+}
+
+impl From<Task> for Attempt {
+    fn from(task: Task) -> Self {
+        Attempt { task, number: 0 }
+    }
+}
+
+impl Attempt {
+    /// As an entity of streams, below 2^34.
+    pub fn entity(self) -> u64 {
+        u64::from(self.number) << 33 | self.task.number()
     }
 }
 

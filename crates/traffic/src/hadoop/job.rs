@@ -3,7 +3,9 @@
 use super::cluster::{Cluster, Kind, some_of};
 use super::container::Progress;
 use super::draws::{self, Task, draw};
+use super::process::unless;
 use super::settings::Framework;
+use super::speculate;
 use afflux_engine::random::Stream;
 use afflux_net::record::TaskRecord;
 use afflux_units::{Span, Time};
@@ -22,7 +24,12 @@ pub struct Part {
 impl Cluster {
     /// Writes down a part that has just ended.
     pub fn ended(&self, job: usize, part: Part) {
-        let finish = Some(self.simulation.now());
+        self.ended_at(job, part, self.simulation.now());
+    }
+
+    /// Writes down a part that ended at `finish`.
+    pub fn ended_at(&self, job: usize, part: Part, finish: Time) {
+        let finish = Some(finish);
         let Part { phase, task, node, start, bytes_in, bytes_out } = part;
         self.simulation.record(TaskRecord { job: self.settings.jobs[job].job, phase, task, node, start, finish, bytes_in, bytes_out });
     }
@@ -61,11 +68,15 @@ impl Cluster {
         let progress = Progress::new(&self, job, node, giver);
         let started = self.simulation.now();
         drop(self.simulation.spawn(self.clone().hand_out(job, progress.clone())));
+        if s.speculative != (false, false) {
+            drop(self.simulation.spawn(self.clone().speculator(progress.clone())));
+        }
         tasks.await;
         self.record_phases(job, &progress, started);
 
         let tasks_ended = self.simulation.now();
-        self.call(job, node, s.master, s.commit_rpcs, &mut rpc).await;
+        let moved = s.committer.calls_of_job(work.committed()) as u32;
+        self.call(job, node, s.master, s.commit_rpcs + moved, &mut rpc).await;
         self.phase(job, "commit", tasks_ended);
         let committed = self.simulation.now();
         if s.history > 0 {
@@ -132,7 +143,7 @@ impl Cluster {
             let given = std::mem::take(&mut self.state().jobs[job].given);
             for (node, kind) in given {
                 match progress.take(&self, node, kind) {
-                    Some(task) => drop(self.simulation.spawn(self.clone().container(job, progress.clone(), node, kind, task))),
+                    Some(attempt) => drop(self.simulation.spawn(self.clone().container(job, progress.clone(), node, kind, attempt))),
                     None => self.release(node, kind),
                 }
             }
@@ -154,6 +165,18 @@ impl Cluster {
             (requests.maps, requests.reducers) = (maps, reducers);
         }
         self.wake();
+    }
+
+    /// Starts further attempts of slow tasks until all tasks have ended (DefaultSpeculator); the next heartbeat of the master asks for their room.
+    async fn speculator(self: Arc<Self>, progress: Arc<Progress>) {
+        let Some(end) = progress.end(&self) else { return };
+        let scans = async {
+            while !progress.ended() {
+                let wait = if progress.speculate(&self) { speculate::AFTER_SPECULATION } else { speculate::AFTER_NONE };
+                self.simulation.sleep(wait).await;
+            }
+        };
+        unless(end, scans).await;
     }
 
     fn record_phases(&self, job: usize, progress: &Progress, started: Time) {

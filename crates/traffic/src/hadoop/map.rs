@@ -2,40 +2,51 @@
 
 use super::cluster::{Cluster, cpu};
 use super::container::{Place, Progress};
-use super::draws::{self, Task};
+use super::draws::{self, Attempt, Task};
 use super::job::Part;
 use afflux_units::Span;
 use std::sync::Arc;
 
+/// Share of the map phase in a map's progress; the rest is the sort (MapTask).
+const MAP_PHASE: f64 = 2.0 / 3.0;
+
 impl Cluster {
-    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, place: Place) {
-        let (s, task, Place { node, begun, .. }) = (&self.settings, Task::Map(map), place);
+    /// Returns whether this attempt is the first one of its map to end.
+    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, place: Place) -> bool {
+        let (s, Place { node, begun, attempt, .. }) = (&self.settings, place);
+        let of = Attempt { task: Task::Map(map), number: attempt };
         let work = &s.jobs[job];
         let input = work.maps[map as usize];
         let output = self.map_output(job);
-        let mut rpc = self.stream(job, draws::RPC, task);
-        let mut disks = self.stream(job, draws::DISK, task);
-        let mut short = self.stream(job, draws::SHORT, task);
+        let mut rpc = self.stream(job, draws::RPC, of);
+        let mut disks = self.stream(job, draws::DISK, of);
+        let mut short = self.stream(job, draws::SHORT, of);
         let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.0, &mut rpc).await;
+        // The model knows only the end of a transfer, so the map phase counts as done from its beginning.
+        progress.report(of, MAP_PHASE);
         // The last call asks whether there is anything to commit (Task.done, needsTaskCommit).
         let last = s.task_rpcs.0.min(1);
         self.open_files(job, place, s.task_rpcs.0 - last, &mut rpc).await;
         // Its own part of job.split.
         let before = s.task_reads.min(1);
         self.short_reads(job, node, before, &mut short, &mut rpc).await;
-        self.read_block(job, map, node, input).await;
+        self.read_block(job, map, attempt, node, input).await;
         // The end of the last record lies in the next block (LineReader, TeraInputFormat: 2^27 is no multiple of 100).
         self.short_reads(job, node, s.task_reads - before, &mut short, &mut rpc).await;
         let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
         if work.reducers == 0 {
-            self.clone().write_file(job, task, node, written, s.output_replication, 0).await;
+            self.clone().write_file(job, of, node, written, s.output_replication, 0).await;
         } else {
             self.spill(node, output, &mut disks).await;
         }
         self.call(job, node, s.master, last, &mut rpc).await;
         self.call(job, node, progress.master, reports, &mut rpc).await;
+        if !progress.first_to_end(self, of) {
+            return false;
+        }
         progress.span("map", begun, self.simulation.now());
         self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: written });
+        true
     }
 
     /// Bytes that each map of a job puts out.
@@ -45,12 +56,12 @@ impl Cluster {
     }
 
     /// From a data node that holds it, here if there is one: over the network, from its disk, and by the map, all at once.
-    async fn read_block(self: &Arc<Self>, job: usize, map: u32, node: u32, bytes: u64) {
+    async fn read_block(self: &Arc<Self>, job: usize, map: u32, attempt: u32, node: u32, bytes: u64) {
         let s = &self.settings;
         if bytes == 0 {
             return;
         }
-        let mut stream = self.stream(job, draws::READ, Task::Map(map));
+        let mut stream = self.stream(job, draws::READ, Attempt { task: Task::Map(map), number: attempt });
         let replicas = self.replicas(job, map);
         let from = if replicas.contains(&node) { node } else { replicas[stream.below(replicas.len() as u64) as usize] };
         let disk = (stream.next_f64() >= s.block_cached).then(|| self.read_disk(from, bytes, &mut stream));

@@ -11,11 +11,12 @@ mod process;
 mod reduce;
 mod settings;
 mod shuffle;
+mod speculate;
 mod trace;
 mod transfer;
 
 pub use map::share;
-pub use settings::{Classes, Disks, Framework, Range, Room, Settings, Ways, Work};
+pub use settings::{Classes, Committer, Disks, FetchFailure, Framework, Range, Room, Settings, Ways, Work};
 
 pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};
 

@@ -8,8 +8,8 @@ use afflux_net::spec::FlowId;
 use afflux_units::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, Waker};
 
@@ -43,6 +43,7 @@ enum Given {
 
 enum Order {
     Timer { at: Time, signal: u32 },
+    Cancel { signal: u32 },
     Flow { flow: NewFlow, at: Time, signal: u32 },
     Record(TaskRecord),
     Done,
@@ -53,6 +54,8 @@ enum Order {
 pub struct Signal {
     simulation: Simulation,
     number: u32,
+    /// Given by a timer.
+    timed: bool,
 }
 
 impl Future for Signal {
@@ -75,6 +78,10 @@ impl Drop for Signal {
     fn drop(&mut self) {
         let mut state = self.simulation.state();
         if matches!(state.signals[self.number as usize], Given::At(_)) {
+            state.free.push(self.number);
+        } else if self.timed {
+            // A run would go on until a timer that nobody waits for.
+            state.orders.push(Order::Cancel { signal: self.number });
             state.free.push(self.number);
         } else {
             state.signals[self.number as usize] = Given::Unheard;
@@ -107,7 +114,7 @@ impl Simulation {
                 state.signals.len() as u32 - 1
             }
         };
-        (Giver(number), Signal { simulation: self.clone(), number })
+        (Giver(number), Signal { simulation: self.clone(), number, timed: false })
     }
 
     pub fn give(&self, giver: Giver) {
@@ -137,7 +144,8 @@ impl Simulation {
     }
 
     pub fn at(&self, at: Time) -> Signal {
-        let (Giver(number), signal) = self.signal();
+        let (Giver(number), mut signal) = self.signal();
+        signal.timed = true;
         self.state().orders.push(Order::Timer { at, signal: number });
         signal
     }
@@ -150,6 +158,14 @@ impl Simulation {
 
     pub async fn sleep(&self, span: Span) {
         self.until(self.now() + span).await;
+    }
+
+    /// The result of `work` if it ends before `at`. Otherwise the work is left as it is: flows and disks go on without anybody who waits for them.
+    pub async fn before<T>(&self, at: Option<Time>, work: impl Future<Output = T>) -> Option<T> {
+        match at {
+            Some(at) => unless(self.at(at), work).await,
+            None => Some(work.await),
+        }
     }
 
     /// The signal tells when all of it has arrived and been read.
@@ -166,6 +182,16 @@ impl Simulation {
     pub fn done(&self) {
         self.state().orders.push(Order::Done);
     }
+}
+
+/// The result of `work`, unless `stop` is given first or at the same moment: the work is left as it is in this case.
+pub async fn unless<T>(stop: Signal, work: impl Future<Output = T>) -> Option<T> {
+    let (mut stop, mut work) = (pin!(stop), pin!(work));
+    poll_fn(|context| match stop.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => work.as_mut().poll(context).map(Some),
+    })
+    .await
 }
 
 /// Runs the processes of a simulation.
@@ -207,7 +233,8 @@ impl Scheduler {
             }
             let Some(number) = self.simulation.state().ready.pop_front() else { break };
             self.simulation.state().current = number;
-            let process = self.processes[number as usize].as_mut().expect("it has not ended");
+            // Two signals of one moment call a process twice, and it may end at the first call.
+            let Some(process) = self.processes[number as usize].as_mut() else { continue };
             if process.as_mut().poll(&mut task::Context::from_waker(Waker::noop())).is_ready() {
                 self.processes[number as usize] = None;
                 self.free.push(number);
@@ -217,6 +244,7 @@ impl Scheduler {
         for order in orders {
             match order {
                 Order::Timer { at, signal } => context.timer(at, signal.into()),
+                Order::Cancel { signal } => context.cancel_timer(signal.into()),
                 Order::Flow { flow, at, signal } => {
                     let id = context.start_flow(flow, at);
                     self.simulation.state().flows.insert(id, signal);

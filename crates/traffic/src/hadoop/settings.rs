@@ -31,6 +31,73 @@ pub enum Framework {
     },
 }
 
+/// Algorithm of FileOutputCommitter (`mapreduce.fileoutputcommitter.algorithm.version`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committer {
+    /// The commit of the job moves the output of every task.
+    V1,
+    /// Each task moves its own output.
+    V2,
+}
+
+/// Entries of a directory that the name node lists per call (`dfs.ls.limit`).
+const LISTED: u64 = 1_000;
+/// Calls that move the output of a task, a directory with one file: state of the output directory, list of the task's one, state of the new
+/// file, rename (FileOutputCommitter.mergePaths).
+const CALLS_PER_OUTPUT: u64 = 4;
+/// Calls that a task's commit has less in version 1 (state of the attempt's directory, a look for an earlier commit, rename) than in version 2, which
+/// moves the file.
+const FEWER_CALLS: u32 = 2;
+
+impl Committer {
+    /// Calls of a task's commit that version 2 has and this one has not.
+    pub fn fewer_calls_of_task(self) -> u32 {
+        match self {
+            Committer::V1 => FEWER_CALLS,
+            Committer::V2 => 0,
+        }
+    }
+
+    /// Calls of a job's commit beside those that both versions have, if so many tasks have written output. The master makes them one after the other.
+    pub fn calls_of_job(self, tasks: u64) -> u64 {
+        match self {
+            // The list has the tasks' directories and that of attempts that have not been committed.
+            Committer::V1 => (tasks + 1).div_ceil(LISTED) + CALLS_PER_OUTPUT * tasks,
+            Committer::V2 => 0,
+        }
+    }
+}
+
+/// When a fetch fails, and what follows (ShuffleSchedulerImpl.copyFailed).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FetchFailure {
+    /// Longest time until the request has arrived, and from then until the answer has arrived; `None`: no limit.
+    pub connect_timeout: Option<Span>,
+    pub read_timeout: Option<Span>,
+    /// A host is left alone for so long after a failure, times 1.3 to the power of the failures of an output, at most `most`.
+    pub penalty: Span,
+    pub most: Span,
+    /// Failures of an output after which its fetches have no time-outs; a tenth of the number of maps if that is more.
+    pub limit: u32,
+}
+
+/// PENALTY_GROWTH_RATE of MapReduce and Tez.
+const PENALTY_GROWTH: f64 = 1.3;
+
+impl FetchFailure {
+    /// For how long a host is left alone, if the fetch of an output there has failed so many times.
+    pub fn delay(&self, failures: u32) -> Span {
+        let most = self.most.0 as f64;
+        let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| (delay < most).then_some(delay * PENALTY_GROWTH));
+        Span(grown.unwrap_or(most).min(most).round() as u64)
+    }
+
+    /// Failures of an output after which there are no time-outs any more.
+    pub fn most_failures(&self, maps: usize) -> u32 {
+        self.limit.max((maps / 10) as u32)
+    }
+}
+
 /// Disks of each node of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disks {
@@ -119,6 +186,7 @@ pub struct Settings {
     pub request: u64,
     pub segment_header: u64,
     pub fetch_service: Range,
+    pub fetch_failure: FetchFailure,
     /// A reducer's memory for map outputs, the share of it at which a merge begins, that above which an output goes to disk at once, and the
     /// number of outputs at which a merge begins.
     pub shuffle_memory: u64,
@@ -138,11 +206,14 @@ pub struct Settings {
     pub task_reads: u32,
     pub block_rpcs: u32,
     pub commit_rpcs: u32,
+    pub committer: Committer,
     pub history_rpcs: u32,
     /// Between the two calls with which a job's master takes its leave; with zero there is one.
     pub unregister: Span,
     pub rpc: u64,
     pub rpc_service: Range,
+    /// Whether a second attempt of a slow map, and of a slow reducer, is started.
+    pub speculative: (bool, bool),
     pub history: u64,
     pub client_poll: Span,
     /// Per container.
@@ -171,7 +242,8 @@ impl Settings {
             let of_reducer = calls(self.task_rpcs.1, self.umbilical_rpcs.1) + maps;
             let of_block = u64::from(self.output_replication + 2 * self.block_rpcs);
             let localized = self.compute.len() as u64 * 6 * u64::from(self.localized_files.0);
-            let of_job = 2 * u64::from(self.master_rpcs + self.submit_rpcs + self.commit_rpcs + self.history_rpcs);
+            let of_job =
+                2 * u64::from(self.master_rpcs + self.submit_rpcs + self.commit_rpcs + self.history_rpcs) + 2 * self.committer.calls_of_job(work.committed());
             maps * of_map + reducers * of_reducer + (work.output / self.block + reducers) * of_block + localized + of_job + 200
         };
         self.jobs.iter().map(of).fold(0, u64::saturating_add)
@@ -191,4 +263,39 @@ pub struct Work {
     pub output: u64,
     /// None: maps write the output.
     pub reducers: u32,
+}
+
+impl Work {
+    /// Tasks that write output.
+    pub fn committed(&self) -> u64 {
+        if self.reducers > 0 { self.reducers.into() } else { self.maps.len() as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commit_of_a_job_of_version_1_has_four_calls_for_each_task_and_one_for_each_thousand_in_the_list() {
+        assert_eq!([1, 56, 999, 1_000].map(|tasks| Committer::V1.calls_of_job(tasks)), [1 + 4, 1 + 224, 1 + 3_996, 2 + 4_000]);
+        assert_eq!(Committer::V2.calls_of_job(1_000), 0);
+        assert_eq!([Committer::V1, Committer::V2].map(Committer::fewer_calls_of_task), [2, 0]);
+    }
+
+    #[test]
+    fn reducers_write_output_and_maps_where_there_are_none() {
+        let work = |reducers| Work { job: 0, submit: Time::ZERO, maps: vec![1; 7], shuffle: 7, output: 7, reducers };
+        assert_eq!([work(3), work(0)].map(|work| work.committed()), [3, 7]);
+    }
+
+    #[test]
+    fn a_penalty_grows_by_three_tenths_with_each_failure_up_to_its_limit() {
+        let failure = FetchFailure { connect_timeout: None, read_timeout: None, penalty: Span::from_s(10), most: Span::from_s(60), limit: 30 };
+        let delays = [1, 2, 3, 4, 5, 6, 7, 1_000_000].map(|failures| failure.delay(failures).0 / 1_000_000_000);
+        assert_eq!(delays, [13_000, 16_900, 21_970, 28_561, 37_129, 48_268, 60_000, 60_000]);
+        let tez = FetchFailure { penalty: Span::from_s(2), most: Span::from_s(86_400), limit: 15, ..failure };
+        assert_eq!([1, 2, 15].map(|failures| tez.delay(failures).0 / 1_000_000_000), [2_600, 3_380, 102_371]);
+        assert_eq!([10, 400].map(|maps| failure.most_failures(maps)), [30, 40]);
+    }
 }

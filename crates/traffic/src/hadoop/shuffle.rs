@@ -2,22 +2,27 @@
 
 use super::cluster::Cluster;
 use super::container::Progress;
-use super::draws::{self, Task, draw};
-use super::process::{Giver, Signal};
+use super::draws::{self, Attempt, draw};
+use super::process::{Giver, Signal, unless};
 use afflux_engine::random::Stream;
 use afflux_units::Span;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Share of the copies in a reducer's progress (ReduceTask).
+pub const COPY_PHASE: f64 = 1.0 / 3.0;
+
 pub struct Shuffle {
     job: usize,
+    progress: Arc<Progress>,
+    of: Attempt,
     node: u32,
     segment: u64,
     state: Mutex<Fetching>,
 }
 
 struct Fetching {
-    /// By host: outputs that are ready there and not fetched yet, and whether somebody fetches from it.
+    /// By host: outputs that are ready there and not fetched yet, and whether somebody fetches from it or it has its penalty.
     hosts: BTreeMap<u32, (VecDeque<u32>, bool)>,
     /// Outputs that no thread has taken on.
     unclaimed: u32,
@@ -31,22 +36,46 @@ struct Fetching {
     files: u32,
     writing: u32,
     waiting: Vec<Giver>,
+    /// How often the fetch of an output has failed.
+    failures: BTreeMap<u32, u32>,
+    /// Hosts that are left alone after a failure, and the signal that ends the penalty early.
+    penalties: BTreeMap<u32, Giver>,
+    /// Outputs that have arrived.
+    fetched: u32,
+    /// The reducer has all outputs, or has been killed.
+    over: bool,
 }
 
 /// What a thread is to get.
 struct Fetch {
     host: u32,
-    outputs: u32,
+    outputs: Vec<u32>,
     service: Span,
 }
 
+/// Ends the threads and penalties of a reducer that has all outputs, or is killed.
+struct Kill<'a>(&'a Shuffle, &'a Cluster);
+
+impl Drop for Kill<'_> {
+    fn drop(&mut self) {
+        let Kill(shuffle, cluster) = self;
+        let penalties = {
+            let mut state = shuffle.state();
+            (state.over, state.unclaimed) = (true, 0);
+            std::mem::take(&mut state.penalties)
+        };
+        penalties.into_values().for_each(|giver| cluster.simulation.give(giver));
+        shuffle.notify(cluster);
+    }
+}
+
 impl Shuffle {
-    pub fn new(cluster: &Cluster, job: usize, reduce: u32, node: u32) -> Arc<Self> {
+    pub fn new(cluster: &Cluster, job: usize, progress: &Arc<Progress>, of: Attempt, node: u32) -> Arc<Self> {
         let work = &cluster.settings.jobs[job];
         let state = Fetching {
             hosts: BTreeMap::new(),
             unclaimed: work.maps.len() as u32,
-            stream: cluster.stream(job, draws::FETCH, Task::Reduce(reduce)),
+            stream: cluster.stream(job, draws::FETCH, of),
             memory: 0,
             reserved: 0,
             merging: 0,
@@ -54,9 +83,13 @@ impl Shuffle {
             files: 0,
             writing: 0,
             waiting: Vec::new(),
+            failures: BTreeMap::new(),
+            penalties: BTreeMap::new(),
+            fetched: 0,
+            over: false,
         };
         let segment = cluster.map_output(job).div_ceil(work.reducers.into());
-        Arc::new(Shuffle { job, node, segment, state: Mutex::new(state) })
+        Arc::new(Shuffle { job, progress: progress.clone(), of, node, segment, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, Fetching> {
@@ -75,8 +108,9 @@ impl Shuffle {
     }
 
     /// Looks for outputs every so often, and gets them; over when all are here. Returns the files on disk.
-    pub async fn run(self: Arc<Self>, cluster: &Arc<Cluster>, progress: &Progress, poll: &mut Stream, rpc: &mut Stream) -> u32 {
-        let s = &cluster.settings;
+    pub async fn run(self: Arc<Self>, cluster: &Arc<Cluster>, poll: &mut Stream, rpc: &mut Stream) -> u32 {
+        let (s, progress) = (&cluster.settings, &self.progress);
+        let _kill = Kill(&self, cluster);
         let threads: Vec<Signal> = (0..s.parallel_copies).map(|_| cluster.simulation.spawn(self.clone().fetcher(cluster.clone()))).collect();
         let all = s.jobs[self.job].maps.len();
         let mut seen = 0;
@@ -148,13 +182,13 @@ impl Shuffle {
         let host = ready[state.stream.below(ready.len() as u64) as usize];
         let (outputs, busy) = state.hosts.get_mut(&host).expect("listed");
         let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(room).unwrap_or(usize::MAX));
-        outputs.drain(..count);
+        let outputs = outputs.drain(..count).collect();
         *busy = true;
         state.unclaimed -= count as u32;
         if self.in_memory(cluster) {
             state.reserved += self.segment * count as u64;
         }
-        Some(Fetch { host, outputs: count as u32, service: draw(s.fetch_service, &mut state.stream) })
+        Some(Fetch { host, outputs, service: draw(s.fetch_service, &mut state.stream) })
     }
 
     fn in_memory(&self, cluster: &Cluster) -> bool {
@@ -162,12 +196,29 @@ impl Shuffle {
     }
 
     async fn fetch(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
-        let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
-        let (ways, bytes) = (s.ways, self.segment * outputs as u64);
+        let (s, host) = (&cluster.settings, fetch.host);
+        let failure = &s.fetch_failure;
+        // Hadoop gives up the reducer then; the model has no further attempts of failed tasks.
+        let last = self.failed_so_far(&fetch) >= failure.most_failures(s.jobs[self.job].maps.len());
+        let until = |timeout: Option<Span>| timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout);
         if host != self.node {
-            cluster.send(self.job, self.node, host, s.request, (ways.connect, ways.classes.rpc), Span::ZERO).await;
+            let request = cluster.send(self.job, self.node, host, s.request, (s.ways.connect, s.ways.classes.rpc), Span::ZERO);
+            if cluster.simulation.before(until(failure.connect_timeout), request).await.is_none() {
+                return self.failed(cluster, fetch);
+            }
         }
-        cluster.simulation.sleep(service).await;
+        if cluster.simulation.before(until(failure.read_timeout), self.answer(cluster, &fetch)).await.is_none() {
+            return self.failed(cluster, fetch);
+        }
+        self.arrived(cluster, fetch);
+    }
+
+    /// The host's answer to a request, until all of the outputs have arrived.
+    async fn answer(&self, cluster: &Arc<Cluster>, fetch: &Fetch) {
+        let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
+        let (host, outputs) = (*host, outputs.len() as u64);
+        let (ways, bytes) = (s.ways, self.segment * outputs);
+        cluster.simulation.sleep(*service).await;
         let disk = {
             let mut state = self.state();
             let cached = state.stream.next_f64() < s.output_cached;
@@ -177,16 +228,77 @@ impl Shuffle {
             disk.await;
         }
         if host != self.node {
-            let wire = bytes + s.segment_header * outputs as u64;
+            let wire = bytes + s.segment_header * outputs;
             cluster.send(self.job, host, self.node, wire.max(1), (ways.answer, ways.classes.fetch), Span::ZERO).await;
         }
-        self.arrived(cluster, host, outputs, bytes);
     }
 
-    fn arrived(self: &Arc<Self>, cluster: &Arc<Cluster>, host: u32, outputs: u32, bytes: u64) {
+    /// How often the output of a fetch that has failed most has failed.
+    fn failed_so_far(&self, fetch: &Fetch) -> u32 {
+        let state = self.state();
+        fetch.outputs.iter().filter_map(|map| state.failures.get(map)).max().copied().unwrap_or(0)
+    }
+
+    /// A time-out has passed: the outputs are to be fetched again, and their host is left alone for a while.
+    fn failed(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
         let in_memory = self.in_memory(cluster);
+        let delay = {
+            let mut guard = self.state();
+            let state = &mut *guard;
+            if state.over {
+                return;
+            }
+            if in_memory {
+                state.reserved -= self.segment * fetch.outputs.len() as u64;
+            }
+            state.unclaimed += fetch.outputs.len() as u32;
+            // Each failed output has its penalty, and the host is free after the shortest (ShuffleSchedulerImpl.Referee).
+            let failures = fetch.outputs.iter().map(|map| {
+                let count = state.failures.entry(*map).or_default();
+                *count += 1;
+                *count
+            });
+            let fewest = failures.min().unwrap_or(1);
+            state.hosts.get_mut(&fetch.host).expect("fetched from").0.extend(fetch.outputs);
+            cluster.settings.fetch_failure.delay(fewest)
+        };
+        drop(cluster.simulation.spawn(self.clone().penalty(cluster.clone(), fetch.host, delay)));
+        // Memory that the fetch had reserved is free, or too little is free without a merge.
+        self.merge_if_full(cluster);
+        self.notify(cluster);
+    }
+
+    async fn penalty(self: Arc<Self>, cluster: Arc<Cluster>, host: u32, delay: Span) {
+        let (giver, end) = cluster.simulation.signal();
+        if self.state().over {
+            return;
+        }
+        self.state().penalties.insert(host, giver);
+        if unless(end, cluster.simulation.sleep(delay)).await.is_none() {
+            return;
+        }
         {
             let mut state = self.state();
+            state.penalties.remove(&host);
+            state.hosts.get_mut(&host).expect("fetched from").1 = false;
+        }
+        self.notify(&cluster);
+    }
+
+    fn arrived(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
+        let (host, outputs) = (fetch.host, fetch.outputs.len() as u32);
+        let (in_memory, bytes) = (self.in_memory(cluster), self.segment * u64::from(outputs));
+        {
+            let mut state = self.state();
+            if state.over {
+                return;
+            }
+            for map in &fetch.outputs {
+                state.failures.remove(map);
+            }
+            state.fetched += outputs;
+            let all = cluster.settings.jobs[self.job].maps.len();
+            self.progress.report(self.of, COPY_PHASE * f64::from(state.fetched) / all as f64);
             state.hosts.get_mut(&host).expect("fetched from").1 = false;
             if in_memory {
                 state.reserved -= bytes;

@@ -2,7 +2,7 @@
 
 use super::cluster::{Cluster, cpu, some_of};
 use super::container::Place;
-use super::draws::{self, Task, draw};
+use super::draws::{self, Attempt, draw};
 use super::process::Signal;
 use afflux_engine::random::Stream;
 use afflux_net::app::NewFlow;
@@ -89,9 +89,9 @@ impl Cluster {
     }
 
     /// A file to `replication` data nodes, block by block. Producing a byte takes `ps_per_byte`; the first replica is local on a data node.
-    pub async fn write_file(self: Arc<Self>, job: usize, task: Task, node: u32, bytes: u64, replication: u32, ps_per_byte: u64) {
-        let mut stream = self.stream(job, draws::WRITE, task);
-        let mut rpc = self.stream(job, draws::RPC, task);
+    pub async fn write_file(self: Arc<Self>, job: usize, of: Attempt, node: u32, bytes: u64, replication: u32, ps_per_byte: u64) {
+        let mut stream = self.stream(job, draws::WRITE, of);
+        let mut rpc = self.stream(job, draws::RPC, of);
         let mut on_disk = Vec::new();
         let mut left = bytes;
         while left > 0 {

@@ -1,7 +1,7 @@
 //! Hadoop jobs, and what runs beside them.
 
 use crate::document::{Hosts, Receiver};
-use afflux_config::{Between, Duration, Size, Speed, table, words};
+use afflux_config::{Between, Duration, Off, Or, Size, Speed, table, words};
 
 block! {
     /// One sort of Hadoop's kind (TeraSort): the same volume is read, shuffled and written.
@@ -80,6 +80,14 @@ words! {
         Mapreduce,
         /// Apache Tez: a container runs several tasks one after the other, and events are reported sooner.
         Tez,
+    }
+    /// How the output of tasks becomes that of the job.
+    pub enum Committer {
+        /// A task's commit renames the directory of its attempt. The commit of the job lists these directories and moves the file of each with four
+        /// calls, one after the other: state of the output directory, list, state of the new file, rename (`FileOutputCommitter.mergePaths`).
+        V1,
+        /// A task's commit moves its own file, at the same time as other tasks.
+        V2,
     }
     /// Of background traffic.
     pub enum Protocol {
@@ -231,6 +239,19 @@ table! {
         segment_header: Size,
         /// Time that the serving host needs to find an output. Default `["200us", "1ms"]`.
         fetch_service: Between,
+        /// Time after which the fetch of map outputs fails if the request has not arrived at their host, the handshake of its connection included
+        /// (`mapreduce.reduce.shuffle.connect.timeout`, `tez.runtime.shuffle.connect.timeout`), or `"off"`: none. Default `"off"`: each fetch takes as long as
+        /// it takes. Hadoop and Tez have `"180s"`. After a failure the reducer leaves the host alone for 10 s times 1.3 to the power of the failures of an
+        /// output (ShuffleSchedulerImpl: 13 s, 16.9 s, …), with Tez for 2 s times that, and then fetches its outputs again.
+        fetch_connect_timeout: Or<Off, Duration>,
+        /// Time after which a fetch fails if the answer has not arrived in full, counted from the arrival of the request
+        /// (`mapreduce.reduce.shuffle.read.timeout`, `tez.runtime.shuffle.read.timeout`), or `"off"`: none. Default `"off"`: each fetch takes as long as it
+        /// takes. Hadoop and Tez have `"180s"` for each read from the connection: time without a byte. The model knows only the ends of transfers, so write more
+        /// than the longest regular answer takes. The rest of the answer still crosses the network. The host is left alone as after `fetch_connect_timeout`.
+        fetch_read_timeout: Or<Off, Duration>,
+        /// Longest time for which a host is left alone after a failed fetch (`mapreduce.reduce.shuffle.retry-delay.max.ms`). Needs `fetch_connect_timeout`
+        /// or `fetch_read_timeout`, and MapReduce: Tez has no such limit. Default `"60s"`.
+        fetch_retry_delay_max: Duration,
         /// A reducer's memory for outputs. Default: `reduce_memory` times 0.8 (the Java heap) times 0.7
         /// (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9.
         shuffle_memory: Size,
@@ -264,6 +285,18 @@ table! {
         block_rpcs: u32,
         /// Remote calls of the commit of a job. Default 7, with Tez 9 (CommitterEventHandler; DAGAppMaster).
         commit_rpcs: u32,
+        /// Algorithm of `FileOutputCommitter` (`mapreduce.fileoutputcommitter.algorithm.version`). Default `"v2"`, as in Hadoop 3; Hadoop 2 has 1. With
+        /// `"v1"` a reducer has two calls less than `task_rpcs`, and the commit of a job has, beside `commit_rpcs`, four for each task that has written
+        /// output, and one for each 1000 tasks to list them (`dfs.ls.limit`). Each takes `rpc_service` and its way over the network.
+        committer: Committer,
+        /// Whether a second attempt of a slow map is started (`mapreduce.map.speculative`; DefaultSpeculator with LegacyTaskRuntimeEstimator), only with
+        /// MapReduce. The attempt that ends first counts, and the other one is killed. Default `false`; Hadoop's default is `true`. It is off here because the
+        /// model knows a map's progress only roughly: one that reads its block counts as two thirds done and is speculated after twice the mean time.
+        map_speculative: bool,
+        /// Whether a second attempt of a slow reducer is started (`mapreduce.reduce.speculative`), only with MapReduce. The second one fetches all map outputs
+        /// again. Default `false`; Hadoop's default is `true`. It is off here because the model knows a reducer's progress only roughly: a third for
+        /// its share of the outputs that have arrived, a third when they are merged, the rest at its end.
+        reduce_speculative: bool,
         /// Remote calls after the commit that close and copy the job's history. Default 49, with Tez 0 (JobHistoryEventHandler.processDoneFiles).
         history_rpcs: u32,
         /// Time between the two calls with which a job's master takes its leave (RMCommunicator.doUnregistration); with `"0s"` there is one. Default `"1s"`, with

@@ -4,12 +4,12 @@ use super::common::{self, Shared, shared};
 use super::context::{HadoopCluster, TrafficContext};
 use super::patterns::all;
 use super::{mtu, segments, select};
-use crate::document::{Cluster, Disks, Framework, Hadoop, HadoopTrace, HostItem, Receiver};
+use crate::document::{self, Cluster, Disks, Framework, Hadoop, HadoopTrace, HostItem, Receiver};
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Between, Duration, Size, Speed};
+use afflux_config::{Between, Duration, Off, Or, Size, Speed};
 use afflux_net::spec::{Pacing, Reader, Receive, ReceiveBuffer, TcpConfig, TransportConfig};
-use afflux_traffic::hadoop::{self, Range, Room, Settings, TraceOptions, Ways, Work};
+use afflux_traffic::hadoop::{self, Committer, FetchFailure, Range, Room, Settings, TraceOptions, Ways, Work};
 use afflux_traffic::{Classes, Generated, Job, JobKind};
 use afflux_units::{Bytes, Rate, Span};
 
@@ -184,6 +184,13 @@ fn cluster(
         return Err(Wrong::at(at("read_buffer"), "write two sizes from \"4KiB\" to \"1GiB\", the second not below the first"));
     }
     let buffer = ReceiveBuffer { initial: read_buffer[0].0, most: read_buffer[1].0, share: 128 };
+    let fetch_failure = fetch_failure(c, tez, &key)?;
+    let speculative = |slot: &mut Option<bool>, name: &str| match *slot {
+        Some(_) if tez => Err(meaningless(at(name), "framework = \"tez\"")),
+        _ if tez => Ok(false),
+        _ => Ok(fill(slot, false)),
+    };
+    let speculative = (speculative(&mut c.map_speculative, "map_speculative")?, speculative(&mut c.reduce_speculative, "reduce_speculative")?);
     let ways = ways(shared, class, map_cpu, reduce_cpu, buffer, &key, classes, context)?;
     let settings = Settings {
         framework,
@@ -225,6 +232,7 @@ fn cluster(
         request: bytes(&mut c.request_size, 300, 1, "request_size")?,
         segment_header: bytes(&mut c.segment_header, 30, 0, "segment_header")?,
         fetch_service: range(&mut c.fetch_service, Span::from_us(200), Span::from_ms(1)),
+        fetch_failure,
         shuffle_memory: bytes(&mut c.shuffle_memory, usable, 1 << 20, "shuffle_memory")?,
         merge_share: portion(&mut c.merge_share, if tez { 0.9 } else { 0.66 }, "merge_share")?,
         single_share: portion(&mut c.single_share, 0.25, "single_share")?,
@@ -240,6 +248,11 @@ fn cluster(
         task_reads: calls(&mut c.task_reads, 2, "task_reads")?,
         block_rpcs: calls(&mut c.block_rpcs, 4, "block_rpcs")?,
         commit_rpcs: calls(&mut c.commit_rpcs, if tez { 9 } else { 7 }, "commit_rpcs")?,
+        committer: match fill(&mut c.committer, document::Committer::V2) {
+            document::Committer::V1 => Committer::V1,
+            document::Committer::V2 => Committer::V2,
+        },
+        speculative,
         history_rpcs: calls(&mut c.history_rpcs, if tez { 0 } else { 49 }, "history_rpcs")?,
         unregister: unregister(&mut c.unregister, if tez { Span::ZERO } else { Span::from_s(1) }, &at("unregister"))?,
         rpc: bytes(&mut c.rpc_size, 500, 1, "rpc_size")?,
@@ -265,6 +278,31 @@ fn positive(slot: &mut Option<Duration>, default: Span, key: &Key) -> Result<Spa
         span if span > Span::ZERO && span <= Span::from_s(86_400) => Ok(span),
         span => Err(Wrong::at(key.clone(), format!("\"{span}\": write a time above 0, up to 24h"))),
     }
+}
+
+fn fetch_failure(c: &mut Cluster, tez: bool, key: &Key) -> Result<FetchFailure, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let timeout = |slot: &mut Option<Or<Off, Duration>>, name: &str| match fill(slot, Or::NONE).0 {
+        None => Ok(None),
+        Some(Duration(span)) if span > Span::ZERO && span <= Span::from_s(86_400) => Ok(Some(span)),
+        Some(Duration(span)) => Err(Wrong::at(at(name), format!("\"{span}\": write a time above 0, up to 24h, or \"off\""))),
+    };
+    let connect_timeout = timeout(&mut c.fetch_connect_timeout, "fetch_connect_timeout")?;
+    let read_timeout = timeout(&mut c.fetch_read_timeout, "fetch_read_timeout")?;
+    let longest = at("fetch_retry_delay_max");
+    let never = connect_timeout.is_none() && read_timeout.is_none();
+    if c.fetch_retry_delay_max.is_some() && (tez || never) {
+        let beside = if tez { "framework = \"tez\"" } else { "fetch_connect_timeout = \"off\" and fetch_read_timeout = \"off\"" };
+        return Err(meaningless(longest, beside));
+    }
+    Ok(match tez {
+        // Tez's ShuffleScheduler: as in Hadoop, but sooner and without a limit; a day is that of times here.
+        true => FetchFailure { connect_timeout, read_timeout, penalty: Span::from_s(2), most: Span::from_s(86_400), limit: 15 },
+        false => {
+            let most = if never { Span::from_s(60) } else { positive(&mut c.fetch_retry_delay_max, Span::from_s(60), &longest)? };
+            FetchFailure { connect_timeout, read_timeout, penalty: Span::from_s(10), most, limit: 30 }
+        }
+    })
 }
 
 fn unregister(slot: &mut Option<Duration>, default: Span, key: &Key) -> Result<Span, Wrong> {
