@@ -21,6 +21,7 @@ from afflux.batch import Point
 from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
+from afflux.studies.study import here
 from fuzz import kills
 
 #: Seconds until something that must happen is taken not to.

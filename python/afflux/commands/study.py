@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..terminal.console import FAILED, failures, lacks_points, note, print_json, show, warn
+from ..terminal.console import FAILED, failures, lacks_points, note, print_json, show, visible, warn
 from .options import OUTPUT, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
 EXAMPLES = (
@@ -138,7 +138,13 @@ def study(
             _refuse(piece.name, {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals, "--storage": storage, "--jobs": jobs})
             _refuse(piece.name, {"--watch": watched, "--executor": executor != "local"})
             ended = parts.run(piece, out or Path("out") / f"{chosen.folder}-{piece.name}", quick=quick, fresh=fresh, tell=note)
-            print_json({"study": chosen.name} | ended.to_dict()) if as_json else show(screens.series(ended))
+            if as_json:
+                print_json({"study": chosen.name} | ended.to_dict())
+                return
+            if ended.tables:
+                # Rows stay whole at any width: they are to be pasted into a page.
+                print(f"{visible(ended.tables)}\n")
+            show(screens.series(ended))
             return
         assert piece is None or isinstance(piece, studies.Slice)
         known(baseline, [point.name for point in chosen.simulated(quick, piece)])

@@ -108,8 +108,4 @@ def study(of: Study) -> Iterator[RenderableType]:
 
 def series(found: Ended) -> Iterator[RenderableType]:
     """Output of `afflux study NAME PART` where the part is a series of runs."""
-    if found.tables:
-        # Rows of such tables are as wide as they are: they are to be pasted into a page.
-        yield Text(found.tables, no_wrap=True, overflow="ignore")
-        yield Text()
     yield Text(f"{plural(found.runs, 'run')}, {text.count(found.simulated)} simulated now; written to {found.file.parent}", style="dim")

@@ -110,7 +110,7 @@ class LongFat(Study):
     finding = "One connection carries one window per round trip, until a host or the router on the path can do no more."
     duration = "about 1 min"
     parts = (
-        Slice("windows", "What does one connection carry, by its window?", has=named("*, window * kB")),
+        Slice("windows", "What does one connection carry, by its window?", has=named("Linux 2.2, *", f"{_FREE}, *", "600 ms, window *")),
         Slice("processors", "At which processor time does a host limit a connection, as FreeBSD's did?", has=named("sender takes *", "receiver takes *")),
         Slice("parallel", "What do parallel connections carry, apart and at once?", has=named("* connections, *")),
         Slice("pairs", "How many pairs of hosts does the router's processor serve?", has=named("* pairs of hosts")),
