@@ -6,6 +6,7 @@ README.md tells the question, what is assumed, and what came out. The mixture, t
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from ... import templates
@@ -54,8 +55,13 @@ class Standard(Study):
         def base(name: str) -> bool:
             return not (_LOAD.search(name) or condition(name))
 
+        @cache
+        def ends() -> tuple[str, ...]:
+            # Reading the decision file takes longer than all else.
+            return tuple(f", {one.name}" for one in self._mixtures().question.conditions)
+
         def condition(name: str) -> bool:
-            return any(name.endswith(f", {one.name}") for one in self._mixtures().question.conditions)
+            return name.endswith(ends())
 
         return (
             Slice("designs", "Which design meets the goals of all tenants at the least price?", has=base),
