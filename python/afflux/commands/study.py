@@ -150,8 +150,9 @@ def study(
         known(baseline, [point.name for point in chosen.simulated(quick, piece)])
         title = f"study {chosen.name}{f' {part}' if part else ''}{' --quick' if quick else ''}"
         with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:
-            ran = {"executor": executor, "address": address, "storage": storage, "jobs": jobs, "watch": watch}
-            verdict = studies.carry_out(chosen, part=piece, quick=quick, out=out, fresh=fresh, **ran)
+            verdict = studies.carry_out(
+                chosen, part=piece, quick=quick, out=out, executor=executor, address=address, storage=storage, jobs=jobs, fresh=fresh, watch=watch
+            )
         warn(verdict.outcome.warnings)
         compared = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)
         if as_json:

@@ -81,8 +81,8 @@ def read(folder: Path) -> list[Assumption]:
     file = folder / FILE
     if not file.is_file():
         return []
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    return [Assumption(name, **{key: tuple(value) if key == "points" else value for key, value in table.items()}) for name, table in tables.items()]
+    tables: dict[str, dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return [Assumption(name=name, **table) for name, table in tables.items()]
 
 
 def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> list[Assumed]:

@@ -263,7 +263,7 @@ def carry_out(
     made = f"{study.name}{f' {part.name}' if part else ''}{''.join(f' --assume {one}' for one in study.assumed)}"
     if rows:
         written.append(_page(study, made, rows, checks, overview, to / "results.md"))
-    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview, part and part.name, tuple(study.assumed))
+    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview, part.name if part else None, tuple(study.assumed))
     durable.write_text(to / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
     return verdict
 
