@@ -21,6 +21,7 @@ from afflux.batch import Point
 from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
+from afflux.studies.study import here
 from fuzz import kills
 
 #: Seconds until something that must happen is taken not to.
@@ -265,8 +266,9 @@ def test_the_list_of_studies_fits_the_terminal(invoke, monkeypatch, columns):
         begin = next(place for place, row in enumerate(rows) if row[0] == study.name)
         of_study = list(itertools.takewhile(any, rows[begin:]))
         said = [" ".join(cells).split() for cells in zip(*of_study, strict=True)]
+        parts, duration = ", ".join(part.name for part in study.parts), here(study.duration, len(os.sched_getaffinity(0)))
         simulations = f"{len(study.points(False))} simulations, {len(study.points(True))} with --quick"
-        assert said == [text.split() for text in (study.name, study.question, study.finding, study.duration, f"{', '.join(study.parts)} {simulations}")]
+        assert said == [text.split() for text in (study.name, study.question, study.finding, duration, f"{parts} {simulations}")]
 
 
 def test_files_of_studies_are_found():

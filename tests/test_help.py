@@ -34,6 +34,7 @@ PARSED = {
     "afflux run fabric.toml --watch": "serves a page until somebody ends it",
     "afflux study hadoop --quick": "takes minutes",
     "afflux study hadoop --quick --baseline deep": "takes minutes",
+    "afflux study hadoop 10GB --quick --assume connections=4": "takes minutes",
     "afflux study standard --scenario mixture.toml --goals mixture-goals.toml": "takes minutes",
     "afflux study conweave --executor dask --address tcp://head:8786": "needs a cluster",
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB": "simulates for half a minute; tests/test_plan.py runs shorter ones",

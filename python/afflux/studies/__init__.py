@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import spelling
+from .assumption import Assumption
+from .part import Part, Series, Slice, named
 from .study import Check, Row, Study, Verdict, carry_out
 
-__all__ = ["Check", "Row", "Study", "Verdict", "built_in", "carry_out", "files", "find"]
+__all__ = ["Assumption", "Check", "Part", "Row", "Series", "Slice", "Study", "Verdict", "built_in", "carry_out", "files", "find", "named"]
 
 
 def built_in() -> Iterator[Study]:

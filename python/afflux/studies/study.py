@@ -1,20 +1,25 @@
 """The interface of a study, and how it is run."""
 
+import copy
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from .. import batch
+from .. import batch, spelling
 from ..batch import Outcome, Point, Watch
 from ..comparison.compare import Comparison
 from ..executors import Executor, opened
 from ..files import durable
 from ..metrics import Metric
 from ..results.designs import Designs
-from ..words import known, said
+from ..words import Marked, Words, join, known, said, say
+from . import assumption
+from .assumption import Assumed, Assumption
+from .part import NOT_MEASURED, Part, Slice, find
 
 if TYPE_CHECKING:
     from ..report import Lines, Published, Table, Told
@@ -73,9 +78,11 @@ class Study(ABC):
     #: The answer in a sentence: the first one of the study's page.
     finding: str = "see its page"
     #: Time of the whole study on two cores.
-    duration: str = "not measured"
-    #: What it simulates.
-    parts: Sequence[str] = ()
+    duration: str = NOT_MEASURED
+    #: What `afflux study NAME PART` runs alone.
+    parts: Sequence[Part] = ()
+    #: Alternatives of its assumptions that it is carried out under; none: the defaults.
+    assumed: Sequence[Assumed] = ()
     #: Where `prepare` puts files that points read. `carry_out` sets it to the directory of the results.
     place: Path | None = None
 
@@ -87,6 +94,30 @@ class Study(ABC):
     def folder(self) -> str:
         """Name of its directory in `out`."""
         return f"study-{self.name}"
+
+    @property
+    def assumptions(self) -> Sequence[Assumption]:
+        """What can be assumed otherwise: of `assumptions.toml` in its folder."""
+        return assumption.read(Path(__file__).parent / self.name)
+
+    def assuming(self, options: Iterable[str]) -> Self:
+        """The study under alternatives, each as `NAME=VALUE`. Raises `ValueError` or `LookupError` for those that it does not have."""
+        made = copy.copy(self)
+        made.assumed = assumption.chosen(self.name, self.assumptions, options)
+        return made
+
+    def part(self, name: str) -> Part:
+        """A part by name. Raises `LookupError` if it does not exist."""
+        if found := find(self.parts, name):
+            return found
+        raise LookupError(spelling.unknown(f"part of the study {self.name}", name, [part.name for part in self.parts]))
+
+    def simulated(self, quick: bool, part: Slice | None = None) -> list[Point]:
+        """The points of the whole study or of a part, as they are assumed."""
+        found = [point for point in self.points(quick) if part is None or part.has(point.name)]
+        for one in self.assumed:
+            found = [one.of(point) for point in found]
+        return found
 
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
@@ -149,6 +180,8 @@ class Verdict:
     #: Files written next to `study.json`.
     written: tuple[Path, ...]
     overview: "Table | None" = None
+    part: str | None = None
+    assumed: tuple[Assumed, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The output of `--json`. The null model and lower bounds are in the tables only."""
@@ -158,12 +191,22 @@ class Verdict:
             | {"ours": row.ours, "low": row.low, "high": row.high, "predicted": row.predicted}
             for row in self.rows
         ]
-        return {"study": self.study, "rows": rows, "checks": [asdict(check) for check in self.checks]}
+        ran = ({"part": self.part} if self.part else {}) | ({"assumed": {one.assumption.name: one.value for one in self.assumed}} if self.assumed else {})
+        return {"study": self.study} | ran | {"rows": rows, "checks": [asdict(check) for check in self.checks]}
+
+
+def place(study: Study, out: Path | None = None) -> Path:
+    """The directory of a study's results. Those of an alternative are beside those of the default, so that they never mix."""
+    assumed = ",".join(map(str, study.assumed))
+    if out is None:
+        return Path("out") / ",".join(filter(None, (study.folder, assumed)))
+    return out / assumed if assumed else out
 
 
 def carry_out(
     study: Study,
     *,
+    part: Slice | None = None,
     quick: bool = False,
     out: Path | None = None,
     executor: str | Executor = "local",
@@ -173,26 +216,38 @@ def carry_out(
     fresh: bool = False,
     watch: Watch | None = None,
 ) -> Verdict:
-    """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
-    out = out or Path("out") / study.folder
-    place = batch.home(out)
+    """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`.
+
+    A part shares its points with the whole study. What is made of them is in a directory with the part's name.
+    """
+    out = place(study, out)
+    of_points = batch.home(out)
     study.place = out
-    points = study.points(quick)
+    points = study.simulated(quick, part)
+    if not points:
+        raise ValueError(f"no point of {part.name if part else study.name} is in the quick part: leave out --quick")
     study.prepare(points)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
-        outcome = batch.run(points, place, fresh=fresh, watch=watch, executor=chosen)
+        outcome = batch.run(points, of_points, fresh=fresh, watch=watch, executor=chosen)
+    to = out / part.name if part else out
+    durable.make_dir(to)
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None
     overview = study.overview(designs) if designs else None
-    written = list(study.plots(designs, out)) if designs else []
+    written = list(study.plots(designs, to)) if designs else []
+    assumed = assumption.told(study.assumed) if study.assumed else None
     if answer is not None:
         from .. import report
 
+        told = study.told(designs)
+        if assumed:
+            answer, told = _under(assumed, answer), told and replace(told, head=join([assumed, told.head]))
+        title = said(f"study.title.{study.name}", study.title)
         page = report.write(
             study.shown(designs),
-            out / "report.html",
-            answer=study.told(designs) or answer,
+            to / "report.html",
+            answer=told or answer,
             question=known(f"study.question.{study.name}"),
             rows=[] if overview else _published(rows),
             table=overview,
@@ -200,14 +255,36 @@ def carry_out(
             against=study.against(designs),
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
             figures=study.figures(designs),
-            title=said(f"study.title.{study.name}", study.title),
+            title=title,
         )
         written.append(page)
+    elif assumed:
+        answer = say("study.assumed.unanswered", assuming=assumed)
+    made = f"{study.name}{f' {part.name}' if part else ''}{''.join(f' --assume {one}' for one in study.assumed)}"
     if rows:
-        written.append(_page(study, rows, checks, overview, out / "results.md"))
-    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview)
-    durable.write_text(out / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
+        written.append(_page(study, made, rows, checks, overview, to / "results.md"))
+    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview, part.name if part else None, tuple(study.assumed))
+    durable.write_text(to / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
     return verdict
+
+
+def _under(assumed: Words, answer: str) -> Words:
+    """An answer whose first sentence names what is assumed."""
+    parts = answer.parts if isinstance(answer, Marked) else ((answer if isinstance(answer, Words) else Words(answer, answer), True),)
+    return Marked.of([(join([assumed, parts[0][0]]), parts[0][1]), *parts[1:]])
+
+
+#: Cores on which the durations that come with afflux were measured.
+MEASURED_ON = 2
+
+
+def here(duration: str, cores: int) -> str:
+    """A duration that was measured on two cores, on so many: nothing but a division, as points do not wait for each other."""
+    found = re.fullmatch(r"about ([\d.]+) (min|h)", duration)
+    if found is None or cores == MEASURED_ON:
+        return duration
+    minutes = float(found[1]) * (60 if found[2] == "h" else 1) * MEASURED_ON / cores
+    return f"about {round(minutes / 60, 1):g} h" if minutes >= 90 else f"about {max(round(minutes), 1)} min"
 
 
 def _published(rows: Sequence[Row]) -> list["Published"]:
@@ -216,7 +293,7 @@ def _published(rows: Sequence[Row]) -> list["Published"]:
     return [Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows]
 
 
-def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
+def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
     """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -224,7 +301,7 @@ def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], overview: 
 
     numbers = table(overview.head, overview.rows) if overview else table(("", *HEAD[1:]), [cells(row) for row in rows])
     held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
-    return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n")
+    return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {made}`.\n\n{numbers}\n\n{held}\n")
 
 
 #: Columns of the table of rows, for people.

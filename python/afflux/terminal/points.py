@@ -1,7 +1,6 @@
-"""Many simulations: sweeps and studies."""
+"""Many simulations: sweeps, and what a study found."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -11,8 +10,7 @@ from ..batch.grid import MEANS, Combination, Mean, Sweep
 from ..metrics import SHORT, Metric
 from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..studies.study import HEAD, Verdict, cells, number
-from ..words import text
-from .drawing import answer, paragraphs, plural, table
+from .drawing import answer, plural, table
 
 
 def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType]:
@@ -72,20 +70,6 @@ def _interval(metric: Metric, value: Mean | None) -> str:
     # A unit that both ends have stands once.
     number, _, unit = low.rpartition(" ")
     return f"{number} – {high}" if number and high.endswith(f" {unit}") else f"{low} – {high}"
-
-
-def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
-    """The list of studies."""
-    if not listed:
-        yield Text("there are no built-in studies yet")
-        return
-    made = paragraphs(study=0, question=3, answer=4, duration=0, parts=3)
-    for one in listed:
-        simulations = f"{text.count(one['points'])} simulations, {text.count(one['points_quick'])} with --quick"
-        made.add_row(one["study"], one["question"], one["answer"], one["duration"], f"{', '.join(one['parts'])}\n{simulations}")
-    yield made
-    yield Text()
-    yield Text("duration: of the whole study on two cores", style="dim")
 
 
 def verdict(found: Verdict) -> Iterator[RenderableType]:

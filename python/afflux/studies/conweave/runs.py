@@ -1,11 +1,8 @@
-"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are.
-
-A run that has its line is not simulated again, so a sequence that was cut off continues.
-"""
+"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are."""
 
 import csv
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,7 +96,7 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: python -m afflux.studies.conweave\n")
+            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: afflux study conweave PART\n")
             lines.writerow(COLUMNS)
         case = run.case
         head = [case.fabric, case.sizes, case.load, case.mode, run.scheme, shown(run.setting), run.window, run.seed]
@@ -120,7 +117,3 @@ def scenario(run: Run) -> Scenario:
 def simulate(run: Run) -> Measured:
     with tempfile.TemporaryDirectory() as place:
         return Measured.of(run.case, scenario(run).run(seed=run.seed, out=Path(place) / "result").summary)
-
-
-def missing(wanted: Iterator[Run], there: Mapping[Run, Measured]) -> Iterator[Run]:
-    return (run for run in dict.fromkeys(wanted) if run not in there)

@@ -159,4 +159,4 @@ def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
             yield from (Run(case, "conga", setting, WINDOW, seed) for setting in SOLAR_SETTINGS)
 
 
-PARTS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}
+RUNS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}

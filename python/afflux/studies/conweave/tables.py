@@ -1,6 +1,6 @@
 """The tables of README.md, from results/runs.csv."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ...results.statistics import mean
 from ...words.text import digits
@@ -210,5 +210,9 @@ TABLES = {
 }
 
 
+def some(runs: Runs, names: Collection[str]) -> str:
+    return "\n\n".join(f"<!-- {name} -->\n{found}" for name, table in TABLES.items() if name in names and (found := table(runs)))
+
+
 def every(runs: Runs) -> str:
-    return "\n\n".join(f"<!-- {name} -->\n{found}" for name, table in TABLES.items() if (found := table(runs)))
+    return some(runs, TABLES)

@@ -1,7 +1,5 @@
 """Whether the model predicts: its constants are fitted on one part of the published numbers and judged on the other, next to a null model.
 
-    python -m afflux.studies.hadoop.crossvalidation
-
 A job's time is taken apart, so that a fit needs no simulation. With constants `c` (see `Constants`)
 
     without traffic   c.start + quiet(framework, size, c.cpu, c.disk) + network(case)
@@ -17,11 +15,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import mean, median
 
 from .. import Check
 from .cases import BASE, FRAMEWORKS, SIZES, Case, Constants, published
-from .runs import Run, read
+from .runs import FILE, Run, read
 
 Numbers = Mapping[Case, float]
 Null = Callable[[Case, Numbers], float]
@@ -350,13 +349,16 @@ def _per_cent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def main() -> None:
-    simulated = Simulated.of(read())
+def told(file: Path = FILE) -> str:
+    """All splits, signs and cases, of the runs in a file."""
+    simulated = Simulated.of(read(file))
     numbers = simulated.known(published())
-    print(f"{len(numbers)} of {len(published())} published numbers are simulated.\n")
-    print("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |")
-    print("|---|---|---|---|---|---|---|")
+    lines = [f"{len(numbers)} of {len(published())} published numbers are simulated.", ""]
+    lines.append("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |")
+    lines.append("|---|---|---|---|---|---|---|")
     judged = all_judged(simulated)
+    if not judged:
+        return lines[0]
     for one in judged:
         busy = one.errors(lambda case: case.traffic)
         constants = "; ".join(f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants)
@@ -369,18 +371,14 @@ def main() -> None:
             _per_cent(median(busy)) if busy else "-",
             constants,
         ]
-        print(f"| {' | '.join(columns)} |")
+        lines.append(f"| {' | '.join(columns)} |")
     by_design = judged[-1].predicted
     right, wrong = signs(by_design)
-    print(f"\nDeep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign.")
-    for pair in wrong:
-        print(f"  wrong: {pair[0].name} and {pair[1].design}")
-    everything = fit(simulated, numbers)
-    print(f"\nFitted on all numbers: {everything}")
-    print("\n" + case_tables(by_design))
-    print("\nNetwork's part of the simulated jobs, s:\n")
-    for case in by_design:
-        print(f"  {case.design}, {case.name}: {simulated.network(case):+.1f}")
+    lines += ["", f"Deep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign."]
+    lines += [f"  wrong: {pair[0].name} and {pair[1].design}" for pair in wrong]
+    lines += ["", f"Fitted on all numbers: {fit(simulated, numbers)}", "", case_tables(by_design), "", "Network's part of the simulated jobs, s:", ""]
+    lines += [f"  {case.design}, {case.name}: {simulated.network(case):+.1f}" for case in by_design]
+    return "\n".join(lines)
 
 
 def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
@@ -396,7 +394,3 @@ def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
                 lines.append(f"| {design} | " + " | ".join(f"{seconds} | {ours:.1f} ({100 * (ours / seconds - 1):+.0f} %)" for seconds, ours in pairs) + " |")
             tables.append("\n".join(lines))
     return "\n\n".join(tables)
-
-
-if __name__ == "__main__":
-    main()

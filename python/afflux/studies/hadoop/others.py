@@ -1,5 +1,5 @@
 """What the source names and has not measured, next to the design that each is a change of, and what designs cost when an assumption is another:
-python -m afflux.studies.hadoop.others.
+the parts `others` and `varied` of the study.
 
 Sorts of 10 GB from results/runs.csv. Nothing here is judged: the source has no numbers for these designs.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...comparison.paired import Difference, of_pairs
 from ...metrics import JOB_TIME
 from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case
-from .runs import Run, read
+from .runs import Run
 
 #: The measured design that each changes.
 CHANGED = {
@@ -151,6 +151,6 @@ def delays(runs: dict[Run, float]) -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    _runs = read()
-    print("\n\n".join([table(differences(_runs)), *(question.table(_runs) for question in QUESTIONS), delays(_runs)]))
+def varied(runs: dict[Run, float]) -> str:
+    """All tables of other assumptions."""
+    return "\n\n".join([*(question.table(runs) for question in QUESTIONS), delays(runs)])

@@ -1,22 +1,16 @@
-"""Simulated job times of the study, one line each in results/runs.csv, from which `crossvalidation` computes.
+"""Simulated job times of the study, one line each in results/runs.csv, from which `crossvalidation` computes: the series of `afflux study hadoop`."""
 
-    python -m afflux.studies.hadoop.runs --quiet                  # the grid of constants, without traffic
-    python -m afflux.studies.hadoop.runs --traffic 10 --seeds 5   # the designs under traffic
-
-A case that has its line is not simulated again, so a sequence that was cut off continues.
-"""
-
-import argparse
 import csv
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ..._core import Progress
 from ...metrics import JOB_TIME
 from ...scenario import Scenario
-from .. import files
+from .. import Series, files
+from ..part import NOT_MEASURED
 from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Constants, keys
 
 FILE = files("hadoop") / "results" / "runs.csv"
@@ -25,6 +19,8 @@ COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb",
 #: Constants for which a job is simulated without traffic; between them `crossvalidation` interpolates.
 CPU = (4.0, 10.0, 20.0)
 DISK = (150.0, 1500.0)
+
+SEEDS = 5
 
 #: Seconds after which a job is given up: twice the longest that was measured (193.6 s). It counts as if it had taken so long, so what is judged by it is
 #: a lower bound.
@@ -65,7 +61,7 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Simulated job times, seconds, with a start of 0 s and a share of 1: python -m afflux.studies.hadoop.runs\n")
+            out.write("# Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART\n")
             lines.writerow(COLUMNS)
         case = run.case
         lines.writerow([case.design, case.framework, case.size, "yes" if case.traffic else "no", run.seed, run.cpu, run.disk, round(seconds, 4)])
@@ -125,35 +121,12 @@ def _give_up(progress: Progress) -> None:
         raise Endless
 
 
-def missing(wanted: Iterator[Run], there: Mapping[Run, float]) -> Iterator[Run]:
-    return (run for run in wanted if run not in there)
+def series(name: str, question: str, wanted: Callable[[int], Iterator[Run]], tables: Callable[[Path], str], duration: str = NOT_MEASURED) -> Series:
+    """A part of the study: so many runs, by seeds, and what is made of them."""
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quiet", action="store_true", help="the grid of constants without traffic")
-    parser.add_argument("--designs", type=int, choices=SIZES, help="the designs without traffic")
-    parser.add_argument("--traffic", type=int, choices=SIZES, help="the designs under traffic, with so many gigabytes")
-    parser.add_argument("--others", action="store_true", help="what the source names and has not measured, with 10 GB under traffic")
-    parser.add_argument("--varied", action="store_true", help="other assumptions than the study's, with 10 GB")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
-    arguments = parser.parse_args()
-    wanted: list[Run] = []
-    if arguments.quiet:
-        wanted += grid(arguments.seeds)
-    if arguments.designs:
-        wanted += designs(arguments.designs, arguments.seeds, False)
-    if arguments.traffic:
-        wanted += designs(arguments.traffic, arguments.seeds, True)
-    if arguments.others:
-        wanted += others(arguments.seeds)
-    if arguments.varied:
-        wanted += varied(arguments.seeds)
-    for run in list(missing(iter(wanted), read())):
+    def simulated(run: Run, file: Path) -> str:
         seconds = simulate(run)
-        write(run, seconds)
-        print(f"{run.case.name}, {run.cpu:g} ms/MB, {run.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s", flush=True)
+        write(run, seconds, file)
+        return f"{run.case.name}, {run.cpu:g} ms/MB, {run.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s"
 
-
-if __name__ == "__main__":
-    main()
+    return Series(name, question, duration, FILE, lambda file, quick: wanted(1 if quick else SEEDS), read, simulated, tables)

@@ -14,7 +14,7 @@ from ...batch import Point
 from ...report import Lines
 from ...results.designs import Designs
 from ...results.result import Result
-from .. import Check, Row, Study, files
+from .. import Check, Row, Slice, Study, files, named
 from . import pipeline, processor, windows
 from .measure import FRAME, PAYLOAD, WINDOW, average, of_window, over_seeds, settled
 
@@ -109,7 +109,17 @@ class LongFat(Study):
     question = "What limits a transfer over a long fat path?"
     finding = "One connection carries one window per round trip, until a host or the router on the path can do no more."
     duration = "about 1 min"
-    parts = ("windows", "parallel connections", "today's transports", "pipeline of producer and reader")
+    parts = (
+        Slice("windows", "What does one connection carry, by its window?", has=named("Linux 2.2, *", f"{_FREE}, *", "600 ms, window *")),
+        Slice("processors", "At which processor time does a host limit a connection, as FreeBSD's did?", has=named("sender takes *", "receiver takes *")),
+        Slice("parallel", "What do parallel connections carry, apart and at once?", has=named("* connections, *")),
+        Slice("pairs", "How many pairs of hosts does the router's processor serve?", has=named("* pairs of hosts")),
+        Slice("files", "What does a disk flush cost eight connections?", has=named("stall: *")),
+        Slice("threshold", "What does a cached threshold cost the connection after a loss?", has=named("threshold *")),
+        Slice("pipeline", "Which stage of producing, transferring and reading sets the rate?", has=named("producer *")),
+        Slice("gigabit", "When are jumbo frames needed at 1 Gbps?", has=named("gigabit, *")),
+        Slice("transports", "What do today's transports carry where frames are lost?", has=named(*(f"{transport}, *" for transport in _TRANSPORTS))),
+    )
 
     def points(self, quick: bool) -> Sequence[Point]:
         place = files("longfat") / "path.toml"

@@ -18,8 +18,8 @@ from ...results.result import Result
 from ...results.statistics import interval
 from ...words import Words, say
 from ...words.text import digits
-from .. import Check, Row, Study, files
-from . import figures, four, path
+from .. import Check, Row, Slice, Study, files, named
+from . import figures, four, mechanisms, path
 from .four import ALONE, AWARE, BESIDE, DENSE, LARGE, LIA, SIZES, TENTH
 
 #: Payload of a segment, and what it takes on the wire with preamble and gap.
@@ -94,7 +94,13 @@ class Mptcp(Study):
         "83 to 87 %, three seeds), and misses the 90 % of Raiciu et al."
     )
     duration = "about 5 min"
-    parts = ("permutation", "short flows", "slice", "path")
+    parts = (
+        Slice("permutation", "Which share of a FatTree do 1, 2, 4 and 8 subflows fill?", has=named("permutation-*")),
+        Slice("short-flows", "How long do short flows take beside long ones on an oversubscribed FatTree?", has=named("short flows beside *")),
+        Slice("slice", "For what do short flows wait next to an MPTCP flow?", has=named("slice, *")),
+        Slice("path", "Where do the 130 ms of a lone flow come from?", has=named("path, *")),
+        mechanisms.SERIES,
+    )
 
     def points(self, quick: bool) -> Sequence[Point]:
         place, (seeds, fewer) = files("mptcp"), ((1,), (1,)) if quick else (_SEEDS, _FEWER)

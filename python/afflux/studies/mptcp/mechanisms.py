@@ -1,19 +1,18 @@
-"""What could make a lone flow of 70 kB take 130 ms instead of 7.4: the distribution of its completion time under each mechanism, in results/mechanisms.csv.
+"""What could make a lone flow of 70 kB take 130 ms instead of 7.4: the distribution of its completion time under each mechanism.
 
-    python -m afflux.studies.mptcp.mechanisms
-
-The last two change the links instead.
+A part of `afflux study mptcp`; results/mechanisms.csv comes with afflux. The last two change the links instead.
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
 from ...batch import Point
 from ...results.result import Result
 from ...results.statistics import quantile
-from .. import files
+from .. import Series, files
 from .four import CASES, LIA, TENTH, short
 
 FILE = files("mptcp") / "results" / "mechanisms.csv"
@@ -67,22 +66,43 @@ def point(name: str, keys: Mapping[str, Any]) -> Point:
     return Point(name, files("mptcp") / "slice.toml", sized | _ALONE | dict(keys), SEED)
 
 
-def rows() -> Iterator[list[Any]]:
-    for name, keys in MECHANISMS.items():
-        result = Result.of_run(point(name, keys).load().run(None))
-        shown = [round(value, 2) for value in distribution(result).values()]
-        yield [name, len(short(result)), *shown, result.summary["drops"], result.summary["timeouts"]]
+COLUMNS = ("mechanism", "flows", "mean_ms", "deviation_ms", *(f"{name}_ms" for name in QUANTILES), "drops", "timeouts")
 
 
-def main() -> None:
-    lines = [["mechanism", "flows", "mean_ms", "deviation_ms", *(f"{name}_ms" for name in QUANTILES), "drops", "timeouts"], *rows()]
-    FILE.parent.mkdir(exist_ok=True)
-    text = "# Completion times of 70 kB without background, seed 1: python -m afflux.studies.mptcp.mechanisms\n"
-    with FILE.open("w", encoding="utf-8", newline="") as out:
-        out.write(text)
-        csv.writer(out, lineterminator="\n").writerows(lines)
-    print("\n".join(" | ".join(map(str, line)) for line in lines))
+def read(file: Path) -> list[list[str]]:
+    """The lines of a file, without its head; none if there is no file."""
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.reader(line for line in lines if not line.startswith("#")))[1:]
 
 
-if __name__ == "__main__":
-    main()
+def simulate(name: str, file: Path) -> str:
+    """Appends the line of a mechanism."""
+    result = Result.of_run(point(name, MECHANISMS[name]).load().run(None))
+    shown = [round(value, 2) for value in distribution(result).values()]
+    line = [name, len(short(result)), *shown, result.summary["drops"], result.summary["timeouts"]]
+    fresh = not file.exists()
+    with file.open("a", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out, lineterminator="\n")
+        if fresh:
+            out.write("# Completion times of 70 kB without background, seed 1: afflux study mptcp mechanisms\n")
+            lines.writerow(COLUMNS)
+        lines.writerow(line)
+    return f"{name}: mean {shown[0]} ms"
+
+
+def table(file: Path) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (COLUMNS, ["---"] * len(COLUMNS), *read(file)))
+
+
+SERIES = Series(
+    "mechanisms",
+    "What else could make a lone flow of 70 kB take 130 ms?",
+    "about 2 min",
+    FILE,
+    lambda file, quick: MECHANISMS,
+    lambda file: [line[0] for line in read(file)],
+    simulate,
+    table,
+)

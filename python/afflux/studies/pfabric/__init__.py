@@ -13,8 +13,8 @@ from ...report import Lines
 from ...results.designs import Designs
 from ...results.statistics import interval, mean
 from ...words import say
-from .. import Check, Row, Study, figure, files
-from . import schemes
+from .. import Check, Row, Slice, Study, figure, files, named
+from . import runs, schemes
 from .measure import FIGURES, Measured, measure
 from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
 
@@ -40,6 +40,14 @@ def ideal() -> dict[tuple[str, float], float]:
         return {(row["workload"], float(row["load"])): float(row["average"]) for row in rows}
 
 
+def _at_60(run: runs.Run) -> bool:
+    return (run.workload, run.load) == ("websearch", 0.6)
+
+
+def _opening(run: runs.Run) -> bool:
+    return (run.workload, run.load) == ("datamining", 0.3)
+
+
 class Pfabric(Study):
     name = "pfabric"
     title = "pFabric: completion times by load, scheme and size"
@@ -49,7 +57,12 @@ class Pfabric(Study):
         "the Ideal's (95 % interval 9.5 to 9.9 %, five seeds)."
     )
     duration = "about 3.5 h"
-    parts = ("web search", "data mining")
+    parts = (
+        Slice("websearch", "How close to the ideal are the schemes with web search sizes, by load?", has=named("*-websearch-*")),
+        Slice("datamining", "How close to the ideal are the schemes with data mining sizes, by load?", has=named("*-datamining-*")),
+        runs.series("load-60", "By how much do the schemes differ with web search at 60 % load, and by which sizes?", "about 15 min", runs.at_60, _at_60),
+        runs.series("opening", "Is PDQ behind DCTCP with data mining because each of its flows opens with a SYN?", "about 5 min", runs.opening, _opening),
+    )
 
     def __init__(self) -> None:
         self._measured: dict[tuple[str, int], Measured] = {}

@@ -1,29 +1,21 @@
-"""Simulated points of the study, one line each in results/runs.csv, and the tables of its README.
+"""Single points, one line each in results/runs.csv, and the tables of README.md: the series of `afflux study pfabric`."""
 
-    python -m afflux.studies.pfabric.runs --loads 0.6 --seeds 5                                # web search, every scheme
-    python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 5 --schemes PDQ DCTCP
-    python -m afflux.studies.pfabric.runs --workload datamining --loads 0.3 --seeds 1 --schemes "DCTCP, open" "DCTCP, handshake"
-    python -m afflux.studies.pfabric.runs --table                                              # what is there, with intervals
-
-A point that has its line is not simulated again, so a sequence that was cut off continues.
-"""
-
-import argparse
 import csv
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...comparison.paired import Difference, of_pairs
 from ...metrics import Metric
 from ...results.result import Result
 from ...results.statistics import interval, mean
-from .. import files
+from .. import Series, files
 from . import schemes
 from .measure import ELEPHANTS, FIGURES, MICE, measure
 
 FILE = files("pfabric") / "results" / "runs.csv"
+SEEDS = 5
 COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
 
 
@@ -63,18 +55,34 @@ def write(run: Run, found: dict[str, float | None], unfinished: int, file: Path 
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Completion times over those of the idle fabric, 20,000 flows each: python -m afflux.studies.pfabric.runs\n")
+            out.write("# Completion times over those of the idle fabric, 20,000 flows each: afflux study pfabric PART\n")
             lines.writerow(COLUMNS)
         lines.writerow([*run, *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES), unfinished])
 
 
-def wanted(options: Any) -> Iterator[Run]:
-    """Seed by seed, so that a sequence that was cut off has whole seeds."""
-    chosen = options.schemes or [scheme for scheme in schemes.SCHEMES if options.workload == "websearch" or scheme not in schemes.WEB_ONLY]
-    for seed in range(1, options.seeds + 1):
-        for load in options.loads:
-            for scheme in chosen:
-                yield Run(options.workload, load, scheme, seed)
+def series(name: str, question: str, duration: str, runs: Callable[[int], Iterator[Run]], shown: Callable[[Run], bool]) -> Series:
+    """A part of the study: so many runs, by seeds, and the tables of those that are shown."""
+
+    def simulated(run: Run, file: Path) -> str:
+        with tempfile.TemporaryDirectory() as place:
+            found, unfinished = simulate(run, Path(place))
+        write(run, found, unfinished, file)
+        return f"{run.workload}, {run.load}, {run.scheme}, seed {run.seed}: {found['average']:.3f}"
+
+    def tables(file: Path) -> str:
+        return "\n".join(table({run: values for run, values in read(file).items() if shown(run)})).strip()
+
+    return Series(name, question, duration, FILE, lambda file, quick: runs(1 if quick else SEEDS), read, simulated, tables)
+
+
+def at_60(seeds: int) -> Iterator[Run]:
+    """Seed by seed, so that a series that was cut off has whole seeds."""
+    return (Run("websearch", 0.6, scheme, seed) for seed in range(1, seeds + 1) for scheme in schemes.SCHEMES)
+
+
+def opening(seeds: int) -> Iterator[Run]:
+    """One seed: it isolates a cause."""
+    return (Run("datamining", 0.3, scheme, 1) for scheme in ("PDQ", "DCTCP", *schemes.TESTS))
 
 
 def differences(found: dict[Run, dict[str, float | None]], workload: str, load: float, figure: str, base: str = "pFabric") -> dict[str, Difference]:
@@ -168,25 +176,3 @@ def _ratio(found: Difference | None) -> str:
     if found is None or not (found.ratio and found.ratio_low and found.ratio_high):
         return ""
     return f"{found.ratio:.2f} ({found.ratio_low:.2f} to {found.ratio_high:.2f})"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workload", choices=schemes.WORKLOADS, default="websearch")
-    parser.add_argument("--loads", type=float, nargs="+", default=[])
-    parser.add_argument("--schemes", nargs="+", choices=[*schemes.SCHEMES, *schemes.TESTS], help="default: all, with data mining those of the slides and HULL")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
-    parser.add_argument("--table", action="store_true", help="show what is in results/runs.csv")
-    options = parser.parse_args()
-    there = read()
-    with tempfile.TemporaryDirectory() as place:
-        for run in [run for run in wanted(options) if run not in there]:
-            found, unfinished = simulate(run, Path(place))
-            write(run, found, unfinished)
-            print(f"{run.workload}, {run.load}, {run.scheme}, seed {run.seed}: {found['average']:.3f}", flush=True)
-    if options.table:
-        print("\n".join(table(read())))
-
-
-if __name__ == "__main__":
-    main()

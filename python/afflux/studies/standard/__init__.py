@@ -4,7 +4,9 @@ README.md tells the question, what is assumed, and what came out. The mixture, t
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +21,7 @@ from ...report import Table, Told
 from ...results.designs import Designs
 from ...scenario import Scenario
 from ...words import Words
-from .. import Check, Row, Study
+from .. import Check, Part, Row, Slice, Study
 from . import overview, sentences
 from .evidence import Evidence, gather
 from .mixtures import Mixtures, read
@@ -28,6 +30,8 @@ __all__ = ["STUDY", "Standard"]
 
 _SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals" / "standard.toml"
 _SEEDS, _QUICK = 8, 5
+#: The end of the name of a point with another load.
+_LOAD = re.compile(r", [^,]+ x [\d.]+$")
 #: The quick part raises the load of this tenant, which fills the uplinks most.
 _VARIED = ("bulk",)
 
@@ -41,13 +45,33 @@ class Standard(Study):
     question = "Which one fabric serves Hadoop, queries, storage over RDMA and bulk copies, instead of a network per use?"
     finding = "For this mixture, choose one fabric of shallow switches with a class per tenant (ETS and ECN)."
     duration = "about 6 min"
-    parts = ("designs", "tenants alone", "other loads", "other conditions")
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
         #: None: the scenario that the goals name, or that of the template.
         self.scenario = scenario
         self.goals = goals or _GOALS
         self._found: tuple[Designs, Evidence | None] | None = None
+
+    @property
+    def parts(self) -> Sequence[Part]:  # type: ignore[override]
+        """Each with the designs and the tenants alone, from which goals start: without these there is no answer."""
+
+        def base(name: str) -> bool:
+            return not (_LOAD.search(name) or condition(name))
+
+        @cache
+        def ends() -> tuple[str, ...]:
+            # Reading the decision file takes longer than all else.
+            return tuple(f", {one.name}" for one in self._mixtures().question.conditions)
+
+        def condition(name: str) -> bool:
+            return name.endswith(ends())
+
+        return (
+            Slice("designs", "Which design meets the goals of all tenants at the least price?", has=base),
+            Slice("loads", "Does the choice stay the same with another load of a tenant?", has=lambda name: not condition(name)),
+            Slice("conditions", "Does the choice stay the same under another condition?", has=lambda name: not _LOAD.search(name)),
+        )
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
         return Standard(scenario, goals)

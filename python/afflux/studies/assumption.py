@@ -1,0 +1,111 @@
+"""What a study assumes where its source is silent, and what can be assumed instead.
+
+`assumptions.toml` in the folder of a study holds a table for each assumption:
+
+    [connections]
+    what = "connections of each node's other traffic"
+    default = "16"
+    points = ["*-traffic"]                              # patterns of the points' names; without it, all points
+    source = "slides 56 and 63 allow few; the number is not told"
+    alternatives.4 = { "traffic[1].connections" = 4 }   # the keys of the scenario that it sets
+    changes.4 = "deep buffers cost 0.4 s instead of 2.3 s"
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from .. import spelling
+from ..batch import Point
+from ..words import Words, join, say
+
+FILE = "assumptions.toml"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A default of a study, and its alternatives."""
+
+    name: str
+    #: What it is, in words.
+    what: str
+    default: str
+    #: By value: the keys of the scenario that it sets.
+    alternatives: Mapping[str, Mapping[str, Any]]
+    #: Where the default comes from.
+    source: str
+    #: Patterns of the names of the points that it changes.
+    points: Sequence[str] = ("*",)
+    #: By value: what it changes, where that was measured.
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[str]:
+        return [self.default, *self.alternatives]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--list --json` has it."""
+        return {
+            "assumption": self.name,
+            "what": self.what,
+            "default": self.default,
+            "alternatives": {value: {"set": dict(keys), "changes": self.changes.get(value)} for value, keys in self.alternatives.items()},
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """An alternative that was chosen."""
+
+    assumption: Assumption
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.assumption.name}={self.value}"
+
+    def of(self, point: Point) -> Point:
+        """The point under this assumption."""
+        if not any(fnmatchcase(point.name, pattern) for pattern in self.assumption.points):
+            return point
+        keys = self.assumption.alternatives[self.value]
+        # Keys are set in order: these come last, so that a table that the study sets does not undo them.
+        return replace(point, set={key: value for key, value in point.set.items() if key not in keys} | dict(keys))
+
+
+def read(folder: Path) -> list[Assumption]:
+    """The assumptions of a study; none without a file."""
+    file = folder / FILE
+    if not file.is_file():
+        return []
+    tables: dict[str, dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return [Assumption(name=name, **table) for name, table in tables.items()]
+
+
+def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> list[Assumed]:
+    """The alternatives of `--assume NAME=VALUE`, in the order of the file; a default changes nothing and is left out. Raises `ValueError` or `LookupError`."""
+    known = {one.name: one for one in every}
+    found: dict[str, str] = {}
+    for option in options:
+        name, equals, value = (part.strip() for part in option.partition("="))
+        if not every:
+            raise ValueError(f"--assume {option}: the study {study} has no assumptions to choose from")
+        if not equals or not name or not value:
+            raise ValueError(f"--assume {option}: expected NAME=VALUE, as in {every[0].name}={next(iter(every[0].alternatives))}")
+        if name not in known:
+            raise LookupError(f"--assume: {spelling.unknown(f'assumption of the study {study}', name, list(known))}")
+        if value not in known[name].values:
+            raise LookupError(f"--assume: {spelling.unknown(f'value of {name}', value, known[name].values)}")
+        if name in found:
+            raise ValueError(f"--assume {option}: {name} is named twice")
+        found[name] = value
+    return [Assumed(one, found[one.name]) for one in every if found.get(one.name, one.default) != one.default]
+
+
+def told(assumed: Sequence[Assumed]) -> Words:
+    """The beginning of an answer: `Assuming connections = 4 (default: 16):`."""
+    each = [say("study.assumed", name=one.assumption.name, value=one.value, default=one.assumption.default) for one in assumed]
+    return say("study.assuming", assumed=join(each, (" and ", "と ")))

@@ -1,0 +1,111 @@
+"""What studies there are, and what each consists of."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ..studies import Part, Series, Slice, Study
+from ..studies.part import Ended
+from ..studies.study import MEASURED_ON, here
+from ..words import text
+from .drawing import paragraphs, plural
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
+    """A row for each study; `duration` is that of the whole study on this machine."""
+    return [
+        {
+            "study": study.name,
+            "title": study.title,
+            "question": study.question,
+            "answer": study.finding,
+            "duration": here(study.duration, _cores()),
+            "parts": [part.name for part in study.parts],
+            "points": len(study.points(False)),
+            "points_quick": len(study.points(True)),
+        }
+        for study in every
+    ]
+
+
+def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
+    """The list of studies."""
+    if not every:
+        yield Text("there are no built-in studies yet")
+        return
+    made = paragraphs(study=0, question=3, answer=4, duration=0, parts=3)
+    for one in every:
+        simulations = f"{text.count(one['points'])} simulations, {text.count(one['points_quick'])} with --quick"
+        made.add_row(one["study"], one["question"], one["answer"], one["duration"], f"{', '.join(one['parts'])}\n{simulations}")
+    yield made
+    yield Text()
+    yield Text("answer: of the last full run, which comes with afflux", style="dim")
+    yield Text(f"duration: of the whole study; {_origin()}", style="dim")
+    yield Text("afflux study NAME --list: the questions of its parts, and its assumptions", style="dim")
+
+
+def _origin() -> str:
+    """Where durations come from: `check` would take minutes to estimate so many simulations."""
+    cores = _cores()
+    shipped = f"measured on {MEASURED_ON} cores, comes with afflux"
+    return shipped if cores == MEASURED_ON else f"{shipped}, here for {plural(cores, 'core')}"
+
+
+def about(study: Study) -> dict[str, Any]:
+    """A study with its parts and assumptions, for programs."""
+    whole, quick = study.points(False), study.points(True)
+    (row,) = listed([study])
+    parts = [
+        {"part": part.name, "question": part.question, "duration": _duration(part)}
+        | ({"points": sum(part.has(p.name) for p in whole), "points_quick": sum(part.has(p.name) for p in quick)} if isinstance(part, Slice) else {})
+        | ({"points": part.count(), "points_quick": part.count(True), "kept": part.kept()} if isinstance(part, Series) else {})
+        for part in study.parts
+    ]
+    return row | {"parts": parts, "assumptions": [one.to_dict() for one in study.assumptions]}
+
+
+def _duration(part: Part) -> str:
+    """A series runs one simulation at a time, so more cores do not help it."""
+    return here(part.duration, _cores()) if isinstance(part, Slice) else part.duration
+
+
+def study(of: Study) -> Iterator[RenderableType]:
+    """Output of `afflux study NAME --list`."""
+    found = about(of)
+    yield Text(f"{of.name}: {of.question}", style="bold")
+    yield Text(of.finding)
+    count = f"{text.count(found['points'])} simulations, {text.count(found['points_quick'])} with --quick"
+    yield Text(f"{count}; {found['duration']} ({_origin()})", style="dim")
+    yield Text()
+    parts = paragraphs(part=0, question=1, simulations=0, duration=0)
+    for one in found["parts"]:
+        kept = f"\n{text.count(one['kept'])} are there" if one.get("kept") else ""
+        parts.add_row(one["part"], one["question"], f"{text.count(one['points'])}{kept}", one["duration"])
+    yield parts
+    if any("kept" in one for one in found["parts"]):
+        yield Text()
+        yield Text("are there: come with afflux and are not simulated again. Such a part simulates one after the other, on one core.", style="dim")
+    yield Text()
+    if not of.assumptions:
+        yield Text("the study has no assumptions to choose from")
+        return
+    made = paragraphs(assumption=0, value=0, meaning=1)
+    for each in of.assumptions:
+        made.add_row(each.name, each.default, f"default; {each.what} ({each.source})")
+        for value in each.alternatives:
+            made.add_row("", value, each.changes.get(value, "not known what it changes"))
+    yield made
+    yield Text()
+    yield Text(f"afflux study {of.name} --assume NAME=VALUE has a directory of its own", style="dim")
+
+
+def series(found: Ended) -> Iterator[RenderableType]:
+    """Output of `afflux study NAME PART` where the part is a series of runs."""
+    yield Text(f"{plural(found.runs, 'run')}, {text.count(found.simulated)} simulated now; written to {found.file.parent}", style="dim")

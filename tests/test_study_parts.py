@@ -1,0 +1,226 @@
+"""Parts and assumptions of studies: what `afflux study NAME --list` names can be run, and results under an assumption are apart from the others."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import INCAST
+from tiny_study import Tiny
+
+from afflux import studies
+from afflux.studies import Series, Slice, assumption, named
+from afflux.studies import part as parts
+from afflux.studies.assumption import Assumed, Assumption
+from afflux.studies.study import _under, here, place
+from afflux.words import Marked, Words
+
+NAMES = [study.name for study in studies.built_in()]
+#: Keys that make a point small enough to be loaded at once.
+SMALL = {
+    "conweave": {"traffic[0].duration": "20us", "run.warmup": "0s"},
+    "mptcp": {"traffic[1].duration": "1s", "run.until": "2s"},
+    "pfabric": {"traffic[0].flows": 50},
+    "hadoop": {},
+    "longfat": {},
+    "standard": {},
+}
+BUFFER = Assumption("buffer", "memory of the switch", "30packets", {"10packets": {"switch.buffer": "10packets"}}, "of the test", points=("tail-*",))
+
+
+class Assuming(Tiny):
+    """The study of the tests with a part and an assumption."""
+
+    parts = (Slice("marks", "What do marks do?", has=named("dctcp")),)
+    assumptions = (BUFFER,)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Assuming:
+    (tmp_path / "incast.toml").write_text(INCAST)
+    return Assuming(tmp_path / "incast.toml")
+
+
+# ---------------------------------------------------------------------------------------------------------------- what there is
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_point_belongs_to_a_part(name: str) -> None:
+    study = studies.find(name)
+    points = {point.name for point in study.points(False)}
+    slices = [part for part in study.parts if isinstance(part, Slice)]
+    for part in slices:
+        assert any(part.has(point) for point in points), part.name
+    assert not [point for point in points if not any(part.has(point) for part in slices)]
+    assert len({part.name for part in study.parts}) == len(study.parts)
+    for part in study.parts:
+        assert re.fullmatch(r"[A-Za-z0-9-]+", part.name)
+        assert part.question.endswith("?")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_assumptions_change_points_and_nothing_else(name: str) -> None:
+    study = studies.find(name)
+    before = study.points(False)
+    assert study.assumptions
+    for one in study.assumptions:
+        assert one.changes.keys() <= one.alternatives.keys()
+        for value in one.alternatives:
+            # A value is a part of a directory's name.
+            assert re.fullmatch(r"[\w.-]+", value)
+            after = study.assuming([f"{one.name}={value}"]).simulated(False)
+            assert [(point.name, point.seed) for point in after] == [(point.name, point.seed) for point in before]
+            changed = [point for old, point in zip(before, after, strict=True) if old != point]
+            assert changed, f"{one.name}={value}"
+            assert all(point.set[key] == wanted for point in changed for key, wanted in one.alternatives[value].items())
+        # Points with prepared flows read them from a directory of results.
+        if point := next((point for point in changed if "traffic" not in point.set), None):
+            replace(point, set={**point.set, **SMALL[name]}).load()
+
+
+def test_hadoop_assumes_what_the_source_does_not_tell() -> None:
+    study = studies.find("hadoop")
+    assert {"honours_pause", "traffic", "connections"} <= {one.name for one in study.assumptions}
+    points = study.assuming(["honours_pause=false", "connections=4"]).simulated(True)
+    assert all(point.set["host.honours_pause"] is False for point in points)
+    busy = [point for point in points if point.name.endswith("-traffic")]
+    assert {point.set["traffic[1].connections"] for point in busy} == {4}
+    assert not any("traffic[1].connections" in point.set for point in points if point.name.endswith("-quiet"))
+    # What rests on runs with the defaults is left out.
+    assert not any("null model" in check.name for check in study.assuming(["connections=4"]).checks({}))
+
+
+@pytest.mark.parametrize("name", ["hadoop", "longfat"])
+def test_the_list_of_parts_fits_a_terminal(invoke, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    study = studies.find(name)
+    shown = invoke("study", name, "--list").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    words = " ".join(shown.split())
+    assert study.question in words
+    assert study.finding in words
+    first = [line.split(" ")[0] for line in shown.splitlines()]
+    assert [word for word in first if word in {part.name for part in study.parts}] == [part.name for part in study.parts]
+    assert {one.name for one in study.assumptions} <= set(first)
+    found = json.loads(invoke("study", name, "--list", "--json").stdout)
+    assert [part["part"] for part in found["parts"]] == [part.name for part in study.parts]
+    assert sum(part["points"] for part in found["parts"] if "kept" not in part) == found["points"]
+    assert {one["assumption"]: one["default"] for one in found["assumptions"]} == {one.name: one.default for one in study.assumptions}
+
+
+def test_durations_are_divided_by_cores() -> None:
+    assert here("about 3 h", 2) == "about 3 h"
+    assert here("about 3 h", 8) == "about 45 min"
+    assert here("about 3 h", 1) == "about 6 h"
+    assert here("about 1 min", 64) == "about 1 min"
+    assert here("not measured", 8) == "not measured"
+
+
+# ---------------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hadoop", "10"], "there is no part of the study hadoop called '10'"),
+        (["hadoop", "10"], "there are 10GB, 200GB, grid"),
+        (["hadoop", "--assume", "conections=4"], "there is no assumption of the study hadoop called 'conections' (did you mean 'connections'?)"),
+        (["hadoop", "--assume", "connections=5"], "there is no value of connections called '5': there are 16, 4, 1"),
+        (["hadoop", "--assume", "connections"], "expected NAME=VALUE, as in honours_pause=false"),
+        (["hadoop", "--assume", "connections=4", "--assume", "connections=1"], "connections is named twice"),
+        (["hadoop", "cross-validation", "--assume", "connections=4"], "has no --assume"),
+        (["conweave", "tables", "--watch"], "has no --watch"),
+        (["conweave", "fat-tree", "--quick"], "no point of fat-tree is in the quick part"),
+        (["--assume", "connections=4"], "--assume needs the name of a study"),
+    ],
+)
+def test_what_does_not_exist_is_refused(invoke, tmp_path: Path, words: list[str], said: str) -> None:
+    done = invoke("study", *words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+    assert not list(tmp_path.glob("out/*/points/*"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+def test_results_under_an_assumption_are_apart(tiny: Assuming, tmp_path: Path) -> None:
+    default = studies.carry_out(tiny, quick=True, out=tmp_path / "out")
+    other = tiny.assuming(["buffer=10packets"])
+    found = studies.carry_out(other, quick=True, out=tmp_path / "out")
+    assert default.outcome.dir == tmp_path / "out" / "points"
+    assert found.outcome.dir == tmp_path / "out" / "buffer=10packets" / "points"
+    assert found.outcome.reused == 0
+    assert found.rows[0].ours != default.rows[0].ours
+    # Only points of the assumption's pattern change.
+    assert found.rows[1].ours == default.rows[1].ours
+    assert found.answer == "Assuming buffer = 10packets (default: 30packets): Marks keep the queue short."
+    assert found.to_dict()["assumed"] == {"buffer": "10packets"}
+    assert default.answer == "Marks keep the queue short."
+    assert "assumed" not in default.to_dict()
+    assert "--assume buffer=10packets" in (tmp_path / "out" / "buffer=10packets" / "results.md").read_text()
+    assert place(other) == Path("out/study-tiny,buffer=10packets")
+    assert place(tiny) == Path("out/study-tiny")
+    # The default as a value is the study as it is.
+    assert not tiny.assuming(["buffer=30packets"]).assumed
+
+
+def test_a_part_shares_its_points_with_the_study(tiny: Assuming, tmp_path: Path) -> None:
+    part = tiny.part("marks")
+    assert isinstance(part, Slice)
+    found = studies.carry_out(tiny, part=part, quick=True, out=tmp_path / "out")
+    assert set(found.outcome.designs) == {"dctcp"}
+    assert found.to_dict()["part"] == "marks"
+    assert json.loads((tmp_path / "out" / "marks" / "study.json").read_text())["part"] == "marks"
+    whole = studies.carry_out(tiny, quick=True, out=tmp_path / "out")
+    assert whole.outcome.reused == 1
+    assert json.loads((tmp_path / "out" / "study.json").read_text())["study"] == "tiny"
+
+
+def test_an_answer_of_parts_begins_with_what_is_assumed() -> None:
+    chosen = [Assumed(BUFFER, "10packets")]
+    said = _under(assumption.told(chosen), Marked.of([(Words("Yes.", "はい。"), True), (Words("So.", "そう。"), False)]))
+    assert said == "Assuming buffer = 10packets (default: 30packets): Yes. So."
+    assert said.ja == "buffer = 10packets（既定値: 30packets） と仮定した場合: はい。そう。"
+    assert [bold for _, bold in said.parts] == [True, False]
+
+
+def test_a_series_continues_from_what_comes_with_afflux(tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped.csv"
+    shipped.write_text("1\n2\n")
+
+    def read(file: Path) -> list[int]:
+        return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+    def simulate(run: int, file: Path) -> str:
+        with file.open("a") as out:
+            out.write(f"{run}\n")
+        return f"run {run}"
+
+    series = Series("few", "How many?", "seconds", shipped, lambda file, quick: range(1, 3 if quick else 5), read, simulate, lambda file: str(read(file)))
+    assert (series.count(), series.kept(), series.count(True)) == (4, 2, 2)
+    told: list[str] = []
+    ended = parts.run(series, tmp_path / "out", tell=told.append)
+    assert (ended.simulated, ended.runs, ended.tables) == (2, 4, "[1, 2, 3, 4]")
+    assert told == ["1 of 2: run 3", "2 of 2: run 4"]
+    assert read(shipped) == [1, 2]
+    assert (tmp_path / "out" / "tables.md").read_text() == "[1, 2, 3, 4]\n"
+    assert parts.run(series, tmp_path / "out", tell=told.append).simulated == 0
+    assert parts.run(series, tmp_path / "out", fresh=True, tell=told.append).simulated == 4
+
+
+def test_a_series_of_a_study_prints_its_tables(invoke, tmp_path: Path) -> None:
+    done = invoke("study", "conweave", "tables")
+    assert done.exit_code == 0, done.stderr
+    readme = (studies.files("conweave") / "README.md").read_text(encoding="utf-8")
+    table = done.stdout.split("<!-- claims -->\n")[1].split("\n\n")[0]
+    assert table in readme
+    assert (tmp_path / "out" / "study-conweave-tables" / "tables.md").is_file()
+    found = json.loads(invoke("study", "mptcp", "mechanisms", "--json").stdout)
+    assert (found["study"], found["part"], found["simulated"], found["runs"]) == ("mptcp", "mechanisms", 0, 13)
+
+
+def test_no_study_is_run_as_a_module() -> None:
+    for file in studies.files(".").rglob("*.py"):
+        assert "__main__" not in file.name + file.read_text(encoding="utf-8")
