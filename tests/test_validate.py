@@ -6,8 +6,10 @@ import json
 import lzma
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import REPO
@@ -141,6 +143,24 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     later = [row for row in rows if row["reference"] == "conweave.later"]
     assert later
     assert all("scheme nothing" in row["reason"] and not row["within"] for row in later)
+
+
+def test_the_window_of_irn_and_conweaves_times_follow_the_topology(tmp_path: Path):
+    """ConWeave's authors: 104,000 B and its own times on the leaf-spine, 156,000 B and longer times on the fat-tree, all links 100 Gbps and 1 us."""
+
+    def scenario(switches: int, scheme: str, mode: str) -> dict[str, Any]:
+        # A row of switches between two hosts, which are nodes 0 and 1.
+        row = [0, *range(2, 2 + switches), 1]
+        lines = [f"{one} {other} 100Gbps 1000ns 0\n" for one, other in pairwise(row)]
+        (tmp_path / "row.txt").write_text(f"{len(row)} {switches} {len(lines)}\n{' '.join(map(str, row[1:-1]))}\n" + "".join(lines))
+        return conweave.scenario_of(tmp_path / "row.txt", scheme, mode, conweave.COMPAT)
+
+    assert scenario(3, "fecmp", "irn")["host"]["transport"]["bdp"] == "104000B"
+    assert scenario(5, "fecmp", "irn")["host"]["transport"]["bdp"] == "156000B"
+    assert scenario(3, "conweave", "irn")["switch"]["balance"] == "conweave"
+    times = scenario(5, "conweave", "irn")["switch"]["balance"]
+    assert times == {"kind": "conweave", "inactive": "1ms", "default_wait": "300us"}
+    assert scenario(5, "conweave", "lossless")["switch"]["balance"] == times | {"default_wait": "600us", "flush_extra": "64us"}
 
 
 def test_matrices_of_htsim(tmp_path: Path):

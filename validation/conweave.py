@@ -45,6 +45,13 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "conweave": {"balance": "conweave"},
 }
 MODES = ("lossless", "irn")
+#: ConWeave's times where paths across the fabric have this many links (MODEL.md §9: `run.py` has them by topology); the others are afflux's defaults.
+TIMES: dict[int, dict[str, dict[str, str]]] = {
+    6: {
+        "lossless": {"inactive": "1ms", "default_wait": "600us", "flush_extra": "64us"},
+        "irn": {"inactive": "1ms", "default_wait": "300us"},
+    }
+}
 #: A queue's minimum, which the thresholds of ECN there do not count.
 MINIMUM = 1049
 
@@ -143,11 +150,14 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
         "ecn": {"kmin": f"{100_000 + aside}B", "kmax": f"{400_000 + aside}B", "pmax": 0.2, "at": "dequeue"},
         **SCHEMES[scheme],
     }
+    links = links_of(topology)
+    if times := TIMES.get(most_links(links), {}).get(mode) if scheme == "conweave" else None:
+        switch["balance"] = {"kind": "conweave"} | times
     if mode == "lossless":
         switch["pfc"] = {"priorities": [3], "response": "0ns"}
     transport: dict[str, Any] = {"kind": "rdma", "mode": mode, "ack_priority": 7, "dcqcn": {"parameters": "conweave"}}
     if mode == "irn":
-        transport["bdp"] = "104000B"
+        transport["bdp"] = f"{longest_product(links)}B"
     return {
         "format": 1,
         "name": "conweave",
@@ -234,9 +244,12 @@ def read_finished(path: Path, flows: list[tuple[int, int, int, int]]) -> list[tu
     return finished
 
 
-def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> list[int]:
-    """By their formula (MODEL.md §1, §2): per link of the path its delay there and back and 1,000 B at its rate, and once all bytes at the host's rate."""
-    links: dict[int, dict[int, tuple[float, float]]] = {}
+#: By node and peer: bits per second and delay in nanoseconds.
+Links = dict[int, dict[int, tuple[float, float]]]
+
+
+def links_of(topology: Path) -> Links:
+    links: Links = {}
     try:
         first, _, *lines = topology.read_text(encoding="ascii").splitlines()
         for line in lines[: int(first.split()[2])]:
@@ -245,6 +258,40 @@ def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> lis
                 links.setdefault(one, {})[other] = (bits_per_second(rate), fabric.nanoseconds(delay))
     except (OSError, ValueError, IndexError, UnicodeDecodeError) as error:
         raise Unreadable(f"{topology.name} cannot be read: {one_line(error)}") from None
+    return links
+
+
+def hosts_of(links: Links) -> list[int]:
+    return [node for node, peers in links.items() if len(peers) == 1]
+
+
+def most_links(links: Links) -> int:
+    """Links of the longest path between hosts; hosts with one switch in common have 2."""
+
+    def far(src: int) -> int:
+        hops, nearest = {src: 0}, [src]
+        for node in nearest:
+            new = [peer for peer in links[node] if peer not in hops]
+            hops |= dict.fromkeys(new, hops[node] + 1)
+            nearest += new
+        return max(hops.values())
+
+    return max(map(far, hosts_of(links)))
+
+
+def longest_product(links: Links) -> int:
+    """Bandwidth-delay product in bytes of the pair of hosts that has the longest round trip: what IRN may have in flight, at every host."""
+
+    def product(src: int) -> float:
+        ((rate, _),) = links[src].values()
+        return max(round_trips_ns(links, src).values()) * rate / 8e9
+
+    return int(max(map(product, hosts_of(links))))
+
+
+def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> list[int]:
+    """By their formula (MODEL.md §1, §2): per link of the path its delay there and back and 1,000 B at its rate, and once all bytes at the host's rate."""
+    links = links_of(topology)
     trips: dict[int, dict[int, float]] = {}
     alone = []
     for _, src, dst, size in flows:
@@ -255,7 +302,7 @@ def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> lis
     return alone
 
 
-def round_trips_ns(links: dict[int, dict[int, tuple[float, float]]], src: int) -> dict[int, float]:
+def round_trips_ns(links: Links, src: int) -> dict[int, float]:
     """To every node, over the fewest links."""
     trips, nearest = {src: 0.0}, [src]
     for node in nearest:

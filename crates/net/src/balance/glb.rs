@@ -45,9 +45,9 @@ impl Policy for Glb {
     }
     fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
         let Glb { local, remote } = self;
-        let ticking = local.estimators.on_tick(site);
+        // Reports are made before the tick, which halves the past load: a link that always sends has all of its load.
         remote.tell(site, |site, port| local.band(site, port));
-        if !ticking {
+        if !local.estimators.on_tick(site) {
             site.keep_running(false);
         }
     }
@@ -119,5 +119,5 @@ pub const MODEL: Model = Model {
     faithful: "as `dlb`; in addition each switch next to a ToR reports to it the band of its best link towards each rack; reports are control frames of \
                64 B at the highest priority, and take the time of any frame; a ToR rates a next hop by the worse of its own band and the reported one",
     simplified: "a switch reports when a band has changed, at most once per `sampling_interval`; only ToRs get reports, and only about one hop; a dropped \
-                 report is not sent again before the next change",
+                 report is not sent again before the next change; a link that is down counts as one without load until the routes leave it out",
 };

@@ -310,6 +310,14 @@ fn glb_knows_of_a_slow_downlink() {
     }
 }
 
+#[test]
+fn glb_reports_the_whole_load_of_a_link_that_always_sends() {
+    // Both spines are told apart only if the slow link, which sends all the time, is in the worst of two bands.
+    let coarse = DlbConfig { future_load_weight: 0, bands: 2, ..dlb(None) };
+    let share = slow_share("leaf1", Balance::Glb(coarse));
+    assert!(share < 0.4, "{share}");
+}
+
 /// Hosts with two links to their switch, and with links to two switches: the last switch chooses, too.
 #[test]
 fn hosts_may_have_several_links() {
