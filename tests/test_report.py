@@ -49,7 +49,7 @@ def test_everything_is_inside(results, tmp_path):
 
 def test_the_answer_can_be_given(results, tmp_path):
     table = report.Table("Ours & theirs", ["", "a <b>"], [["job time", "1 s (0.5 s – 2 s)"]])
-    text = report.write(results[:1], tmp_path / "report.html", answer="Buy <shallow>.", table=table, title="Buffers", notes=["Mind."]).read_text()
+    text = report.write(results[:1], tmp_path / "report.html", answer="Buy <shallow>.", tables=[table], title="Buffers", notes=["Mind."]).read_text()
     for words in ("Buy &lt;shallow&gt;.", "Ours &amp; theirs", "a &lt;b&gt;", "<h1>Buy", '<p class="kicker">Buffers</p>', "Mind.", "1 s <small>"):
         assert words in text
     alone = results[0].report(tmp_path / "alone.html").read_text()

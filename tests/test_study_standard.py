@@ -6,6 +6,7 @@ The rule of its choice is that of `afflux decide` (test_decision_rule.py).
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tenants import BULK, DEEP_WINS, FINE, GOALS, HADOOP, NONE, OWN_FABRIC, PRIC
 
 from afflux import studies, templates
 from afflux.decision import points
-from afflux.decision.file import Candidate, Condition, Question
+from afflux.decision.file import Candidate, Condition, Question, Variant
 from afflux.decision.judge import Judged, Values
 from afflux.decision.measures import value
 from afflux.results import coflows
@@ -155,8 +156,32 @@ def test_conditions():
     assert sentences.CHANGE not in sentences.parts(evidence(DEEP_WINS, conditions=((dropped, judged(lost)),)))
 
 
+def test_the_choice_is_told_by_fabric():
+    """The first sentence names the fabric, the second one says where the choice is the same and where it flips."""
+    asked = replace(ASKED, variants=(Variant("3.75:1", {}), Variant("2:1", {}), Variant("1:1", {}), Variant("mine", {}), Variant("shared hosts", {})))
+    open_ = mixture(deep=FINE, shallow=FINE | {"query": 1.5}, ecn=FINE)
+    found = [judged(SHALLOW_WINS), judged(DEEP_WINS), judged(NONE), judged(open_)]
+    said = sentences.parts(replace(evidence(SHALLOW_WINS), question=asked, variants=list(zip(asked.variants[1:], found, strict=True))))
+    assert said[sentences.CHOICE] == "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches without marking."
+    assert said[sentences.VARIANTS] == (
+        "By fabric: with uplinks at half of the host ports (2:1) the choice is the same; "
+        "with uplinks as fast as the host ports (1:1) it flips to deep-buffer switches; with mine no shared fabric meets all goals; "
+        "with tenants that share host ports it flips to shallow switches with ECN."
+    )
+    of = replace(evidence(NONE), question=asked, variants=[(asked.variants[1], judged(SHALLOW_WINS))])
+    assert sentences.parts(of)[sentences.CHOICE] == "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals."
+    told = overview.told(of, None)
+    assert told.head.startswith("With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half")
+    _, table = overview.tables(of)
+    assert table.head == ["", "choice", "deep", "shallow", "ecn"]
+    assert [row[:2] for row in table.rows] == [["uplinks at 27 % of the host ports (3.75:1)", "none"], ["uplinks at half of the host ports (2:1)", "shallow"]]
+    assert (table.rows[1][2], table.rows[1][3]) == ("misses query", "all met")
+    checks = {check.name: check for check in overview.checks(of)}
+    assert not checks["the choice is the same on other fabrics: variants"].holds
+
+
 def test_the_table_and_the_page():
-    made = overview.table(evidence(DEEP_WINS))
+    (made,) = overview.tables(evidence(DEEP_WINS))
     assert made.head[-3:] == ["price, USD", "power", "goals"]
     assert made.rows[1] == ["shallow", "10.2 s (+2.0 %)", "12.0 ms (×60.0)", "7.20 Gbps (−10.0 %)", "40,000", "1,200 W", "misses query"]
     assert made.rows[-1] == ["own fabrics", "10.0 s (deep)", "200 µs (shallow)", "8.00 Gbps (shallow)", "180,000", "6,000 W", "reference"]
@@ -309,6 +334,12 @@ def test_points():
     assert by_name["pfc, storage alone"].scenario["switch.pfc"] == {"priorities": [3]}
     assert by_name["classes, dropped"].scenario["switch.ecn.incapable"] == "drop"
     assert by_name["classes"].scenario["switch.ecn.incapable"] == "pass"
+    # On other fabrics the tenants' own ones are others, too.
+    assert by_name["classes, 1:1"].scenario["topology.uplink_rate"] == "150Gbps"
+    assert by_name["deep, hadoop alone, 2:1"].scenario["topology.uplink_rate"] == "75Gbps"
+    together = by_name["shallow, bulk alone, shared hosts"].scenario["traffic"]
+    assert [block["sources"] for block in together] == [[0, 1, 12, 13]]
+    assert "classes, 3.75:1" not in by_name
 
 
 def test_the_study_in_small(tmp_path):
@@ -325,13 +356,19 @@ def test_the_study_in_small(tmp_path):
         )
         + '[[design]]\nname = "plain"\n[[design]]\nname = "marks"\n[design.set]\n"switch.ecn" = { k = "100kB", incapable = "pass" }\n'
         + '"host.transport.ecn" = "classic"\n"host.transports.bulk.ecn" = "classic"\n'
+        + '[[variant]]\nname = "narrow"\n[[variant]]\nname = "1:1"\n[variant.set]\n"topology.uplink_rate" = "150Gbps"\n'
     )
     study = standard.Standard(tmp_path / "mine.toml", tmp_path / "goals.toml")
     verdict = studies.carry_out(study, quick=True, out=tmp_path / "out", jobs=2)
     assert not verdict.outcome.failures
-    assert verdict.overview is not None
-    assert [row[0] for row in verdict.overview.rows] == ["plain", "marks", "own fabrics"]
-    assert {check.name.partition(":")[0] for check in verdict.checks} == {"slide 84", "the choice is the same with other loads"}
+    values, variants = verdict.overview
+    assert [row[0] for row in values.rows] == ["plain", "marks", "own fabrics"]
+    assert [row[0] for row in variants.rows] == ["narrow", "uplinks as fast as the host ports (1:1)"]
+    assert {check.name.partition(":")[0] for check in verdict.checks} == {
+        "slide 84",
+        "the choice is the same with other loads",
+        "the choice is the same on other fabrics",
+    }
     assert verdict.answer is not None
     assert "Cost" in verdict.answer
     assert "bulk x 1.5" in verdict.answer

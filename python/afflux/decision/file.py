@@ -14,7 +14,7 @@ from ..words import text
 from .measures import MEASURES, Tenant, of_tenant
 
 #: Tables and keys of a decision that a scenario file may hold besides its own.
-KEYS = ("scenario", "seeds", "currency", "design", "tenant", "goal", "condition")
+KEYS = ("scenario", "seeds", "currency", "design", "tenant", "goal", "condition", "variant")
 _MISSING = object()
 
 
@@ -73,6 +73,15 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another fabric, or another placement of the tenants, on which all designs and the tenants' own fabrics are compared again."""
+
+    name: str
+    #: Keys of the scenario that differ; none: the scenario as it is.
+    set: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Question:
     """All that a decision file says."""
 
@@ -84,6 +93,8 @@ class Question:
     tenants: tuple[Tenant, ...]
     goals: tuple[Goal, ...]
     conditions: tuple[Condition, ...] = ()
+    #: The first one is the scenario as it is; empty, or at least two.
+    variants: tuple[Variant, ...] = ()
     #: None: the command's default.
     seeds: tuple[int, ...] | None = None
     currency: str | None = None
@@ -123,7 +134,9 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
     tenants = _tenants(path, made, own)
     goals = tuple(_goal(path, place, table, names, tenants) for place, table in enumerate(_tables(path, own, "goal")))
     conditions = tuple(_condition(path, place, table, names) for place, table in enumerate(_tables(path, own, "condition")))
-    for kind, some in (("tenant", [tenant.name for tenant in tenants]), ("design", names), ("condition", [one.name for one in conditions])):
+    variants = _variants(path, _tables(path, own, "variant"))
+    further = (("condition", [one.name for one in conditions]), ("variant", [one.name for one in variants]))
+    for kind, some in (("tenant", [tenant.name for tenant in tenants]), ("design", names), *further):
         for name in some:
             if some.count(name) > 1:
                 raise ValueError(f"{path}: {kind}: the name {name!r} stands {some.count(name)} times: names must differ")
@@ -131,7 +144,8 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
         raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
     seeds = _take(path, "", own, "seeds", str, None)
     currency = _take(path, "", own, "currency", str, None) or (made.get("cost.currency", "USD") if made.get("cost") else None)
-    return Question(path, made, source, designs, tenants, goals, conditions, None if seeds is None else tuple(settings.seeds(seeds)), currency)
+    chosen = None if seeds is None else tuple(settings.seeds(seeds))
+    return Question(path, made, source, designs, tenants, goals, conditions, variants, chosen, currency)
 
 
 def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
@@ -157,10 +171,11 @@ def _take(path: Path, where: str, table: Mapping[str, Any], key: str, kind: type
     return value
 
 
-def _name(path: Path, where: str, table: Mapping[str, Any]) -> str:
+def _name(path: Path, where: str, table: Mapping[str, Any], others: str = "") -> str:
     name: str = _take(path, where, table, "name", str)
-    if not re.fullmatch(r"[\w-][\w .-]*", name):
-        raise ValueError(f"{path}: key {where}name: found {name!r}: write letters, digits, blanks, dots and hyphens")
+    if not re.fullmatch(rf"[\w-][\w .{others}-]*", name):
+        allowed = "letters, digits, blanks, dots, hyphens and colons" if others else "letters, digits, blanks, dots and hyphens"
+        raise ValueError(f"{path}: key {where}name: found {name!r}: write {allowed}")
     return name
 
 
@@ -271,3 +286,18 @@ def _condition(path: Path, place: int, table: Mapping[str, Any], designs: Sequen
         if name not in designs:
             raise ValueError(f"{path}: key {where}designs: {spelling.unknown('design', str(name), list(designs))}")
     return Condition(_name(path, where, table), tuple(some), _take(path, where, table, "set", dict))
+
+
+def _variants(path: Path, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant, ...]:
+    found = []
+    for place, table in enumerate(tables):
+        where = f"variant[{place}]."
+        _only(path, where, table, ("name", "set"))
+        # Ratios such as 2:1 are names, too.
+        name = _name(path, where, table, others=":")
+        if place == 0 and "set" in table:
+            raise ValueError(f"{path}: key {where}set: the first variant is the scenario as it is: leave the key out")
+        found.append(Variant(name, _take(path, where, table, "set", dict) if place else {}))
+    if len(found) == 1:
+        raise ValueError(f"{path}: key variant: found 1: write the scenario as it is, and at least one other variant")
+    return tuple(found)

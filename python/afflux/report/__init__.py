@@ -47,7 +47,7 @@ def write(
     question: str | None = None,
     against: Comparison | None = None,
     metrics: Sequence[Metric] | None = None,
-    table: Table | None = None,
+    tables: Sequence[Table] = (),
     goals: Table | None = None,
     rows: Sequence[Published] = (),
     checks: Sequence[Held] = (),
@@ -60,7 +60,7 @@ def write(
     Results of one scenario name are one design with several seeds; designs stand side by side. Without an `answer` the report tells how the designs
     differ, or what the only one did; without a `question` it tells what was simulated. `against` is the comparison whose verdicts are shown (by
     default with the first design), `metrics` the rows of the measures. `rows` and `checks` are published numbers and statements with the simulated
-    ones beside; then they are the figure. `table` stands in the place of the measures, `figures` below the answer, and
+    ones beside; then they are the figure. `tables` stand in the place of the measures, `figures` below the answer, and
     `goals` (see `first.goals`) on the first screen. The same results give the same file.
     """
     designs = gather(results)
@@ -73,7 +73,7 @@ def write(
         published.checks(checks),
         published.section(rows, terms) if rows else "",
         differs.section(designs, terms),
-        _table(table) if table else _measures(designs, found, terms, metrics),
+        _tables(tables) if tables else _measures(designs, found, terms, metrics),
         senders.section(designs),
     ]
     shown = data.of(designs)
@@ -172,14 +172,18 @@ def _measures(designs: Designs, found: Comparison | None, terms: Terms, metrics:
     return measures.section(designs, found, terms, metrics=metrics or designs.metrics(), currency=currency, lead=shown)
 
 
-def _table(table: Table) -> str:
+def _tables(tables: Sequence[Table]) -> str:
     title = both(say("measures.title"))
+    body = "".join(map(_table, tables))
+    return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{title}</h2>{body}</section>'
+
+
+def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{both(text)}</th>' for text in table.head)
     rows = "".join(f'<tr><th scope="row">{both(name)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>' for name, *rest in table.rows)
     made = f'<table class="grid"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     lead = f'<p class="lead">{both(table.caption)}</p>' if table.caption else ""
-    body = differs.scroll(made, say("measures.title"), len(table.head))
-    return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{title}</h2>{lead}{body}</section>'
+    return lead + differs.scroll(made, say("measures.title"), len(table.head))
 
 
 def _cell(text: str) -> str:

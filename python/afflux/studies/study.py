@@ -143,9 +143,9 @@ class Study(ABC):
         """The answer in the parts of the report's first screen; None: that of `answer`."""
         return None
 
-    def overview(self, designs: Designs) -> "Table | None":
-        """The designs side by side, for a study without published numbers: it stands in the place of the rows, which are then in `study.json` only."""
-        return None
+    def overview(self, designs: Designs) -> Sequence["Table"]:
+        """Tables of the designs, for a study without published numbers: they stand in the place of the rows, which are then in `study.json` only."""
+        return []
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
         """The measures of the report, the one of its first figure first; None: it chooses by itself. Designs of `shown` have them."""
@@ -179,7 +179,7 @@ class Verdict:
     outcome: Outcome
     #: Files written next to `study.json`.
     written: tuple[Path, ...]
-    overview: "Table | None" = None
+    overview: Sequence["Table"] = ()
     part: str | None = None
     assumed: tuple[Assumed, ...] = ()
 
@@ -234,7 +234,7 @@ def carry_out(
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None
-    overview = study.overview(designs) if designs else None
+    overview = study.overview(designs) if designs else []
     written = list(study.plots(designs, to)) if designs else []
     assumed = assumption.told(study.assumed) if study.assumed else None
     if answer is not None:
@@ -250,7 +250,7 @@ def carry_out(
             answer=told or answer,
             question=known(f"study.question.{study.name}"),
             rows=[] if overview else _published(rows),
-            table=overview,
+            tables=overview,
             metrics=study.measures(designs),
             against=study.against(designs),
             checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
@@ -293,13 +293,14 @@ def _published(rows: Sequence[Row]) -> list["Published"]:
     return [Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows]
 
 
-def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
+def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check], overview: Sequence["Table"], to: Path) -> Path:
     """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
 
-    numbers = table(overview.head, overview.rows) if overview else table(("", *HEAD[1:]), [cells(row) for row in rows])
+    made_of = [table(one.head, one.rows) for one in overview] or [table(("", *HEAD[1:]), [cells(row) for row in rows])]
+    numbers = "\n\n".join(made_of)
     held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
     return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {made}`.\n\n{numbers}\n\n{held}\n")
 

@@ -76,15 +76,16 @@ def verdict(found: Verdict) -> Iterator[RenderableType]:
     """Output of `afflux study NAME`."""
     if found.answer:
         yield answer(found.answer)
-    if found.overview:
-        made = table(found.overview.caption, *found.overview.head, labels=[-1])
-        for line in found.overview.rows:
+    for one in found.overview:
+        made = table(one.caption, *one.head, labels=[-1])
+        for line in one.rows:
             made.add_row(*line)
-    else:
+        yield made
+    if not found.overview:
         made = table("Ours beside the source's numbers", *HEAD)
         for row in found.rows:
             made.add_row(*cells(row), style="" if row.predicted else "dim")
-    yield made
+        yield made
     if found.checks:
         made = table("Checks", "", "value", "bar", "", labels=[-1])
         for check in found.checks:

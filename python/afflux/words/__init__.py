@@ -95,6 +95,11 @@ def capital(words: Words) -> Words:
     return Words(f"{words[:1].upper()}{words[1:]}", words.ja)
 
 
+def lowered(words: Words) -> Words:
+    """With a small letter, as the end of a sentence."""
+    return Words(f"{words[:1].lower()}{words[1:]}", words.ja)
+
+
 def japanese(text: Any) -> Any:
     """The Japanese of words, everything else as it is."""
     return text.ja if isinstance(text, Words) else text

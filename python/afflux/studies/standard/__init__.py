@@ -62,7 +62,8 @@ class Standard(Study):
         @cache
         def ends() -> tuple[str, ...]:
             # Reading the decision file takes longer than all else.
-            return tuple(f", {one.name}" for one in self._mixtures().question.conditions)
+            question = self._mixtures().question
+            return tuple(f", {one.name}" for one in (*question.conditions, *question.variants))
 
         def condition(name: str) -> bool:
             return name.endswith(ends())
@@ -105,8 +106,8 @@ class Standard(Study):
     def checks(self, designs: Designs) -> Sequence[Check]:
         return self._of(designs, overview.checks) or []
 
-    def overview(self, designs: Designs) -> Table | None:
-        return self._of(designs, overview.table)
+    def overview(self, designs: Designs) -> Sequence[Table]:
+        return self._of(designs, overview.tables) or []
 
     def answer(self, designs: Designs) -> Words | None:
         return self._of(designs, lambda found: sentences.answer(found, _place(found, designs)))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...decision.file import Condition, Goal, Question
+from ...decision.file import Condition, Goal, Question, Variant
 from ...decision.judge import Choice, Judged, Values
 from ...decision.measures import Tenant
 from ...decision.points import alone_name
@@ -38,6 +38,8 @@ class Evidence:
     behind: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     #: By design and tenant: parts by which the mean completion time of its flows is longer in the mixture than alone, in ns.
     parts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    #: Without the scenario as it is.
+    variants: Sequence[tuple[Variant, Judged]] = ()
 
     @property
     def choice(self) -> Choice:
@@ -82,7 +84,12 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
         if (some := mixtures.values(designs, change)) is not None and (base := mixtures.alone_with(designs, change, alone)) is not None
     ]
     conditions = [(condition, judged(some)) for condition in asked.conditions if (some := mixtures.values(designs, condition)) is not None]
-    made = Evidence(asked, values, judged(values), alone, cost, changed, conditions)
+    variants = [
+        (variant, judged(some, base))
+        for variant in mixtures.variants
+        if (some := mixtures.values(designs, variant)) is not None and (base := mixtures.alone(designs, variant)) is not None
+    ]
+    made = Evidence(asked, values, judged(values), alone, cost, changed, conditions, variants=variants)
     looked_at = [design for design in (made.choice.shown, made.rejected) if design]
     waits = {design: _behind(designs[design], asked.tenants) for design in looked_at}
     parts = {design: _parts(designs, design, asked.tenants) for design in looked_at}

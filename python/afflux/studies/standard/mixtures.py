@@ -1,4 +1,4 @@
-"""The points of the study, and their values: the mixture, each tenant alone, the mixture with another load, and the designs under a condition."""
+"""The points of the study, and their values: the mixture, each tenant alone, the mixture with another load, the designs under a condition, and variants of the fabric."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from ...batch import Point
 from ...decision import file
-from ...decision.file import Candidate, Condition, Question
+from ...decision.file import Candidate, Condition, Question, Variant
 from ...decision.judge import Values
 from ...decision.measures import Tenant
 from ...decision.points import alone_name, alone_values, alones, changed, keep, power, prices, values
@@ -19,7 +19,7 @@ from ...scenario import Scenario
 OWN = "own"
 #: Factors on the load of one tenant.
 FACTORS = (0.5, 1.5)
-#: Number of seeds of mixtures with another load, and of conditions.
+#: Number of seeds of mixtures with another load, of conditions and of variants.
 FEW = 5
 #: Seeds whose waits are recorded by class: recording takes many times the time of the run.
 WAITS = 1
@@ -74,7 +74,7 @@ class Mixtures:
     question: Question
     seeds: Sequence[int]
     changes: Sequence[Change]
-    #: Seeds of the other loads and of the conditions: they only check the choice.
+    #: Seeds of the other loads, conditions and variants: they check the choice.
     few: Sequence[int]
 
     @classmethod
@@ -99,9 +99,19 @@ class Mixtures:
             for change in self.changes:
                 if change.tenant == tenant:
                     yield from _points(under(alone_name(own.name, tenant), change), self._scenario(own, change, tenant), self.few)
+        for variant in self.variants:
+            for design in self.question.designs:
+                yield from _points(under(design.name, variant), self._scenario(design, variant), self.few)
+            for own, tenant in alones(self.question):
+                yield from _points(under(alone_name(own.name, tenant), variant), self._scenario(own, variant, tenant), self.few)
 
-    def _scenario(self, design: Candidate, change: Change | Condition | None = None, only: Tenant | None = None) -> Scenario:
-        made = changed(self.question.scenario, design, *([change.set] if isinstance(change, Condition) else []))
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """Those that differ from the scenario as it is."""
+        return self.question.variants[1:]
+
+    def _scenario(self, design: Candidate, change: Change | Condition | Variant | None = None, only: Tenant | None = None) -> Scenario:
+        made = changed(self.question.scenario, design, *([change.set] if isinstance(change, Condition | Variant) else []))
         if isinstance(change, Change) and change.tenant.load:
             made.set(change.tenant.load, times(made[change.tenant.load], change.factor))
         if only:
@@ -110,15 +120,15 @@ class Mixtures:
 
     # Values.
 
-    def values(self, designs: Designs, change: Change | Condition | None = None) -> Values | None:
+    def values(self, designs: Designs, change: Change | Condition | Variant | None = None) -> Values | None:
         """Values of the mixture; None if a design of it was not simulated."""
         found = values(self.question, designs, lambda name: under(name, change))
         wanted = change.designs if isinstance(change, Condition) else self.question.order
         return found if all(name in found for name in wanted) else None
 
-    def alone(self, designs: Designs) -> Values | None:
+    def alone(self, designs: Designs, variant: Variant | None = None) -> Values | None:
         """Values of each tenant alone, by design; None if a tenant's own fabric was not simulated."""
-        found = alone_values(self.question, designs)
+        found = alone_values(self.question, designs, lambda name: under(name, variant))
         return found if all(goal.name in found[str(goal.against)] for goal in self.question.goals) else None
 
     def alone_with(self, designs: Designs, change: Change, alone: Values) -> Values | None:
@@ -141,8 +151,8 @@ class Mixtures:
         return {**found, OWN: sum(found[name] for name in own)} if all(name in found for name in own) else found
 
 
-def under(name: str, change: Change | Condition | None) -> str:
-    """The name of points with another load, or under a condition."""
+def under(name: str, change: Change | Condition | Variant | None) -> str:
+    """The name of points with another load, under a condition, or of a variant."""
     return f"{name}, {change.name}" if change else name
 
 

@@ -23,7 +23,21 @@ from .sentences import start
 _UNITS: Mapping[Callable[..., str], tuple[str, float]] = {text.time: ("ms", 1e-6), text.rate: ("Gbps", 1e-9)}
 
 
-def table(of: Evidence) -> Table:
+def tables(of: Evidence) -> Sequence[Table]:
+    return [_designs(of), *([_variants(of)] if of.variants else [])]
+
+
+def _variants(of: Evidence) -> Table:
+    """A row per variant, the scenario as it is first: the choice, and the goals of each design."""
+    head = ["", say("standard.variants.choice"), *of.question.order]
+    rows = []
+    for variant, judged in ((of.question.variants[0], of.judged), *of.variants):
+        choice = judged.choice.design or say("standard.variants.none")
+        rows.append([sentences.variant(variant.name), choice, *(verdict(judged, design) for design in of.question.order)])
+    return Table(say("standard.variants.table"), head, rows)
+
+
+def _designs(of: Evidence) -> Table:
     """A row per design: each goal's value with its change against the tenant's own fabric, price, power, and the goals."""
     goals, prices, power = of.question.goals, of.cost.prices, of.cost.power
     head: list[str] = ["", *(label(goal) for goal in goals)]
@@ -69,13 +83,16 @@ def checks(of: Evidence) -> Sequence[Check]:
     if of.changed:
         kept = sum(of.survives(judged) for _, judged in of.changed)
         found.append(Check("the choice is the same with other loads: mixtures", kept == len(of.changed), kept, len(of.changed)))
+    if of.variants:
+        kept = sum(of.survives(judged) for _, judged in of.variants)
+        found.append(Check("the choice is the same on other fabrics: variants", kept == len(of.variants), kept, len(of.variants)))
     return found
 
 
 def told(of: Evidence, settings: str | None) -> Told:
     """The answer on the first screen of a page."""
     parts = {role: capital(words) for role, words in sentences.parts(of, settings).items()}
-    head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
+    head = [parts[role] for role in (sentences.CHOICE, sentences.VARIANTS, sentences.NEAREST) if role in parts]
     some = {name: [parts[role] for role in roles if role in parts] for name, roles in _ROLES.items()}
     facts = Facts(why=some["why"], sure=some["sure"], change=some["change"], chosen=of.choice.design)
     return Told(join(head), lead=some["lead"], rest=some["rest"], facts=facts)

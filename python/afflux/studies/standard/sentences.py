@@ -10,7 +10,7 @@ from ...decision.judge import MET, MISSED, OPEN, Judged, Standing, paired
 from ...decision.sentences import CHOICE, COSTS, NEAREST, OTHERS, SIZE, SURE, label, money
 from ...results.statistics import mean
 from ...results.waits import NOBODY
-from ...words import Marked, Words, has, join, known, say, text
+from ...words import Marked, Words, has, join, known, lowered, say, text
 from .evidence import Evidence
 from .mixtures import OWN, Change
 
@@ -22,13 +22,14 @@ _FEW = 2
 
 
 #: Roles of the parts of an answer that other decisions do not have.
-CAUSE, PAYS, CHANGE, SETTINGS = "cause", "pays", "change", "settings"
+CAUSE, PAYS, CHANGE, SETTINGS, VARIANTS = "cause", "pays", "change", "settings", "variants"
 
 
 def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
     """The sentences by their role. `settings`: the result directory whose scenario has the settings to export."""
     made = {
         CHOICE: _choice(of),
+        VARIANTS: _variants(of),
         NEAREST: _nearest(of),
         SIZE: _size(of),
         CAUSE: _cause(of),
@@ -91,8 +92,28 @@ def _all_missed(standings: Sequence[Standing]) -> Words:
 def _choice(of: Evidence) -> Words:
     choice = of.choice
     if choice.design is None:
-        return say("standard.none")
-    return say("standard.choose" if choice.certain else "standard.choose.open", design=title(choice.design))
+        said = say("standard.none")
+    else:
+        said = say("standard.choose" if choice.certain else "standard.choose.open", design=title(choice.design))
+    return say("standard.in", variant=variant(of.question.variants[0].name), words=lowered(said)) if of.variants else said
+
+
+def variant(name: str) -> Words | str:
+    return known(f"standard.variant.{name}") or name
+
+
+def _variants(of: Evidence) -> Words:
+    """The choice in the other variants, in their order: in which it is the same, and in which it flips to what."""
+    items = []
+    for one, judged in of.variants:
+        choice, words = judged.choice, {"variant": variant(one.name)}
+        if choice.design is None:
+            items.append(say("standard.variant.none", **words))
+        elif choice.design == of.choice.design:
+            items.append(say("standard.variant.same" if choice.certain else "standard.variant.same.open", **words))
+        else:
+            items.append(say("standard.variant.other" if choice.certain else "standard.variant.other.open", design=title(choice.design), **words))
+    return say("standard.variants", items=_list(items)) if items else Words("", "")
 
 
 def _nearest(of: Evidence) -> Words:
