@@ -1,8 +1,8 @@
 //! Ends a run without progress: frames wait in the network, and none has left it for `run.stall`.
 //! Only pauses can block frames for so long, so only plans with flow control are checked.
 //!
-//! Progress is checked window by window. Both engines use the same windows, and only windows in
-//! which a frame enters or leaves the network count as progress.
+//! Progress is checked window by window. Only windows in which a frame enters or leaves the network
+//! affect the check, so both engines see the same progress.
 
 use crate::queue::flowcontrol::Party;
 use crate::record::Ended;
