@@ -87,7 +87,7 @@ pub enum Ended {
     /// plan alone, or by the whole process (`Process`).
     Records,
     Process,
-    /// Nothing moved any more: see [`Output::stuck`].
+    /// The run made no progress any more: see [`Output::stuck`].
     Stalled,
 }
 
