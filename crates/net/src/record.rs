@@ -147,10 +147,10 @@ impl FlowRecord {
     /// flow never started. The flow is active
     /// - until it has finished; otherwise
     /// - until its sender gave up or the last of its payload arrived, whichever was later
-    ///   (`bytes_received` counts payload that arrives after the sender gave up, so the interval must
-    ///   include its arrival);
-    /// - until the last of its payload arrived, if its sender had nothing left to send (datagrams that
-    ///   were lost);
+    ///   (`bytes_received` counts payload that arrives after the sender gave up, so the interval
+    ///   must include its arrival);
+    /// - until the last of its payload arrived, if its sender had nothing left to send (datagrams
+    ///   that were lost);
     /// - until the end of the run, if it still ran then.
     pub fn active(&self, end: Time) -> Option<(Time, Time)> {
         let start = self.start?;
