@@ -82,8 +82,8 @@ impl HostRates {
 fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostRates) -> Option<String> {
     let (start, last) = record.active(end).filter(|_| flow.src != flow.dst)?;
     let rate = rates[flow.src as usize][0].min(rates[flow.dst as usize][1]);
-    // The time of a frame on a link is rounded to 1 ps, so each frame may have taken up to 1 ps less
-    // than its exact time.
+    // The time of a frame on a link is rounded to 1 ps, so each frame may have taken up to 1 ps
+    // less than its exact time.
     let time = u128::from(last.since(start).0 + record.packets_sent);
     let fits = u128::from(record.bytes_received) * 8_000_000_000_000 <= u128::from(rate) * time;
     (!fits).then(|| {

@@ -12,15 +12,18 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 keys! {
-    /// HULL's pacer (Alizadeh et al., NSDI 2012): a token bucket for data of TCP flows that got ECN marks. Defaults: the authors' ns-2.
+    /// HULL's pacer (Alizadeh et al., NSDI 2012): a token bucket for data of TCP flows that got ECN
+    /// marks. Defaults: the authors' ns-2.
     pub struct Keys as "Pacer" => Config {
         /// Time between two changes of the rate (T_r).
         interval: Duration = "64us" from "qjump's ns-2 has 7.2 us at 10 Gbps", check time;
         /// Weight of the bytes that arrived in the last interval.
         eta: f64 = 0.125, check share;
-        /// Additional rate, in bits per second, for each waiting bit, at every change (`qlength_factor`).
+        /// Additional rate, in bits per second, for each waiting bit, at every change
+        /// (`qlength_factor`).
         queue_gain: f64 = 122.0 from "qjump's ns-2 has 3000 at 10 Gbps", check |gain, at| within(gain, 0.0, 1e6, Some("a number from 0 to 1e6"), at);
-        /// Probability that an acknowledgement with an ECN echo puts its flow under the pacer (p_a).
+        /// Probability that an acknowledgement with an ECN echo puts its flow under the pacer
+        /// (p_a).
         probability: f64 = 0.125, check share;
         /// Time for which a flow stays under the pacer (T_i).
         timeout: Duration = "10ms" from "qjump's ns-2 has 1 ms at 10 Gbps", check time;

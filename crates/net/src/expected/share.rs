@@ -33,8 +33,8 @@ pub struct Links {
     /// Part of the capacity that acknowledgements took when the rates were last set.
     answers: Vec<f64>,
     answered: Vec<u32>,
-    /// Working state of [`Self::share`] per link: the capacity left, and of the flows without a final
-    /// rate their number, their total weight, and how many of them have no tighter link.
+    /// Working state of [`Self::share`] per link: the capacity left, and of the flows without a
+    /// final rate their number, their total weight, and how many of them have no tighter link.
     left: Vec<f64>,
     open: Vec<u32>,
     weight: Vec<f64>,

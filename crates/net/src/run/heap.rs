@@ -7,7 +7,8 @@
 use std::cell::Cell;
 
 pub struct Heap {
-    /// Entry `i` is in place `i % 4` of group `i / 4`. The top is entry 3, and the children of entry `i` are group `i - 2`.
+    /// Entry `i` is in place `i % 4` of group `i / 4`. The top is entry 3, and the children of
+    /// entry `i` are group `i - 2`.
     groups: Vec<Group>,
     /// Number of the first free entry.
     end: usize,

@@ -30,8 +30,8 @@ pub struct Node {
     pub tier: u8,
 }
 
-/// A full-duplex link. The order of links fixes the port numbers: a node's ports are numbered from 0 in the order in
-/// which its links appear.
+/// A full-duplex link. The order of links fixes the port numbers: a node's ports are numbered from
+/// 0 in the order in which its links appear.
 #[derive(Debug, Clone)]
 pub struct Link {
     pub a: NodeId,

@@ -247,9 +247,9 @@ pub struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Returns the capacity in segments while the congestion window is `cwnd` segments. As in Linux,
-    /// the buffer has twice the memory of the window. The memory of a segment is its payload with
-    /// 640 bytes of headers, rounded up to a power of two, plus 256 bytes.
+    /// Returns the capacity in segments while the congestion window is `cwnd` segments. As in
+    /// Linux, the buffer has twice the memory of the window. The memory of a segment is its payload
+    /// with 640 bytes of headers, rounded up to a power of two, plus 256 bytes.
     pub fn segments(&self, mss: u16, cwnd: u32) -> u32 {
         let of_segment = (u64::from(mss) + 640).next_power_of_two() + 256;
         let grown = 2 * u64::from(cwnd.max(10)) * of_segment;

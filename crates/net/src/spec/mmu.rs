@@ -2,8 +2,8 @@
 
 use afflux_units::Rate;
 
-/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the priority group of its ingress port and
-/// once to the queue of its egress port.
+/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the
+/// priority group of its ingress port and once to the queue of its egress port.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mmu {
     pub total: u64,

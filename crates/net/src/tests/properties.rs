@@ -81,8 +81,8 @@ fn voq() -> impl Strategy<Value = Voq> {
     let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
     let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
     let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
-    // The speed-up must not be so low that time-outs of microseconds fill the queues with copies for
-    // ever.
+    // The speed-up must not be so low that time-outs of microseconds fill the queues with copies
+    // for ever.
     let speedup = || prop::option::weighted(0.25, 0.7..3.0f64);
     let limits = (speedup(), prop::option::weighted(0.25, 4..40u32), speedup());
     (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64), limits).prop_map(

@@ -110,8 +110,8 @@ fn a_paced_window_is_seen_to_be_full() {
     assert!(bench.cwnd() > stuck + 10, "{stuck} then, {} now", bench.cwnd());
 }
 
-/// No data are in flight, the receive window is closed, and the pace does not allow sending yet. The
-/// sender must probe the window nevertheless.
+/// No data are in flight, the receive window is closed, and the pace does not allow sending yet.
+/// The sender must probe the window nevertheless.
 #[test]
 fn a_closed_window_is_asked_for_though_the_pace_waits() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 10, avoidance_percent: 10 });
