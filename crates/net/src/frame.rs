@@ -63,7 +63,7 @@ impl Frame {
     /// flow: see [`Frame::pin`].
     pub const PINNED: u16 = 1 << 14;
 
-    // Meaning of the remaining flags depends on the transport that the frame's kind belongs to.
+    // The meaning of the remaining flags depends on the transport that the frame's kind belongs to.
     /// TCP: ECN echo (`ECE`), and congestion window reduced (`CWR`).
     pub const ECE: u16 = 1 << 5;
     pub const CWR: u16 = 1 << 6;
@@ -86,11 +86,11 @@ impl Frame {
     /// (`TRIMMED`).
     pub const TRIMMABLE: u16 = Self::DUPLICATE;
     pub const TRIMMED: u16 = Self::ECE;
-    /// Answer (NDP): only grants datagrams. The datagram that it belongs to was trimmed and is not
-    /// acknowledged by this frame.
+    /// Answer (NDP): a pull, which grants datagrams and acknowledges none.
     pub const ONLY_GRANTS: u16 = Self::DUPLICATE;
     /// Acknowledgement of a queue pair: congestion notification (`CNP`); negative acknowledgement
-    /// (`NACK`); congestion notification without an acknowledgement (`CNP_ALONE`).
+    /// (`NACK`); congestion notification without an acknowledgement (`CNP_ALONE`). In an answer
+    /// (NDP), `NACK` says that the datagram was trimmed.
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
     pub const CNP_ALONE: u16 = Self::DUPLICATE;

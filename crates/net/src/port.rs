@@ -48,7 +48,8 @@ pub struct Port {
     pub plain: bool,
     /// True once a PAUSE frame has been sent or received here.
     pub eventful: bool,
-    /// True while frames are in the port's lane (see `shard::hop`). The automaton is empty then.
+    /// True while the port keeps its frames in its lane (see `shard::hop`). The automaton is empty
+    /// then.
     pub open: bool,
     /// True if transmissions last whole nanoseconds. Such a port is not plain.
     whole_ns: bool,

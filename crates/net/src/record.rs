@@ -381,8 +381,8 @@ pub struct CaptureRecord {
 /// subflow).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaptureOptions {
-    /// First byte beyond the receive window, if a window is announced. With several paths, it
-    /// counts the bytes of the connection, otherwise of the subflow.
+    /// First byte beyond the receive window, if a window is announced. With several paths, the
+    /// position counts the bytes of the connection, not of the subflow.
     pub edge: Option<u64>,
     /// Selective acknowledgements, in the order in which the frame has them.
     pub blocks: Vec<(u64, u64)>,
