@@ -1,10 +1,11 @@
-//! What must hold at the end of any run. A failed check is a defect of this program: the run is kept, and everybody who shows it says so.
+//! Checks the results of every run for consistency. A failed check is a defect of this program. The
+//! results of such a run are kept, and every output that shows them reports the failure.
 
 use crate::record::{Counters, FlowRecord, MemoryFault, Output, Split, Status};
 use crate::spec::{EngineKind, Flow, FlowId, NodeId, Plan, Topology};
 use afflux_units::Time;
 
-/// A check that failed: of one flow, or of the whole run.
+/// A failed check of one flow, or of the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedCheck {
     pub flow: Option<FlowId>,
@@ -13,7 +14,8 @@ pub struct FailedCheck {
     pub detail: String,
 }
 
-/// All checks that `output`, a run of `plan`, fails: those of the whole run, then those of flows.
+/// Returns all failed checks of `output`, the results of a run of `plan`: first those of the whole
+/// run, then those of flows.
 pub fn failed_checks(plan: &Plan, output: &Output) -> Vec<FailedCheck> {
     let of_run = |check, detail| FailedCheck { flow: None, check, detail };
     let memory = output.memory_faults.iter().map(|MemoryFault { node, used, held }| {
@@ -34,7 +36,8 @@ pub fn failed_checks(plan: &Plan, output: &Output) -> Vec<FailedCheck> {
     failed
 }
 
-/// Frames and bytes sent = delivered + dropped + in flight; drops by reason add up.
+/// Checks that the frames and bytes sent equal the sum of those delivered, dropped and in flight,
+/// and that the drops by reason add up.
 fn conservation(c: &Counters) -> Vec<String> {
     let mut failed = Vec::new();
     for (what, sent, delivered, dropped, in_flight) in [
@@ -52,7 +55,8 @@ fn conservation(c: &Counters) -> Vec<String> {
     failed
 }
 
-/// Rates of the links of each host in bits per second, from the host and to it; several links of a host count together.
+/// Link rates of each host in bit/s, from the host and to it. The rates of several links of a host
+/// are added.
 struct HostRates(Vec<[u64; 2]>);
 
 impl HostRates {
@@ -74,11 +78,12 @@ impl HostRates {
     }
 }
 
-/// A message where the goodput of a flow is wrong: no link carries payload faster than its rate.
+/// Returns a message if the goodput of a flow exceeds the rates of its hosts' links.
 fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostRates) -> Option<String> {
     let (start, last) = record.active(end).filter(|_| flow.src != flow.dst)?;
     let rate = rates[flow.src as usize][0].min(rates[flow.dst as usize][1]);
-    // A frame's time on a link is rounded to a picosecond, so so many frames may have taken that much less.
+    // The time of a frame on a link is rounded to 1 ps, so each frame may have taken up to 1 ps
+    // less than its exact time.
     let time = u128::from(last.since(start).0 + record.packets_sent);
     let fits = u128::from(record.bytes_received) * 8_000_000_000_000 <= u128::from(rate) * time;
     (!fits).then(|| {
@@ -91,7 +96,8 @@ fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostR
     })
 }
 
-/// What is wrong with the split of a flow: the parts of a finished flow add up to its completion time, to the picosecond.
+/// Returns a message if the split of a flow is wrong. The parts of a finished flow must add up to
+/// its completion time, to the picosecond.
 pub fn split(record: &FlowRecord) -> Option<String> {
     let (Status::Finished, Some(start), Some(finish)) = (record.status, record.start, record.finish) else { return None };
     if record.propagation > record.ideal {
@@ -102,7 +108,7 @@ pub fn split(record: &FlowRecord) -> Option<String> {
         return Some(format!("{host} ps of {queueing} ps in queues are of its own host"));
     }
     let parts = [recovery, reordering, paused, queueing, pacing, window, application];
-    // In 128 bits: a difference below zero would be a part of almost 2^64.
+    // The sum needs 128 bits: a negative difference shows up as a part of almost 2^64.
     let sum = u128::from(record.ideal.0) + parts.iter().map(|part| u128::from(*part)).sum::<u128>();
     let took = i128::from(finish.0) - i128::from(start.0);
     (i128::try_from(sum) != Ok(took)).then(|| format!("the parts add up to {sum} ps, its completion time is {took} ps"))
@@ -144,7 +150,7 @@ mod tests {
         output.flows[1].status = Status::Terminated;
         assert_eq!(names(&failed_checks(&plan, &output))[4..], [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "goodput")]);
         (output.flows[1].bytes_received, output.flows[1].status) = (30_000, Status::Finished);
-        // Without an account of time there is nothing to add up.
+        // Without `record.explain` there are no parts to add up.
         plan.record.explain = false;
         assert_eq!(names(&failed_checks(&plan, &output)), [&of_run[..], &of_flows[1..2]].concat());
     }

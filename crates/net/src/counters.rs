@@ -1,6 +1,6 @@
-//! Totals of a run.
+//! Defines structures of counters for the totals of a run.
 
-/// Declares counters, and groups of counters behind them.
+/// Declares a structure of counters, which can contain groups of other counters.
 macro_rules! counters {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$note:meta])* $key:ident,)+ $([$group:ident: $groups:ty])* }) => {
         $(#[$meta])*
@@ -11,7 +11,7 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// All by name, but for those in groups.
+            /// Returns all counters with their names, except those in groups.
             pub fn list(&self) -> [(&'static str, u64); [$(stringify!($key)),+].len()] {
                 [$((stringify!($key), self.$key)),+]
             }

@@ -1,8 +1,8 @@
-//! Why there may be no result.
+//! Defines the errors that prevent a result.
 
 use crate::paths::NoPaths;
 
-/// Why a run could not be carried out.
+/// Reason for which a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("host {from} cannot reach host {to}: no path")]

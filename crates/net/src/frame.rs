@@ -1,4 +1,4 @@
-//! What travels: 32 bytes by value, streamed through the window logs.
+//! Defines frames and events: 32 bytes each, passed by value and streamed through the window logs.
 
 use crate::balance::Tag;
 use crate::telemetry::Telemetry;
@@ -6,34 +6,37 @@ use crate::transport::rated::allocation::Header;
 use afflux_engine::Timed;
 use afflux_engine::random::mix;
 
-/// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
+/// A frame on a link, or an event that a node schedules for itself (a timer, a flow start, a
+/// sample).
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Frame {
-    /// Picoseconds since the start of the window in which it arrives.
+    /// Time in ps from the start of the window in which the frame arrives.
     pub offset: u32,
-    /// Port at which it arrives, in the numbering of the destination's shard; for events the node's own pseudo port.
+    /// Index of the arrival port among the ports of the destination's shard. Events use the pseudo
+    /// port of their own node.
     pub port: u32,
     pub flow: u32,
     /// Data: segment number. Acknowledgement: next segment expected. Event: see [`Event`].
     pub seq: u32,
-    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
-    /// Data: the path's number, if paths are recorded, otherwise the timestamp it echoes; or the same.
-    /// SYN-ACK: its timestamp. Other frames that open or close a connection: the first segment that is not acknowledged.
+    /// Meaning depends on the kind of frame. Acknowledgement: the segment whose arrival caused it.
+    /// Data: the number of the path if paths are recorded, otherwise the timestamp that the segment
+    /// echoes. SYN-ACK: its timestamp. Other frames that open or close a connection: the first
+    /// unacknowledged segment. If `EXTRA` is set: the handle of an [`Extra`] instead.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,
-    /// Hash of the flow for equal-cost choices.
+    /// Hash of the flow, for the choice among equal-cost paths.
     pub hash: u32,
-    /// Bytes in buffers (without the gap).
+    /// Bytes that the frame occupies in buffers (without the interframe gap).
     pub size: u16,
     pub flags: u16,
 }
 
-/// What changes in a frame on its way through a node.
+/// Fields of a frame that a hop rewrites.
 #[derive(Clone, Copy)]
 pub struct Change {
-    /// At the link's other end.
+    /// Arrival port at the other end of the link.
     pub port: u32,
     pub hash: u32,
     pub flags: u16,
@@ -46,84 +49,98 @@ impl Timed for Frame {
     }
 }
 
-/// Bytes of a PAUSE frame.
+/// Size of a PAUSE frame in bytes.
 pub const PAUSE_FRAME: u16 = 64;
 
 impl Frame {
     pub const PRIORITY: u16 = 0b111;
-    /// ECN-capable; marked.
+    /// Set if the frame is ECN-capable (`ECT`), and if it is marked (`CE`).
     pub const ECT: u16 = 1 << 3;
     pub const CE: u16 = 1 << 4;
-    /// Its `aux` is the handle of an [`Extra`].
+    /// Set if `aux` is the handle of an [`Extra`].
     pub const EXTRA: u16 = 1 << 8;
-    /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
+    /// Set if `Frame::hash` holds a path chosen by the source's ToR instead of the hash of the
+    /// flow: see [`Frame::pin`].
     pub const PINNED: u16 = 1 << 14;
 
-    // The other flags mean what the transport of the frame's kind says.
-    /// TCP's ECN echo, and "window reduced".
+    // The meaning of the remaining flags depends on the transport that the frame's kind belongs to.
+    /// TCP: ECN echo (`ECE`), and congestion window reduced (`CWR`).
     pub const ECE: u16 = 1 << 5;
     pub const CWR: u16 = 1 << 6;
     pub const RETRANSMISSION: u16 = 1 << 7;
-    /// Acknowledgement sent by the delayed-acknowledgement timer: the segment waited at the receiver, not in queues.
+    /// Acknowledgement: sent by the delayed-acknowledgement timer, so the segment waited at the
+    /// receiver and not in queues.
     pub const DELAYED: u16 = 1 << 15;
-    /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
+    /// Acknowledgement of a segment that had arrived before (RFC 2883). With `RETRANSMISSION`: the
+    /// duplicate was a retransmission (the receiver can tell by its timestamp).
     pub const DUPLICATE: u16 = 1 << 13;
-    /// Report: of the timer. What came last has waited for it, not in queues.
+    /// Report: sent by the report timer, so the latest datagram waited at the receiver and not in
+    /// queues.
     pub const PERIODIC: u16 = Self::DELAYED;
-    /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
+    /// Data and window probe: `aux` is a rank (the remaining size of the flow) for queues that
+    /// serve frames by rank.
     pub const RANKED: u16 = Self::DUPLICATE;
-    /// Datagram: the receiver reports what is missing.
+    /// Datagram: the receiver reports missing datagrams.
     pub const REPORTED: u16 = Self::DELAYED;
-    /// Datagram: queues may cut it to its header; that has happened.
+    /// Datagram: queues may trim it to its header (`TRIMMABLE`), and a queue has done so
+    /// (`TRIMMED`).
     pub const TRIMMABLE: u16 = Self::DUPLICATE;
     pub const TRIMMED: u16 = Self::ECE;
-    /// An answer: what it answers was trimmed; it answers nothing and only grants.
+    /// Answer (NDP): a pull, which grants datagrams and acknowledges none.
     pub const ONLY_GRANTS: u16 = Self::DUPLICATE;
-    /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
+    /// Acknowledgement of a queue pair: congestion notification (`CNP`); negative acknowledgement
+    /// (`NACK`); congestion notification without an acknowledgement (`CNP_ALONE`). In an answer
+    /// (NDP), `NACK` says that the datagram was trimmed.
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
     pub const CNP_ALONE: u16 = Self::DUPLICATE;
 
-    // Kinds: those of transports, each with the transport that it belongs to, and those of the fabric itself.
+    // Kinds of frames. Each transport has its own kinds, and the fabric has some.
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b1111 << Self::KIND_SHIFT;
-    /// Of the fabric itself: not a transport's.
+    /// First kind of the fabric. Lower kinds belong to transports.
     const FABRIC: u16 = 8 << Self::KIND_SHIFT;
 
-    /// TCP and what speaks its language: a segment, an acknowledgement.
+    /// Segment and acknowledgement of TCP and of transports that use its frame format.
     pub const DATA: u16 = 0;
     pub const ACK: u16 = 1 << Self::KIND_SHIFT;
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
-    /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
+    /// Opens, closes or probes a connection, or reports: see [`Control`]. `ECE` requests or accepts
+    /// explicit congestion notification.
     pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
-    /// Of a queue pair: a segment; an acknowledgement, whose `seq` is the next segment expected and `aux` that whose arrival caused it.
+    /// Segment and acknowledgement of a queue pair. In an acknowledgement, `seq` is the next
+    /// segment expected and `aux` the segment whose arrival caused it.
     pub const RDMA_DATA: u16 = 6 << Self::KIND_SHIFT;
     pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
-    /// Of a transport that is granted rates; what it is stands in [`Extra::header`].
+    /// Frame of a transport with granted rates (PDQ, D3). [`Extra::header`] says what it is.
     pub const RATED: u16 = 5 << Self::KIND_SHIFT;
-    /// Of the receiver of datagrams that may be trimmed: `seq` is the one that it answers, `aux` how many it has granted in all.
+    /// Sent by the receiver of datagrams that may be trimmed (NDP): `seq` is the datagram that it
+    /// answers, `aux` the total number of datagrams granted so far.
     pub const ANSWER: u16 = 7 << Self::KIND_SHIFT;
-    /// Sent by a switch to the ToR of `Frame::dst`; `Frame::seq` is the balancer's.
+    /// Sent by a switch to the ToR of `Frame::dst`. The balancer defines the meaning of
+    /// `Frame::seq`.
     pub const TO_SWITCH: u16 = Self::FABRIC;
-    /// Not a frame. From here on kinds are not traffic.
+    /// An event, not a frame. This kind and all higher ones are not traffic.
     pub const EVENT: u16 = 9 << Self::KIND_SHIFT;
     /// MAC control: see [`Frame::pause`].
     pub const PAUSE: u16 = 10 << Self::KIND_SHIFT;
 
-    /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
+    /// Builds a PAUSE frame that arrives at `port`. It pauses those of `classes` that are in `xoff`
+    /// for `quanta`, and resumes the others.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
         Frame { port, seq: classes as u32 | (xoff as u32) << 8, aux: quanta as u32, size: PAUSE_FRAME, flags: Frame::PAUSE, ..Frame::default() }
     }
-    /// Its classes, those to be held, and for how long.
+    /// Returns the classes of a PAUSE frame, the subset of them to be paused, and the duration in
+    /// quanta.
     pub fn pause_parts(&self) -> (u8, u8, u16) {
         (self.seq as u8, (self.seq >> 8) as u8, self.aux as u16)
     }
-    /// Nothing changes but the port.
+    /// Returns a change of the port only.
     #[inline(always)]
     pub fn to(&self, port: u32) -> Change {
         Change { port, hash: self.hash, flags: self.flags }
     }
-    /// The frame leaves a port for the one at the link's other end.
+    /// Applies `change` to the frame as it leaves a port for the one at the other end of the link.
     #[inline(always)]
     pub fn leave(&mut self, change: Change) {
         (self.port, self.hash, self.flags) = (change.port, change.hash, change.flags);
@@ -134,31 +151,33 @@ impl Frame {
         self.hash = path;
         self.flags |= Self::PINNED;
     }
-    /// The port by which a pinned frame is to leave the switch at hand.
+    /// Returns the output port of a pinned frame at the current switch.
     #[inline(always)]
     pub fn pinned_port(&self) -> u16 {
         (self.hash & 0xff) as u16
     }
-    /// The port by which it leaves the switch at hand, where frames carry their route with so many bits for a hop.
+    /// Returns the output port at the current switch, for fabrics whose frames carry their route
+    /// with `bits` bits per hop.
     #[inline(always)]
     pub fn routed_port(&self, bits: u32) -> u16 {
         (self.hash & ((1 << bits) - 1)) as u16
     }
-    /// Its hash beyond that switch. The path turns round, so that all of it is still there.
+    /// Returns the hash of a pinned frame for the next switch. The rotation keeps all bits of the
+    /// path.
     #[inline(always)]
     pub fn hash_beyond(&self) -> u32 {
         self.hash.rotate_right(8)
     }
-    /// Is under way on links: it comes from a host or a switch and goes to one.
+    /// True if the frame travels on links between hosts and switches (PAUSE frames do not count).
     #[inline(always)]
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
     }
-    /// The frame tells an RDMA sender of a mark.
+    /// True if the frame notifies an RDMA sender of congestion.
     pub fn notifies(&self) -> bool {
         self.kind() == Frame::RDMA_ACK && (self.has(Frame::CNP) || self.has(Frame::CNP_ALONE))
     }
-    /// The network card sends and takes frames of RDMA by itself.
+    /// True if the network card sends and receives the frame without the kernel (RDMA).
     #[inline(always)]
     pub fn is_of_nic(&self) -> bool {
         matches!(self.kind(), Frame::RDMA_DATA | Frame::RDMA_ACK)
@@ -167,7 +186,7 @@ impl Frame {
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND
     }
-    /// The kind as a number below 16.
+    /// Returns the kind as a number below 16.
     #[inline(always)]
     pub fn kind_number(&self) -> u16 {
         self.kind() >> Self::KIND_SHIFT
@@ -175,12 +194,14 @@ impl Frame {
     pub fn of_kind(number: u16) -> Frame {
         Frame { flags: number << Self::KIND_SHIFT, ..Frame::default() }
     }
-    /// A segment of a flow, as opposed to acknowledgements and control frames. Whether frames of kind `RATED` are one stands in their header.
+    /// True if the frame is a segment of a flow, not an acknowledgement or control frame. For
+    /// frames of kind `RATED` the answer is in their header, and this returns false.
     #[inline(always)]
     pub fn is_data(&self) -> bool {
         matches!(self.kind(), Self::DATA | Self::DATAGRAM | Self::RDMA_DATA)
     }
-    /// Switches must not choose its path by hash: a path has been chosen for it, or it is for a switch.
+    /// True if switches must not choose the path by hash: the path is pinned, or the destination is
+    /// a switch.
     #[inline(always)]
     pub fn is_bound(&self) -> bool {
         self.has(Self::PINNED | Self::FABRIC)
@@ -195,17 +216,19 @@ impl Frame {
     }
 }
 
-/// Frames without data that open and close a connection, and reports; carried in `Frame::seq` of frames of kind `CONTROL`.
+/// Frames that open, close or probe a connection, and reports. The number is in `Frame::seq` of
+/// frames of kind `CONTROL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Control {
     Syn = 0,
     SynAck = 1,
-    /// The last of the three of a handshake, and the answer to a FIN.
+    /// Third frame of a handshake, and the reply to a FIN.
     Ack = 2,
-    /// Asks for the receive window.
+    /// Window probe: asks for the receive window.
     AskWindow = 3,
-    /// What is missing of datagrams that are repeated. In [`Extra`]: the ranges, `edge` is the first that has not come, `trigger` what came last.
+    /// Report of missing datagrams, for flows that retransmit them. In [`Extra`], `blocks` has the
+    /// ranges, `edge` is the first missing datagram, and `trigger` the one that arrived last.
     Report = 4,
 }
 
@@ -222,43 +245,50 @@ impl Control {
     }
 }
 
-/// Events a node makes for itself; carried in `Frame::seq` of frames of kind `EVENT`.
+/// Events that a node schedules for itself. The number is in `Frame::seq` of frames of kind
+/// `EVENT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Event {
-    /// Ports with waiting frames must be looked at in this window. Changes nothing by itself.
+    /// The node must examine its ports with waiting frames in this window. The event itself changes
+    /// nothing.
     Wake = 0,
-    /// A flow starts, or stops: [`Event::STOPS`].
+    /// A flow starts, or its sender stops it: see [`Event::STOPS`].
     Start = 1,
-    /// A sender's timers.
+    /// A timer of a sender expires.
     Sender = 2,
-    /// A receiver's timers.
+    /// A timer of a receiver expires.
     Receiver = 3,
-    /// Series of senders. Last of all at their moment.
+    /// Samples the senders. Handled after all other events of the same instant.
     Senders = 4,
-    /// Flow control: a PAUSE frame is due again, or a storm's next. The flow is the port's number times 8 and the class.
+    /// Flow control: a PAUSE frame must be refreshed (`Refresh`), or the next PAUSE of a storm is
+    /// due (`Storm`). `Frame::flow` is the port number times 8 plus the class.
     Refresh = 5,
     Storm = 6,
-    /// Watchdog and deadlock detection: after everything else at their moment, but for samples.
+    /// Watchdog and deadlock detection. Handled after all other events of the same instant except
+    /// samples.
     Watchdog = 7,
     Deadlock = 8,
-    /// Port series; uplink windows. Last of all at their moment.
+    /// Samples the ports, and ends an uplink window. Handled after all other events of the same
+    /// instant.
     Sample = 9,
     Uplinks = 10,
-    /// At the applications' home: a flow of theirs has ended, or their timers.
+    /// At the shard that runs the applications: one of their flows has ended, or one of their
+    /// timers expires.
     Application = 11,
-    /// A switch's balancer asked for it. The flow is a number of its own.
+    /// Requested by the balancer of a switch. The balancer defines the meaning of `Frame::flow`.
     Balance = 12,
-    /// A NIC may make the next frame of a queue pair. The flow is the port's number.
+    /// A NIC may build the next frame of a queue pair. `Frame::flow` is the port number.
     Nic = 13,
-    /// Series of reorder queues. Last of all at their moment.
+    /// Samples the reorder queues. Handled after all other events of the same instant.
     Reordering = 14,
-    /// A host's pacer may let a frame go, or a node's processor is done with one.
+    /// A host's pacer may release a frame, or a node's processor has finished one.
     Release = 15,
 }
 
 impl Event {
-    /// In `Frame::aux` of [`Event::Start`]: the flow starts by the list of times, not by another flow's end; its sender ends.
+    /// Values of `Frame::aux` in [`Event::Start`]: the flow starts at its scheduled time and not at
+    /// the end of another flow (`BY_TIME`); the sender of the flow stops (`STOPS`).
     pub const BY_TIME: u32 = 1;
     pub const STOPS: u32 = 2;
 
@@ -285,30 +315,32 @@ impl Event {
     }
 }
 
-/// The order of events at one node at one instant, smallest first. What a transmitter finishes at that instant has
-/// always been finished before any of them, and what a pause that expires at it held back has started; then come a node's own timers and starts
-/// (by flow, then event), then PAUSE frames by the port at which they arrive, then other frames as [`Ties`] decides, then what looks at the node
-/// now and then.
+/// Order of events at one node at one instant, smallest first. Transmissions that end at that
+/// instant come before all of them, and so do transmissions that start because a pause expires.
+/// Then come, in this order: the node's own timers and starts (by flow, then event), PAUSE frames
+/// (by arrival port), other frames (ordered by [`Ties`]), and periodic observations such as samples
+/// and watchdogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u64);
 
 impl Rank {
-    /// Bits of a rank's number: the class, a flow and an event.
+    /// Number of bits of a rank: the class, a flow and an event.
     pub const BITS: u32 = 3 + Self::CLASS_SHIFT;
     const CLASS_SHIFT: u32 = 32 + Self::EVENT_BITS;
     const EVENT_BITS: u32 = 4;
-    /// What happens at intervals as long as the run lasts (samples, watchdogs), and nothing else, is not below this.
+    /// Lower bound of the ranks of periodic events that recur for the whole run (samples,
+    /// watchdogs). All other ranks are below it.
     pub const SAMPLES: Rank = Rank(4 << Self::CLASS_SHIFT);
 
     pub const FIRST: Rank = Rank(0);
-    /// Of a NIC that looks for its next frame, at a host with one port.
+    /// Rank of the event [`Event::Nic`] at a host with one port.
     pub const NIC: Rank = Rank(1 << Self::CLASS_SHIFT | Event::Nic as u64);
 
     #[inline(always)]
     pub fn of(frame: &Frame, ties: Ties) -> Rank {
         if frame.is_traffic() { ties.rank(frame) } else { Self::of_event(frame) }
     }
-    /// Of an event or a PAUSE frame.
+    /// Returns the rank of an event or a PAUSE frame.
     #[inline(always)]
     pub fn of_event(frame: &Frame) -> Rank {
         debug_assert!(!frame.is_traffic());
@@ -321,7 +353,7 @@ impl Rank {
     pub fn number(self) -> u64 {
         self.0
     }
-    /// What kind of thing it is, 3 bits.
+    /// Returns the class of an event or frame, the 3 highest bits of its rank.
     #[inline(always)]
     pub fn class(frame: &Frame) -> u32 {
         match frame.kind() {
@@ -336,17 +368,19 @@ impl Rank {
     }
 }
 
-/// The order of frames that arrive at one node at one instant: by a hash of kind, flow, sequence number and the simulation's seed, so that no port
-/// comes first more often than another. An order by port gives every place that becomes free in a full queue to the lowest port.
+/// Order of frames that arrive at one node at one instant. The order goes by a hash of kind, flow,
+/// sequence number and the simulation's seed, so that no port comes first more often than another.
+/// An order by port would give every place that becomes free in a full queue to the lowest port.
 #[derive(Debug, Clone, Copy)]
 pub struct Ties {
     salt: u64,
-    /// A multiplier that leaves nothing of the hash where ports decide.
+    /// Second multiplier of the hash. 0 erases the hash, so that the port decides.
     hashed: u64,
 }
 
 impl Ties {
-    /// Frames with equal hashes, one pair in 2,048, go by port: the order must not depend on the engine.
+    /// Number of low bits of a rank that hold the port. Frames with equal hashes (one pair in
+    /// 2,048) are ordered by port, because the order must not depend on the engine.
     const PORT_BITS: u32 = 25;
 
     pub fn new(seed: u64) -> Ties {
@@ -364,35 +398,38 @@ impl Ties {
     }
 }
 
-/// What a frame carries besides: an acknowledgement with SACK blocks or a window, a segment whose path is recorded, a frame with something written
-/// on it by balancers, or any that stood paused.
+/// Frame metadata that does not fit into the 32 bytes of [`Frame`]. It exists for acknowledgements
+/// with SACK blocks or a window, segments whose path is recorded, frames on which a balancer has
+/// written, and frames that were delayed by a PAUSE.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 pub struct Extra {
-    /// What would stand in `Frame::aux`.
+    /// Value that `Frame::aux` would have without the metadata.
     pub trigger: u32,
-    /// The first segment that the receive window does not allow; `u32::MAX` where that is not announced.
+    /// First segment beyond the receive window; `u32::MAX` if the frame announces no window.
     pub edge: u32,
     pub blocks: [(u32, u32); Extra::BLOCKS],
     pub count: u8,
-    /// An acknowledgement's timestamp, or the one that data echo; 0 for none.
+    /// Timestamp of an acknowledgement, or the timestamp that data echo; 0 for none.
     pub stamp: u32,
-    /// How long this frame, and the one that caused it, stood paused.
+    /// Time in ps for which this frame, and the frame that caused it, were paused.
     pub paused: u64,
-    /// Long, and rare: where in-band telemetry is written.
+    /// In-band telemetry, on frames that collect it. Boxed because it is long and rare.
     pub telemetry: Option<Box<Telemetry>>,
     pub tag: Tag,
-    /// Of a frame whose `aux` would be its rank and its path.
+    /// Rank of a frame whose path is recorded too, so that both would be in `aux`.
     pub rank: u32,
-    /// Of kind `RATED`.
+    /// Header of a frame of kind `RATED`.
     pub header: Option<Box<Header>>,
     pub multipath: Multipath,
-    /// Of an answer to a request for the window: when the receiver said that it had opened, 0 if it has not.
+    /// In the reply to a window probe: time in ps at which the receiver announced that its window
+    /// had opened; 0 if it has not opened.
     pub opened: u64,
 }
 
-/// The option of a connection over several paths: which subflow this is, from 1 (0: none), and the segment of data that is carried; of an
-/// acknowledgement the next one expected, and the first that the receive window does not allow.
+/// MPTCP option. `subflow` is the number of the subflow, from 1 (0: no option). `data` is the data
+/// sequence number carried, and in an acknowledgement the next one expected. `edge` is, in an
+/// acknowledgement, the first data sequence number beyond the receive window.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Multipath {
     pub subflow: u8,
@@ -401,8 +438,9 @@ pub struct Multipath {
     pub decisive: Decisive,
 }
 
-/// Of an acknowledgement of all data (for the account of time, not for the transport): the subflow whose segment completed them, from 1 (0: none),
-/// and that segment's number there.
+/// Segment that completed the data, in an acknowledgement of all data. `subflow` is the subflow of
+/// that segment, from 1 (0: none), and `seq` its number there. Only the explanation of the
+/// completion time uses it, not the transport.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Decisive {
     pub subflow: u8,
@@ -410,23 +448,23 @@ pub struct Decisive {
 }
 
 impl Extra {
-    /// For a frame that has none yet: with what its `aux` says.
+    /// Returns metadata for a frame that has none yet, with the information of its `aux`.
     pub fn beside(frame: &Frame) -> Extra {
         let mut extra = Extra { edge: u32::MAX, ..Extra::default() };
         extra.say(frame);
         extra
     }
 
-    /// Takes over what the frame's `aux` says.
+    /// Takes over the information in the `aux` of the frame.
     #[inline(always)]
     pub fn say(&mut self, frame: &Frame) {
         self.trigger = frame.aux;
         self.rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
     }
 
-    /// Says nothing but what would stand in `Frame::aux`.
+    /// True if the metadata hold no information except what fits into `Frame::aux`.
     pub fn is_bare(&self) -> bool {
-        // Whole: a field that is added must be thought of here.
+        // The pattern names every field, so that a new field cannot be forgotten here.
         let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath, opened } = self;
         let Multipath { subflow, data: _, edge: _, decisive: _ } = multipath;
         (*edge, *count, *stamp, *paused, *rank, *subflow, *opened) == (u32::MAX, 0, 0, 0, 0, 0, 0)
@@ -435,13 +473,13 @@ impl Extra {
             && header.is_none()
     }
 
-    /// The header of a frame that has one.
+    /// Returns the header of a frame of kind `RATED`.
     #[inline(always)]
     pub fn header_mut(&mut self) -> &mut Header {
         self.header.as_mut().expect("of kind RATED")
     }
 
-    /// RFC 2018 with timestamps leaves room for three.
+    /// Number of SACK blocks. RFC 2018 leaves space for three if timestamps are used.
     pub const BLOCKS: usize = 3;
 }
 

@@ -1,47 +1,52 @@
-//! The network with one flow alone in it: what completion times are compared with.
+//! Computes the completion time of a flow that is alone in the network. Slowdowns compare with it.
 
 use crate::spec::{Flow, Forwarding, NodeKind};
 use crate::world::{Shape, World};
 
-/// The idle network as one flow sees it, in picoseconds.
+/// Times of a flow in the idle network, in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle {
-    /// Completion time of the whole flow sent back to back, with the return of the last acknowledgement if asked for.
+    /// Completion time of the whole flow sent back to back, including the return of the last
+    /// acknowledgement if requested.
     pub total: u64,
-    /// The part of `total` that is propagation.
+    /// Part of `total` that is propagation.
     pub propagation: u64,
-    /// From handing a full segment to the NIC to the arrival of its acknowledgement.
+    /// Time from handing a full segment to the NIC until its acknowledgement arrives.
     pub round_trip: u64,
-    /// Switches on the way there.
+    /// Number of switches on the forward path.
     pub switches: u32,
-    /// Time of a full segment, and of the last one, on the slowest link.
+    /// Transmission times of a full segment and of the last one, on the slowest link.
     pub slowest_full: u64,
     pub slowest_last: u64,
 }
 
-/// One link of a path as a train of frames sees it.
+/// One link of a path, with the times of a train of frames on it.
 struct Hop {
     delay: u64,
     full: u64,
     last: u64,
-    /// Until the peer deals with the frame: less than the whole where the peer cuts through.
+    /// Time until the peer processes a frame. It is shorter than the transmission if the peer cuts
+    /// through.
     first_full: u64,
     first_last: u64,
-    /// This node cuts through from the previous link: how much of a frame is still to come when it is dealt with.
+    /// `cuts` is true if this node cuts through from the previous link. `rest_full` and `rest_last`
+    /// are the times from processing a frame at this node until its tail arrives.
     cuts: bool,
     rest_full: u64,
     rest_last: u64,
-    /// When the transmitter is free.
+    /// Time at which the transmitter becomes idle.
     free: u64,
 }
 
 impl Hop {
-    /// Time of a full frame alone, from one node dealing with it to the next.
+    /// Returns the time of a single full frame from its processing at this node to its processing
+    /// at the next one.
     fn alone(&self) -> u64 {
         self.first_full + self.delay + if self.cuts { 0 } else { self.rest_full }
     }
 
-    /// A frame that is dealt with at `at` goes through; returns when it is dealt with at the peer.
+    /// Sends a frame that this node processes at `at`. Returns the time at which the peer processes
+    /// it.
     fn pass(&mut self, at: u64, is_last: bool) -> u64 {
         let (time, first, rest) = if is_last { (self.last, self.first_last, self.rest_last) } else { (self.full, self.first_full, self.rest_full) };
         let start = if self.cuts && self.free <= at { at } else { self.free.max(at + rest) };
@@ -50,7 +55,8 @@ impl Hop {
     }
 }
 
-/// Frames simulated one by one where switches cut through, before the pattern is taken as settled.
+/// Number of frames that are simulated one by one on paths with cut-through, before the pattern is
+/// assumed to repeat.
 const SETTLING: u64 = 64;
 
 fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u32, u32), full: u16, last: u16) -> Vec<Hop> {
@@ -76,7 +82,8 @@ fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u
     hops
 }
 
-/// The way of a flow's frames, and of what answers them: the port by which they leave, if that is not a matter of the hash, and the hash.
+/// Forward and return path of a flow: the output port at the first node if it is fixed, and the
+/// hash.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     pub there: (Option<u16>, u32),
@@ -89,21 +96,24 @@ impl Route {
     }
 }
 
-/// The idle network for a train of `flow` that starts at `now`; `with_return` counts the last acknowledgement's way back.
+/// Returns the times in the idle network for a train of `flow` that starts at `now`. `with_return`
+/// includes the return of the last acknowledgement.
 pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: bool) -> Idle {
     idle_by(world, now, flow, Route::of(world, flow), train, with_return)
 }
 
-/// The same over several routes at once: no time in which the train could be through is shorter, since what the routes share beyond their first
-/// links is not counted. With one route it is that route's.
-/// `each` is [`idle_by`] of the routes.
+/// Returns the times for a train that uses several routes at once. The total is a lower bound of
+/// the completion time, because links that the routes share after the first one are not considered.
+/// With one route, the result is that of the route. `each` holds the results of [`idle_by`] for the
+/// routes.
 pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route], &[Idle]), train: Shape, with_return: bool) -> Idle {
     let best = each.iter().min_by_key(|idle| idle.total).expect("a route at least");
     if routes.len() == 1 || train.count < 2 {
         return *best;
     }
     let one = Shape { count: 1, full: train.last, ..train };
-    // By route: its NIC, a full frame's time there, when a lone frame is through, and a full frame's time on the slowest link.
+    // Per route: its NIC port, the time of a full frame there, the arrival time of a single frame,
+    // and the time of a full frame on the slowest link.
     let ways: Vec<(u16, u64, u64, u64)> = routes
         .iter()
         .zip(each)
@@ -134,7 +144,7 @@ pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route]
     Idle { total: short, ..*best }
 }
 
-/// For a train that takes `route`.
+/// Returns the times in the idle network for a train that takes `route`.
 pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape, with_return: bool) -> Idle {
     let mut forward = hops(world, now, route.there, (flow.src, flow.dst), train.full, train.last);
     let mut idle = Idle {
@@ -145,7 +155,7 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
         ..Idle::default()
     };
     let one_way: u64 = forward.iter().map(Hop::alone).sum();
-    // When the last-but-one frame arrives.
+    // Time at which the last frame but one arrives.
     let mut before = 0;
     if train.count > 1 {
         let ahead = train.count - 1;
@@ -161,7 +171,8 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
             }
             before += (ahead - simulated) * spacing;
         } else {
-            // Store and forward: full frames keep the spacing of the slowest link passed so far.
+            // With store and forward, full frames keep the spacing of the slowest link passed so
+            // far.
             let (mut reached, mut spacing) = (0, 0);
             for hop in &mut forward {
                 spacing = spacing.max(hop.full);
@@ -177,7 +188,7 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
         idle.round_trip = one_way + back.iter().map(Hop::alone).sum::<u64>();
         if with_return {
             idle.propagation += back.iter().map(|h| h.delay).sum::<u64>();
-            // The last acknowledgement may have to wait for the one before it.
+            // The last acknowledgement may have to wait for its predecessor.
             if train.count > 1 {
                 back.iter_mut().fold(before, |at, hop| hop.pass(at, false));
             }
@@ -187,12 +198,13 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
     idle
 }
 
-/// From one end to the other and back for frames as small as an acknowledgement: what a handshake would have measured.
+/// Returns the round trip of frames as small as an acknowledgement, which a handshake would have
+/// measured.
 pub fn least_round_trip(world: &World, now: u64, flow: &Flow, ack: u16) -> u64 {
     least_round_trip_by(world, now, flow, Route::of(world, flow), ack)
 }
 
-/// The same by `route`.
+/// Returns the round trip of frames as small as an acknowledgement on `route`.
 pub fn least_round_trip_by(world: &World, now: u64, flow: &Flow, route: Route, ack: u16) -> u64 {
     let way = |by, between| hops(world, now, by, between, ack, ack).iter().map(Hop::alone).sum::<u64>();
     way(route.there, (flow.src, flow.dst)) + way(route.back, (flow.dst, flow.src))

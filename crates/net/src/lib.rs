@@ -1,4 +1,5 @@
-//! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
+//! Simulates packets, links, switches, hosts and transports: defines simulation plans
+//! ([`spec::Plan`]) and runs them.
 
 pub mod app;
 pub mod balance;
@@ -33,7 +34,7 @@ mod view;
 pub use transport::keys as transports;
 mod world;
 
-// An experiment that an example and a test share names the crate from outside.
+// Allows an experiment that an example and a test share to name this crate in both.
 #[cfg(test)]
 extern crate self as afflux_net;
 #[cfg(test)]
@@ -52,7 +53,7 @@ pub use queue::flowcontrol::response_time;
 pub use run::{outside, run};
 pub use view::{Histogram, Queue, Snapshot, View};
 
-/// Every model of this crate.
+/// Returns all models of this crate.
 pub fn models() -> Vec<Model> {
     [
         transport::MODELS,

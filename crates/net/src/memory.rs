@@ -1,8 +1,9 @@
-//! The memory of a run: what it will take, and how much of that its records may take while it goes on.
+//! Estimates the memory of a run, and the part of it that records may take during the run.
 //!
-//! Everything here is bytes of the resident set, the interpreter around the simulator included, so that it compares with what the system says of
-//! the process (`peak_rss_bytes` of a result). The sizes are those of the structures; what allocators and growing lists add was measured
-//! (validation/estimates.py).
+//! All numbers are bytes of the resident set, including the Python interpreter around the
+//! simulator, so that they compare with the operating system's number for the process
+//! (`peak_rss_bytes` of a result). The sizes are those of the data structures. The overhead of
+//! allocators and growing lists was measured (validation/estimates.py).
 
 use crate::expected::Expected;
 use crate::frame::{Extra, Frame};
@@ -16,14 +17,15 @@ use crate::spec::{self, EngineKind, NodeKind, Plan, Topology};
 use crate::transport::tcp::Segment;
 use afflux_engine::scattered;
 
-/// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
+/// Memory of a process that has simulated almost nothing: the interpreter, its modules and this
+/// library.
 pub const PROCESS: u64 = 39 << 20;
-/// A process may be larger by so much than `PROCESS`, as when Python finds no compiled modules.
+/// Margin by which a process can exceed `PROCESS`, for example if Python finds no compiled modules.
 const DOUBT: u64 = 8 << 20;
-/// A worker thread beside the first one: its stack and its part of the heap.
+/// Memory of each worker thread after the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 
-/// Largest memory of a record of each kind, from where it is made to where it is written.
+/// Maximum memory of a record of each kind, between its creation and its writing.
 pub struct Kept;
 
 impl Kept {
@@ -31,24 +33,28 @@ impl Kept {
     pub const UPLINK: u64 = size_of::<UplinkRecord>() as u64;
     pub const REORDER: u64 = size_of::<ReorderRecord>() as u64;
     pub const SENDER: u64 = size_of::<SenderRecord>() as u64;
-    /// Entries of hash tables, which are half empty at worst, and copied when they grow; then a row each.
+    /// Entry of a hash table, which is half empty at worst and is copied when it grows, and finally
+    /// a row.
     pub const GAP: u64 = 3 * size_of::<GapRecord>() as u64;
     pub const WAIT: u64 = 4 * size_of::<WaitRecord>() as u64;
     pub const PATH: u64 = 4 * size_of::<PathRecord>() as u64;
     pub const PAUSED: u64 = 64;
-    /// A flow that is over: the records of its two ends, the record of both, and its entry in the list of the plan or of the applications.
+    /// Memory of a flow that has ended: the records of its two ends, the merged record, and its
+    /// entry in the list of flows.
     pub const FLOW: u64 = Self::ENDS + size_of::<spec::Flow>() as u64;
-    /// Records of both ends are put in the order of flows, those of senders first, and then together.
+    /// Memory for merging the records of both ends. First the records of senders are put in the
+    /// order of flows, then both are merged.
     const ENDS: u64 = {
         let (sent, received, both) = (size_of::<Option<SentRecord>>(), size_of::<Option<ReceivedRecord>>(), size_of::<FlowRecord>());
         let last = if both > received { both } else { received };
         (sent + received + if sent > last { sent } else { last }) as u64
     };
-    /// Memory that is not given back when the records of a flow have been put in order.
+    /// Memory that is not returned to the system after the records of a flow have been put in
+    /// order.
     const COPY: u64 = (size_of::<SentRecord>() + size_of::<ReceivedRecord>()) as u64;
     pub const TASK: u64 = 2 * size_of::<TaskRecord>() as u64;
     const CAPTURE: u64 = (size_of::<(u32, CaptureRecord)>() + 8) as u64;
-    /// A list on the heap, and the head that the allocator puts before it.
+    /// A block on the heap, with the header that the allocator puts before it.
     const OPTIONS: u64 = (size_of::<CaptureOptions>() + 8) as u64;
 
     pub fn capture(record: &CaptureRecord) -> u64 {
@@ -57,44 +63,46 @@ impl Kept {
     }
 }
 
-/// Rows of a table that are being written: they are held as columns, then encoded, at most so many at a time.
+/// Maximum number of rows of a table that are held as columns and encoded at the same time.
 const WRITTEN_ROWS: u64 = 1 << 18;
 const WRITTEN: u64 = 146;
 
-/// Further memory at the end of a run: flows that are put together, a list that is put in order piece by piece, rows that are written.
+/// Returns the additional memory at the end of a run: for merging flows, for sorting a list piece
+/// by piece, and for writing rows.
 pub fn finishing(flows: u64, kept: u64) -> u64 {
     flows * Kept::ENDS / 2 + kept.min(36 << 20) + kept.min(WRITTEN_ROWS * WRITTEN)
 }
 
-/// Memory of a run, part by part.
+/// Memory of a run, by part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Memory {
-    /// Without records.
+    /// Bytes without records.
     pub fixed: u64,
-    /// All.
+    /// Total bytes.
     pub bytes: u64,
-    /// The largest part, by its key in a scenario, with its bytes.
+    /// Largest part: its key in a scenario, and its bytes.
     pub largest: (&'static str, u64),
-    /// Rows of `[record]`.
+    /// Number of rows of `[record]`.
     pub rows: u64,
 }
 
 impl Memory {
-    /// Memory that records may take while a run goes on, so that the run stays below `bytes` to its end.
+    /// Returns the memory that records may take during a run, so that the run stays below `bytes`
+    /// until its end.
     pub fn records(bytes: u64, fixed: u64) -> u64 {
         let room = bytes.saturating_sub(fixed + DOUBT);
-        // As in `finishing`.
+        // This is the maximum of [`finishing`].
         let most = (36 << 20) + WRITTEN_ROWS * WRITTEN;
         (room / 3).max(room.saturating_sub(most))
     }
 
-    /// Memory of a run of `plan` with the `expected` traffic.
+    /// Returns the memory of a run of `plan` with the `expected` traffic.
     pub fn of(plan: &Plan, expected: &Expected) -> Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
-        // Each window of the event log with an entry has a chunk of its own.
+        // Each window of the event log that has an entry uses a separate chunk.
         let log = if plan.run.engine == EngineKind::Classical { 0 } else { scattered(expected.outstanding, size_of::<Frame>() as u64) };
-        // Frames in a port's queue or on a link, and the sender's record of each.
+        // Frames in a port's queue or on a link, and the sender's record of each frame.
         let under_way = log + expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW
             + expected.flows.min(SHORT) * Kept::COPY
@@ -111,23 +119,26 @@ impl Memory {
     }
 }
 
-/// Number of flows whose records are not given back to the system when they have been put in order, as measured.
+/// Number of flows whose records are not returned to the system after they have been put in order
+/// (measured).
 const SHORT: u64 = 1 << 14;
 
-/// A frame in a log or a queue, which grow by doubling.
+/// Memory of a frame in a log or a queue, which grow by doubling.
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
 
-/// The record beside a frame that carries more than fits into the frame.
+/// Memory of the metadata of a frame.
 const BESIDE: u64 = 3 * size_of::<Extra>() as u64 / 2;
 
-/// A frame that is outstanding, with what ports remember of it.
+/// Returns the memory of an outstanding frame, including the records that ports keep of it.
 fn frame(plan: &Plan) -> u64 {
-    // An event for each of its ends, in a heap.
+    // The classical engine has an event for each end of the frame in a heap.
     let events = if plan.run.engine == EngineKind::Classical { FRAME } else { 0 };
-    // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double: as measured.
+    // Ports have their longest queues at different times, and keep records of up to twice the
+    // frames that wait, in lists that double (measured).
     let waits = if plan.record.waits.is_empty() { 0 } else { 16 * size_of::<Sent>() as u64 };
     let more = plan.transports.iter().any(|transport| transport.parameters().carries_more());
-    // Where `aux` is the path's number, the timestamp that data echo to a receiver that tunes its buffer stands beside the frame.
+    // If `aux` is the number of the path, the timestamp that data echo to a receiver with an
+    // auto-tuned buffer is stored in the metadata of the frame.
     let echoes = |transport: &spec::TransportConfig| matches!(transport.parameters().segments(), Some((_, spec::Receive::Buffer(_))));
     let beside = if more || plan.record.paths && plan.transports.iter().any(echoes) { BESIDE } else { 0 };
     FRAME + events + waits + beside
@@ -135,7 +146,7 @@ fn frame(plan: &Plan) -> u64 {
 
 const CAPTURE: &str = "record.capture";
 
-/// Records of one kind.
+/// Number and memory of the records of one kind.
 struct Records {
     key: &'static str,
     rows: u64,
@@ -165,7 +176,8 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
     if let Some(interval) = record.senders {
         found.push(made("record.senders", (expected.sending * 1e12 / interval.0.max(1) as f64) as u64, Kept::SENDER));
     }
-    // Of the links that flows pass, and their acknowledgements in the other direction, those that start at such a node.
+    // Fraction of the link directions that start at one of these nodes. It also is the fraction of
+    // the links that flows and their acknowledgements use.
     let part = |nodes: &[spec::NodeId]| ports_of(nodes) as f64 / (2 * topology.links.len()).max(1) as f64;
     if !record.gaps.is_empty() {
         found.push(made("record.gaps", (expected.visits as f64 * part(&record.gaps)) as u64, Kept::GAP));
@@ -183,7 +195,8 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
     found
 }
 
-/// Rows of a sample of a port: the whole port, and each of its queues if there are several.
+/// Returns the number of rows for one sample of a port: one for the whole port, and one for each of
+/// its queues if there are several.
 fn rows_per_port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
     let spec = &plan.topology.nodes[node as usize];
     let queues = match spec.kind {
@@ -193,7 +206,7 @@ fn rows_per_port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
     if queues > 1 { 1 + queues } else { 1 }
 }
 
-/// Nodes, links, ports, tables.
+/// Returns the memory of nodes, links, ports and tables.
 pub fn fabric(plan: &Plan) -> u64 {
     let topology = &plan.topology;
     let (nodes, links) = (topology.nodes.len() as u64, topology.links.len() as u64);
@@ -205,10 +218,10 @@ pub fn fabric(plan: &Plan) -> u64 {
     named + nodes * (size_of::<Node>() as u64 + 64) + of_ports + tables
 }
 
-/// A node of a topology, twice, with its name.
+/// Memory of a node in two copies of the topology, including its name.
 const NAMED: u64 = 2 * (size_of::<spec::Node>() as u64 + 32);
 
-/// A port with what its kind takes.
+/// Returns the memory of a port, depending on its kind.
 fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
     let spec = &plan.topology.nodes[node as usize];
     let plain = (size_of::<Port>() + 3 * size_of::<PortInfo>()) as u64 + 64;
@@ -228,7 +241,7 @@ fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
         + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
 }
 
-/// Next hops of one set of links.
+/// Returns the memory of the next hops for one set of links.
 fn table(topology: &Topology, ports: &Ports) -> u64 {
     let is_switch = |node: spec::NodeId| topology.nodes[node as usize].kind == NodeKind::Switch;
     let hangs = |host: spec::NodeId| matches!(ports.of(host), [only] if is_switch(only.peer));
@@ -242,7 +255,7 @@ fn table(topology: &Topology, ports: &Ports) -> u64 {
     topology.nodes.len() as u64 * hosts * 4
 }
 
-/// Paths that sources pin frames to.
+/// Returns the memory of the paths to which sources pin frames.
 fn pinned(plan: &Plan, ports: &Ports) -> u64 {
     if !plan.switches.iter().any(|switch| switch.balance.about().pins) {
         return 0;

@@ -1,4 +1,5 @@
-//! HULL's pacer: a token bucket between a host's TCP and its NIC, for flows that have met congestion.
+//! Implements HULL's pacer: a token bucket between a host's TCP and its NIC, for flows that have
+//! met congestion.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -11,26 +12,29 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 keys! {
-    /// HULL's pacer (Alizadeh et al., NSDI 2012): a token bucket for data of TCP flows that got ECN marks. Defaults: the authors' ns-2.
+    /// HULL's pacer (Alizadeh et al., NSDI 2012): a token bucket for data of TCP flows that got ECN
+    /// marks. Defaults: the authors' ns-2.
     pub struct Keys as "Pacer" => Config {
         /// Time between two changes of the rate (T_r).
         interval: Duration = "64us" from "qjump's ns-2 has 7.2 us at 10 Gbps", check time;
         /// Weight of the bytes that arrived in the last interval.
         eta: f64 = 0.125, check share;
-        /// Additional rate, in bits per second, for each waiting bit, at every change (`qlength_factor`).
+        /// Additional rate, in bits per second, for each waiting bit, at every change
+        /// (`qlength_factor`).
         queue_gain: f64 = 122.0 from "qjump's ns-2 has 3000 at 10 Gbps", check |gain, at| within(gain, 0.0, 1e6, Some("a number from 0 to 1e6"), at);
-        /// Probability that an acknowledgement with an ECN echo puts its flow under the pacer (p_a).
+        /// Probability that an acknowledgement with an ECN echo puts its flow under the pacer
+        /// (p_a).
         probability: f64 = 0.125, check share;
         /// Time for which a flow stays under the pacer (T_i).
         timeout: Duration = "10ms" from "qjump's ns-2 has 1 ms at 10 Gbps", check time;
-        /// Least rate.
+        /// Minimum rate.
         min_rate: Speed = "10Mbps", check above_zero;
-        /// Largest rate.
+        /// Maximum rate.
         max_rate: Speed = none "the NIC's", check |Speed(most), at| match most {
             most if most < min_rate => Err(Wrong::at(at, format!("\"{most}\" is below min_rate = \"{min_rate}\""))),
             most => Ok(most),
         };
-        /// Most tokens.
+        /// Size of the token bucket.
         bucket: Size as u64 = "3100B" from "qjump's ns-2", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0")),
             bytes => Ok(bytes),
@@ -51,31 +55,32 @@ pub struct Pacer {
     config: Config,
     least: f64,
     most: f64,
-    /// Bits per second.
+    /// Current rate in bit/s.
     rate: f64,
-    /// Bits, at `at`.
+    /// Tokens in bits, at the time `at`.
     tokens: f64,
     at: u64,
-    /// When the rate changes next, and the bytes handed over since it changed last.
+    /// Time of the next change of the rate (`change`), and bytes handed over since the last change
+    /// (`taken`).
     change: u64,
     taken: u64,
     queue: VecDeque<Frame>,
     queued: u64,
     flows: FxHashMap<u32, Paced>,
     stream: Stream,
-    /// The event under way, 0 for none.
+    /// Time of the pending wake-up event in ps; 0 for none.
     pub armed: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Paced {
     until: u64,
-    /// Frames that wait here.
+    /// Number of frames of the flow that wait here.
     waiting: u32,
 }
 
 impl Pacer {
-    /// For a NIC of `line` bits per second.
+    /// Returns a pacer for a NIC with a rate of `line` bit/s.
     pub fn new(config: &Config, line: u64, stream: Stream) -> Self {
         let most = config.max_rate.map_or(line, |rate| rate.0.min(line)) as f64;
         let least = (config.min_rate.0 as f64).min(most);
@@ -96,7 +101,7 @@ impl Pacer {
         }
     }
 
-    /// An acknowledgement with the echo came for this flow.
+    /// Handles an acknowledgement with ECN echo of this flow.
     pub fn on_echo(&mut self, now: u64, flow: u32) {
         if self.stream.next_f64() < self.config.probability {
             let until = now + self.config.timeout.0;
@@ -104,7 +109,8 @@ impl Pacer {
         }
     }
 
-    /// Do frames of this flow wait for tokens? They do as long as any does, lest they overtake each other.
+    /// True if frames of this flow wait for tokens. As long as one frame waits, later frames must
+    /// wait too, so that they do not overtake it.
     pub fn holds(&mut self, now: u64, flow: u32) -> bool {
         let Some(paced) = self.flows.get(&flow) else { return false };
         let holds = now < paced.until || paced.waiting > 0;
@@ -122,11 +128,11 @@ impl Pacer {
         self.queue.push_back(frame);
     }
 
-    /// The next frame that has its tokens.
+    /// Returns the next frame for which there are enough tokens.
     pub fn release(&mut self, now: u64) -> Option<Frame> {
         self.settle(now);
         let bits = self.queue.front()?.size as f64 * 8.0;
-        // A frame larger than the bucket goes when the bucket is full.
+        // A frame larger than the bucket leaves when the bucket is full.
         if self.tokens < bits.min(self.config.bucket as f64 * 8.0) {
             return None;
         }
@@ -139,7 +145,7 @@ impl Pacer {
         Some(frame)
     }
 
-    /// When to look again; 0 for not at all.
+    /// Returns the time of the next wake-up; 0 if none is needed.
     pub fn wake(&self, now: u64) -> u64 {
         let Some(next) = self.queue.front() else { return 0 };
         let bits = (next.size as f64 * 8.0).min(self.config.bucket as f64 * 8.0) - self.tokens;
@@ -147,7 +153,7 @@ impl Pacer {
         at.min(self.change)
     }
 
-    /// Frames and bytes that wait.
+    /// Returns the number and the bytes of waiting frames.
     pub fn held(&self) -> (u64, u64) {
         (self.queue.len() as u64, self.queued)
     }
@@ -157,7 +163,8 @@ impl Pacer {
         self.at = now;
     }
 
-    /// R = (1 - eta) R + eta M / T + beta Q at every interval (HULL, §4.2), then tokens up to now.
+    /// Updates the rate, R = (1 - eta) R + eta M / T + beta Q at every interval (HULL, §4.2), and
+    /// adds the tokens up to `now`.
     fn settle(&mut self, now: u64) {
         let every = self.config.interval.0;
         while self.change <= now {
@@ -168,7 +175,7 @@ impl Pacer {
             self.taken = 0;
             self.change += every;
             if changed == self.rate && self.queue.is_empty() && self.tokens >= self.config.bucket as f64 * 8.0 {
-                // Nothing changes any more.
+                // The state is constant from here on, so the remaining intervals can be skipped.
                 self.change += (now.saturating_sub(self.change) / every) * every;
             }
             self.rate = changed;
@@ -226,7 +233,8 @@ mod tests {
         assert!((900..1_100).contains(&held), "{held}");
     }
 
-    /// Idle, the rate falls by an eighth per interval, and rises by what waits.
+    /// While the pacer is idle, the rate falls by an eighth per interval. It rises with the waiting
+    /// bytes.
     #[test]
     fn the_rate_follows_what_comes_and_waits() {
         let mut pacer = pacer(1.0);
@@ -236,19 +244,19 @@ mod tests {
         assert!((pacer.rate / (G * libm::pow(0.875, 10.0)) - 1.0).abs() < 1e-12);
         pacer.settle(at(64 * 1_000));
         assert_eq!(pacer.rate, 1e7);
-        // Two fill the bucket, four wait: 6,000 B for 64 us.
+        // Two frames empty the bucket, four wait: 6,000 B for 64 us.
         let now = at(64 * 1_000);
         (0..6).for_each(|_| pacer.take(now, frame(1)));
         let sent = std::iter::from_fn(|| pacer.release(now)).count();
         assert_eq!((sent, pacer.held()), (2, (4, 6_000)));
-        // Tokens for 1,500 B at 10 Mbps take 1.2 ms: the change of the rate comes first.
+        // Tokens for 1,500 B at 10 Mbps take 1.2 ms, so the rate changes before.
         assert_eq!(pacer.wake(now), at(64 * 1_001));
         pacer.settle(at(64 * 1_001));
         let expected = 0.875 * 1e7 + 0.125 * (9_000.0 * 8.0 / 64e-6) + 122.0 * 6_000.0 * 8.0;
         assert!((pacer.rate / expected - 1.0).abs() < 1e-12, "{} {expected}", pacer.rate);
     }
 
-    /// A flow whose time is up still waits behind its own frames.
+    /// Frames of a flow whose time is up still wait behind the earlier frames of the flow.
     #[test]
     fn no_frame_overtakes_another() {
         let mut pacer = pacer(1.0);
@@ -265,7 +273,8 @@ mod tests {
                 None => now = pacer.wake(now),
             }
         }
-        // Two at once, then one per 12 us or more at what is left of 1 Gbps.
+        // Two frames leave at once, then one per 12 us or more, at the rate that 1 Gbps has fallen
+        // to.
         assert!(gaps[1] == 1 && gaps[2] >= Span::from_us(12).0 && gaps[3] >= gaps[2] + Span::from_us(11).0, "{gaps:?}");
         assert!(!pacer.holds(late, 1));
     }

@@ -1,15 +1,16 @@
-//! All shortest paths between ToRs, for source routing.
+//! Computes all shortest paths between ToRs, for source routing.
 //!
-//! A path is the out-ports of its switches packed into a word, eight bits each, the first lowest, as in ConWeave's simulator. It ends at the
-//! destination's ToR, so there are at most four of them.
+//! A path is the list of output ports of its switches, packed into a 32-bit word with eight bits
+//! each, the first port in the lowest bits, as in ConWeave's simulator. It ends at the
+//! destination's ToR, so it has at most four ports.
 
 use crate::routing::{Ports, Routes};
 use crate::spec::{NodeId, NodeKind, Topology};
 
-/// Out-ports on a path, at most.
+/// Maximum number of output ports on a path.
 pub const HOPS: usize = 4;
 
-/// Why frames of a fabric cannot be pinned to paths.
+/// Reason for which the frames of a fabric cannot be pinned to paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoPaths {
     #[error("switch {0} has more than 256 ports: a path has room for 8 bits each")]
@@ -23,13 +24,15 @@ pub enum NoPaths {
 #[derive(Debug, Clone)]
 pub struct Paths {
     racks: usize,
-    /// `from * racks + to`: where its list begins; one more at the end.
+    /// Start of the list of each pair of racks, at index `from * racks + to`, and the end of the
+    /// last list.
     first: Vec<u32>,
     lists: Vec<u32>,
 }
 
 impl Paths {
-    /// The first switch goes by its `own` routes; what others alone know of their links it does not know.
+    /// Computes the paths between all racks. The first switch uses its `own` routes, which include
+    /// failures of its links that only it knows. It does not know such failures of other switches.
     pub fn new(topology: &Topology, ports: &Ports, own: &Routes, routes: &Routes) -> Result<Paths, NoPaths> {
         let racks = routes.racks();
         let mut example = vec![0; racks];
@@ -55,7 +58,7 @@ impl Paths {
         Ok(paths)
     }
 
-    /// How many there are, and places for their lists; without making them.
+    /// Returns the number of paths plus the number of rack pairs, without computing the paths.
     pub fn count(topology: &Topology, ports: &Ports, routes: &Routes) -> u64 {
         let racks = routes.racks();
         let mut example = vec![0; racks];
@@ -73,7 +76,8 @@ impl Paths {
         total
     }
 
-    /// From rack to rack, ascending; none if there is no way, or if it is the same.
+    /// Returns the paths from rack to rack, ascending; none if there is no path or if both racks
+    /// are the same.
     pub fn between(&self, from: u32, to: u32) -> &[u32] {
         let place = from as usize * self.racks + to as usize;
         &self.lists[self.first[place] as usize..self.first[place + 1] as usize]
@@ -84,11 +88,11 @@ impl Paths {
 struct Goal {
     start: NodeId,
     end: NodeId,
-    /// One of those that hang on the end.
+    /// Any host of the rack at the end.
     host: u32,
 }
 
-/// Paths from `node`, `hops` behind the start, to the end.
+/// Counts the paths from `node`, which is `hops` hops after the start, to the end.
 fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize, known: &mut [Option<u64>]) -> u64 {
     if node == goal.end {
         return 1;
@@ -106,7 +110,8 @@ fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize
     count
 }
 
-/// Follows all next hops from `node`, `hops` behind the start, towards the end: by the first routes there, and by the second from then on.
+/// Follows all next hops from `node`, which is `hops` hops after the start, towards the end. `own`
+/// routes apply at `node`, and `routes` at all later nodes.
 fn walk(ports: &Ports, (own, routes): (&Routes, &Routes), node: NodeId, goal: Goal, (path, hops): (u32, usize), lists: &mut Vec<u32>) -> Result<(), NoPaths> {
     if node == goal.end {
         lists.push(path);
@@ -166,10 +171,10 @@ mod tests {
     fn fabrics_without() {
         let mut topology = leaf_spine(2, 2, 2);
         let fails = |topology: &Topology| Paths::new(topology, &Ports::new(topology), &Routes::build(topology), &Routes::build(topology)).unwrap_err();
-        // Host 0 on both leaves.
+        // Host 0 has links to both leaves.
         topology.links.push(crate::testing::link(0, 5, afflux_units::Rate::from_gbps(100), afflux_units::Span::from_us(1)));
         assert_eq!(fails(&topology), NoPaths::Host(0));
-        // 300 spines.
+        // A leaf with 300 spines has too many ports.
         let wide = leaf_spine(2, 300, 1);
         assert_eq!(fails(&wide), NoPaths::Ports(2));
     }

@@ -1,9 +1,10 @@
 //! A port's transmitter and queues.
 //!
-//! A *plain* port (one FIFO, nothing decided at the start of transmission, nothing sampled) computes a frame's departure
-//! when it is admitted and keeps only the sizes of what has not left, so that occupancy stays exact. Any other port is
-//! an *automaton*: it holds its frames and is advanced to the time at which it is looked at. The classical engine runs
-//! all ports as automata, driven by an event at the end of each transmission.
+//! A *plain* port has one FIFO, decides nothing at the start of transmission and is not sampled. It
+//! computes the departure of a frame at admission and keeps only the sizes of the frames that have
+//! not left, so that occupancy stays exact. Any other port is an *automaton*: it holds its frames
+//! and is advanced on demand, to the time at which it is read. The classical engine runs all ports
+//! as automata, driven by an event at the end of each transmission.
 
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
@@ -21,98 +22,110 @@ use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
 
-/// Laid out by hand: what a plain port needs for a frame comes first, in two cache lines; so does the way to an automaton.
+/// Transmitter and queues of a port. The explicit layout puts all fields that a plain port needs
+/// per frame, and the pointer to an automaton, into the first two cache lines.
 #[repr(C, align(64))]
 pub struct Port {
-    /// End of everything admitted (plain) or of the transmission under way (automaton).
+    /// Time in ps at which the transmitter becomes idle: after all admitted frames (plain port) or
+    /// after the current frame (automaton).
     pub free_at: u64,
-    /// Plain: end of transmission of the oldest frame not yet released; `u64::MAX` when there is none.
+    /// Plain: end of transmission, in ps, of the oldest frame that has not been released;
+    /// `u64::MAX` if there is none.
     pub head_end: u64,
     /// Bytes that occupy the buffer.
     pub queued: u64,
-    /// Plain: sizes of those frames, oldest first.
+    /// Plain: sizes of the frames that have not been released, oldest first.
     sizes: Sizes,
-    /// From the last bit leaving to the peer dealing with the frame.
+    /// Time in ps from the last bit leaving this port until the peer processes the frame.
     pub delay: u64,
     pace: Pace,
     gap: u16,
-    /// Bytes after which a peer that cuts through deals with a frame; `u16::MAX` for whole frames.
+    /// Bytes of a frame after which a cut-through peer processes it; `u16::MAX` if the peer waits
+    /// for the whole frame.
     pub header: u16,
     pub peer_port: u32,
     pub peer_shard: u16,
     pub plain: bool,
-    /// A PAUSE frame has been sent or received here.
+    /// True once a PAUSE frame has been sent or received here.
     pub eventful: bool,
-    /// Its frames are in its lane, see `shard::hop`; the automaton is empty.
+    /// True while the port keeps its frames in its lane (see `shard::hop`). The automaton is empty
+    /// then.
     pub open: bool,
-    /// Transmissions last whole nanoseconds; not plain.
+    /// True if transmissions last whole nanoseconds. Such a port is not plain.
     whole_ns: bool,
-    /// What `noise` delays: `RECEIVED`, `SENT` or both.
+    /// Part of the traffic that `noise` delays: `RECEIVED`, `SENT` or both.
     delays: u8,
     pub automaton: Option<Box<Automaton>>,
-    /// Plain: admitted. Automaton: transmission ended.
+    /// Frames counted so far. Plain: frames admitted. Automaton: frames whose transmission has
+    /// ended.
     pub frames: u64,
     pub bytes: u64,
     busy: u64,
     pub node: u32,
-    /// The link towards this port loses frames or goes down.
+    /// True if the link towards this port loses frames or goes down.
     pub faulty: bool,
     pub rate: u64,
-    /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
+    /// Plain: averaged queue length and spacing of marks. An automaton keeps them per queue.
     pub memory: Memory,
-    /// Draws for marks.
+    /// Random numbers for marking.
     pub stream: Stream,
-    /// Timing of the hosts at either end.
+    /// Timing model of the hosts at both ends of the link.
     noise: Option<Box<Noise>>,
-    /// Bits per second of the incoming direction; links may have a rate for each direction.
+    /// Rate in bit/s of the incoming direction. A link may have a different rate in each direction.
     pub incoming: u64,
     incoming_pace: Pace,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
 
-/// Queues of a port that decides at the start of transmission. Laid out by hand: what every frame needs, in one cache line.
+/// Queues of a port that decides at the start of transmission. The explicit layout puts the fields
+/// that every frame needs into one cache line.
 #[repr(C, align(64))]
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
+    /// Bit set of queues that may have frames, for ports with up to eight queues. A bit is set when
+    /// a frame joins and cleared when the queue is found empty.
     occupied: u8,
-    /// Where nothing is in transmission, nothing waits.
+    /// Frame in transmission. If there is none, no frame waits that could be sent.
     pub sending: Option<Sending>,
-    /// The queue of each priority.
+    /// Index of the queue of each priority.
     of_priority: [u8; 8],
     pub waiting: u32,
-    /// Size of the frame whose transmission ended last.
+    /// Size in bytes of the frame whose transmission ended last.
     pub latest: u16,
-    /// In the node's list of ports with waiting frames.
+    /// True if the port is in the node's list of ports with waiting frames.
     pub listed: bool,
-    /// Queues take turns; otherwise the highest goes first.
+    /// State of a scheduler in which queues take turns. Without it, strict priority applies: the
+    /// highest queue goes first.
     pub turns: Option<Box<Turns>>,
-    /// More than queues.
+    /// AQM policies and device queue, if the port has any.
     pub discipline: Option<Box<Discipline>>,
-    /// A host's kernel holds frames back; its only queue here is the card's ring.
+    /// Queueing discipline of a host's kernel, which holds frames back. The only queue here is then
+    /// the ring of the card.
     pub qdisc: Option<Box<Qdisc>>,
-    /// Flow control.
+    /// PFC state, if either end of the link sends PAUSE frames.
     pub pause: Option<Box<Pause>>,
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
-    /// What it notes of frames on request.
+    /// Recorder of the gaps and waits of frames, if the scenario asks for them.
     pub watch: Option<Box<Watch>>,
-    /// Bytes that had been sent when the uplink window began, if recorded.
+    /// Bytes sent before the current uplink window began, if uplinks are recorded.
     pub uplink: Option<u64>,
-    /// Classical engine, where frames can wait at an idle port: the event at which one may go, 0 for none.
+    /// Classical engine: time in ps of the event at which an idle port may send a waiting frame; 0
+    /// for none.
     pub wake_at: u64,
 }
 
-/// What stands between a port's queues and its transmitter.
+/// Stages between a port's queues and its transmitter.
 #[derive(Default)]
 pub struct Discipline {
-    /// One per queue, or none.
+    /// AQM policy of each queue; empty if there are none.
     pub aqm: Vec<Box<dyn Policy>>,
-    /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
+    /// Device queue: frames that have left their queue (its index is the second part) and wait for
+    /// the transmitter. They count in `Automaton::waiting`.
     pub device: VecDeque<(Waiting, u8)>,
-    /// How many may.
+    /// Capacity of the device queue in frames.
     pub room: usize,
 }
 
@@ -120,38 +133,39 @@ pub struct Discipline {
 #[derive(Clone, Copy)]
 pub struct Sending {
     pub size: u16,
-    /// Or `PAUSE_QUEUE`.
+    /// Index of the queue, or `PAUSE_QUEUE`.
     pub queue: u8,
     pub class: u8,
-    /// Port at which the frame came in.
+    /// Port at which the frame arrived.
     pub input: u32,
-    /// Length of the transmission.
+    /// Duration of the transmission in ps.
     pub time: u64,
 }
 
-/// Noise delays what the peer receives.
+/// Bit of `Port::delays`: noise delays frames that the peer receives.
 const RECEIVED: u8 = 1;
-/// Noise delays transmissions.
+/// Bit of `Port::delays`: noise delays transmissions.
 const SENT: u8 = 2;
 
-/// What a PAUSE frame is sent from.
+/// Queue index that stands for PAUSE frames, which wait in no queue.
 pub const PAUSE_QUEUE: u8 = u8::MAX;
 
-/// A frame's transmission, from where it is known to whoever carries it out.
+/// Transmission of a frame. The port computes it, and the engine sends the frame accordingly.
 pub struct Departure {
     pub start: u64,
     pub ends: u64,
-    /// When the peer deals with the frame.
+    /// Time in ps at which the peer processes the frame.
     pub arrives: u64,
     pub peer_port: u32,
     pub peer_shard: u16,
-    /// Since when the frame could have gone.
+    /// Time in ps since which the whole frame had been here and could have been sent.
     pub ready: u64,
     pub capture: Option<u32>,
     pub watched: bool,
 }
 
-/// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.
+/// Counters of a port since the last sample: index 0 is the whole port, then follow its queues if
+/// there are several.
 pub struct Series {
     pub rows: Vec<Interval>,
     pub rx_bytes: u64,
@@ -163,9 +177,9 @@ pub struct Interval {
     pub tx_bytes: u64,
     pub drops: u64,
     pub marks: u64,
-    /// Congestion notifications of RDMA.
+    /// RDMA congestion notifications.
     pub cnps: u64,
-    /// No room at this port's ingress.
+    /// Frames discarded for lack of memory at the ingress of this port.
     pub in_discards: u64,
     pub latency_max: u64,
 }
@@ -174,7 +188,7 @@ pub struct Interval {
 pub struct PortSetup {
     pub node: u32,
     pub rate: u64,
-    /// Bits per second of the other direction.
+    /// Rate of the opposite direction in bit/s.
     pub incoming: u64,
     pub delay: u64,
     pub gap: u16,
@@ -183,16 +197,16 @@ pub struct PortSetup {
     pub peer_shard: u16,
     pub faulty: bool,
     pub stream: Stream,
-    /// Bits per second by its own clock.
+    /// Rate in bit/s according to the port's own clock.
     pub clocked: u64,
     pub noise: Option<Noise>,
-    /// The peer is a host that takes its time.
+    /// True if the timing model of the peer (a host) delays received frames.
     pub delays: bool,
-    /// The port is of a host that takes its time.
+    /// True if the timing model of the port's own host delays transmissions.
     pub late: bool,
-    /// It computes departures at admission.
+    /// True if the port computes departures at admission.
     pub plain: bool,
-    /// Times on the link are cut off to multiples of this; above 1 only for automata.
+    /// Resolution in ps to which times on the link are rounded down. Above 1 only for automata.
     pub tick: u64,
     pub automaton: Option<Automaton>,
 }
@@ -230,44 +244,45 @@ impl Port {
         }
     }
 
-    /// Flow control, if either end of the link sends PAUSE frames.
+    /// Returns the PFC state, if either end of the link sends PAUSE frames.
     #[inline(always)]
     pub fn pause(&self) -> Option<&Pause> {
         self.automaton.as_ref()?.pause.as_deref()
     }
 
-    /// The queueing discipline that the host's kernel has for this port.
+    /// Returns the queueing discipline of the host's kernel for this port.
     #[inline(always)]
     pub fn qdisc(&self) -> Option<&Qdisc> {
         self.automaton.as_ref()?.qdisc.as_deref()
     }
 
-    /// Time of a frame of `size` bytes on an automaton's link.
+    /// Returns the transmission time in ps of a frame of `size` bytes, for an automaton.
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {
         let time = self.serialize(size);
         if self.whole_ns { in_whole_ns(time) } else { time }
     }
 
-    /// Time that a frame of `size` bytes takes to come in.
+    /// Returns the time in ps that a frame of `size` bytes takes to arrive on the incoming link.
     pub fn arrival(&self, size: u16) -> u64 {
         let time = self.incoming_pace.of(size as u64 + self.gap as u64);
         if self.whole_ns { in_whole_ns(time) } else { time }
     }
 
-    /// Time of `size` bytes and a gap on a plain port's link.
+    /// Returns the transmission time in ps of `size` bytes and a gap, for a plain port.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
         self.pace.of(size as u64 + self.gap as u64)
     }
 
-    /// Time from the start of transmission to the peer dealing with the frame, without the delay.
+    /// Returns the time in ps from the start of transmission until the peer can process the frame,
+    /// without the link delay.
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
         self.transmission(size.min(self.header))
     }
 
-    /// When the peer deals with a frame that is there at `at`.
+    /// Returns the time at which the peer processes a frame that arrives at `at`.
     #[inline(always)]
     pub fn received(&mut self, at: u64, frame: &Frame) -> u64 {
         if self.delays & RECEIVED != 0 { self.delayed(at, frame) } else { at }
@@ -278,7 +293,8 @@ impl Port {
         self.noise.as_mut().map_or(at, |noise| noise.received(at, frame))
     }
 
-    /// Automaton: the transmitter gets a frame at `at`; returns when its transmission starts and how long that takes. From then on it is busy with it.
+    /// Automaton: gives the transmitter a frame at `at`, which keeps it busy until the end of the
+    /// frame. Returns the start and the duration of the transmission.
     #[inline(always)]
     pub fn begin(&mut self, at: u64, frame: &Frame) -> (u64, u64) {
         let time = self.transmission(frame.size);
@@ -287,7 +303,8 @@ impl Port {
         (start.0, time)
     }
 
-    /// The start of such a transmission, and its end with the gap behind it.
+    /// Returns the start of a transmission that noise delays, and its end including the additional
+    /// gap.
     #[inline(never)]
     fn begin_late(&mut self, at: u64, time: u64, frame: &Frame) -> (u64, u64) {
         let noise = self.noise.as_mut().expect("just seen");
@@ -295,19 +312,21 @@ impl Port {
         (start, start + time + noise.gap(time))
     }
 
-    /// Time from the start of a frame to the next one's, on average, where one follows the other.
+    /// Returns the mean time in ps from the start of a frame to the start of the next one, for
+    /// frames sent back to back.
     pub fn pitch(&self, size: u16) -> u64 {
         let time = self.serialize(size);
         time + self.noise.as_ref().map_or(0, |noise| noise.mean_gap(time))
     }
 
-    /// Automaton: the frame whose transmission has begun at `now`.
+    /// Automaton: returns the size of the frame whose transmission begins exactly at `now`; 0 if
+    /// there is none.
     pub fn just_begun(&self, now: u64) -> u64 {
         let sending = self.automaton.as_ref().and_then(|a| a.sending);
         sending.filter(|sent| self.free_at - sent.time == now).map_or(0, |sent| sent.size as u64)
     }
 
-    /// Plain: lets go of everything if all has left by `now`; returns those bytes.
+    /// Plain: releases all frames if every one has left by `now`. Returns the bytes released.
     #[inline(always)]
     pub fn release_idle(&mut self, now: u64) -> u64 {
         if self.free_at > now {
@@ -318,7 +337,7 @@ impl Port {
         std::mem::take(&mut self.queued)
     }
 
-    /// Plain: lets go of what has left by `now`; returns those bytes.
+    /// Plain: releases the frames that have left by `now`. Returns the bytes released.
     #[inline(always)]
     pub fn release(&mut self, now: u64) -> u64 {
         if self.head_end > now {
@@ -327,7 +346,7 @@ impl Port {
         if self.free_at <= now {
             return self.release_idle(now);
         }
-        // Since the port was idle last, one transmission has followed the other.
+        // Transmissions have been back to back since the port was last idle.
         let mut freed = 0;
         while self.head_end <= now {
             freed += self.sizes.pop() as u64;
@@ -340,8 +359,8 @@ impl Port {
         freed
     }
 
-    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. If it is idle
-    /// it must have been released.
+    /// Plain: admits a frame at `now`. Returns the start and the duration of its transmission. An
+    /// idle port must have been released before.
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
@@ -349,14 +368,15 @@ impl Port {
         (start, self.transmit(start, size))
     }
 
-    /// The port belongs to a host whose timing delays transmissions.
+    /// True if the port belongs to a host whose timing model delays transmissions.
     #[inline(always)]
     pub fn is_late(&self) -> bool {
         self.delays & SENT != 0
     }
 
-    /// Plain, of a host whose timing delays transmissions: takes a frame at `now`; returns the start and the length of its transmission. Frames leave a
-    /// plain port in order of arrival, so their delays can be drawn when they come.
+    /// Plain, with a timing model that delays transmissions: admits a frame at `now`. Returns the
+    /// start and the duration of its transmission. A plain port sends frames in order of arrival,
+    /// so the delays can be drawn at arrival.
     #[inline(never)]
     pub fn append_late(&mut self, now: u64, frame: &Frame) -> (u64, u64) {
         let time = self.serialize(frame.size);
@@ -372,7 +392,7 @@ impl Port {
         (start, time)
     }
 
-    /// Plain: a frame is in transmission from `start`; returns for how long.
+    /// Plain: starts the transmission of a frame at `start`. Returns its duration in ps.
     #[inline(always)]
     pub fn transmit(&mut self, start: u64, size: u16) -> u64 {
         let time = self.serialize(size);
@@ -390,7 +410,8 @@ impl Port {
         self.busy += time;
     }
 
-    /// Counted when it started, this transmission is still under way.
+    /// Undoes the accounting of a transmission that was counted at its start and is still in
+    /// progress.
     pub fn recall(&mut self, size: u16) -> Sending {
         let time = self.transmission(size);
         self.frames -= 1;
@@ -399,28 +420,30 @@ impl Port {
         Sending { size, queue: 0, class: 0, input: 0, time }
     }
 
-    /// Bytes that wait, without the frame in transmission. The port must have been released or advanced to the moment.
+    /// Returns the bytes that wait, without the frame in transmission. The port must have been
+    /// released or advanced to the current time.
     pub fn waiting(&self, until_start: bool) -> u64 {
         match &self.automaton {
             None if self.sizes.len() == 0 => 0,
             None => self.queued - self.sizes.head() as u64,
             Some(_) if until_start => self.queued,
-            // A PAUSE frame comes from no queue.
+            // A PAUSE frame belongs to no queue.
             Some(a) => self.queued - a.sending.filter(|sent| sent.queue != PAUSE_QUEUE).map_or(0, |sent| sent.size as u64),
         }
     }
 
-    /// Bytes whose transmission has begun. The port must have been released or advanced to the moment.
+    /// Returns the bytes whose transmission has begun. The port must have been released or advanced
+    /// to the current time.
     pub fn begun(&self) -> u64 {
         match &self.automaton {
-            // Of a plain port's frames all but the first wait.
+            // All frames of a plain port except the first one wait.
             None if self.sizes.len() == 0 => self.bytes,
             None => self.bytes - self.queued + self.sizes.head() as u64,
             Some(a) => self.bytes + a.sending.map_or(0, |sent| sent.size as u64),
         }
     }
 
-    /// Automaton: a frame of `queue` no longer occupies the buffer.
+    /// Automaton: removes a frame of `queue` from the buffer occupancy.
     #[inline(always)]
     pub fn leave(&mut self, queue: usize, bytes: u64) {
         let q = &mut self.automaton.as_mut().expect("not plain").queues[queue];
@@ -429,7 +452,8 @@ impl Port {
         self.queued -= bytes;
     }
 
-    /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
+    /// Automaton: starts the transmission of a frame of `queue` at `at`, or when its tail has
+    /// arrived if that is later.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
         let size = waiting.frame.size;
@@ -459,14 +483,16 @@ impl Port {
         }
     }
 
-    /// Plain, or idle: a frame of `size` bytes may join at once, with so much of the node's memory in use: no policy has to look at it.
+    /// Fast path, for plain or idle ports: true if a frame of `size` bytes can be admitted without
+    /// asking any policy, while `used` bytes of the node's memory are in use.
     #[inline(always)]
     pub fn takes_at_once(&self, calm: &Calm, used: u64, size: u64) -> bool {
         used + size <= calm.used && self.queued + size <= calm.queue && self.plain_count() < calm.frames && self.has_room()
     }
 
-    /// Bytes that occupy the buffer at `now`, when everything up to then has come; for whoever looks on: nothing is released or advanced. Of an automaton
-    /// only the frame in transmission is known to have left since it was advanced.
+    /// Returns the bytes that occupy the buffer at `now`, after all events up to then. It serves
+    /// observers, so it neither releases nor advances the port. For an automaton, the only
+    /// departure considered since it was last advanced is the frame in transmission.
     pub fn holds(&self, until_start: bool, now: u64) -> u64 {
         if self.sizes.len() == 0 {
             let sent = self.automaton.as_ref().and_then(|a| a.sending).filter(|sent| sent.queue != PAUSE_QUEUE && !until_start && self.free_at <= now);
@@ -487,13 +513,13 @@ impl Port {
         left
     }
 
-    /// Plain: one more frame can be noted at once.
+    /// Plain: true if the ring of sizes can take one more frame without growing.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         (self.sizes.len() as usize) < self.sizes.ring.len()
     }
 
-    /// Automaton: a PAUSE frame is in transmission from `at`.
+    /// Automaton: starts the transmission of a PAUSE frame at `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
         let time = self.transmission(frame.size);
         self.free_at = at + time;
@@ -501,14 +527,15 @@ impl Port {
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
     }
 
-    /// Open: a PAUSE frame is sent at `at`.
+    /// Open port: sends a PAUSE frame at `at`.
     pub fn send_pause(&mut self, at: u64, frame: &Frame) {
         let time = self.transmission(frame.size);
         self.free_at = at + time;
         self.count_sent(frame.size, time);
     }
 
-    /// Automaton: when it will do something by itself: end a transmission, or start one that a pause holds back; `u64::MAX` for never.
+    /// Automaton: returns the time of its next action without external cause: the end of a
+    /// transmission, or the start of one when a pause expires. `u64::MAX` if there is none.
     #[inline(always)]
     pub fn next_action(&self) -> u64 {
         let a = self.automaton.as_ref().expect("not plain");
@@ -521,18 +548,19 @@ impl Port {
         }
     }
 
-    /// Plain: bytes of the frames that have not been released.
+    /// Plain: returns the bytes of the frames that have not been released.
     pub fn plain_bytes(&self) -> u64 {
         self.sizes.iter().map(|size| size as u64).sum()
     }
 
-    /// Frames in a plain port, and those that have left since it was released last.
+    /// Returns the number of frames in a plain port, including those that have left since it was
+    /// last released.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
         self.sizes.len()
     }
 
-    /// Frames that occupy the buffer (in the given queue of an automaton).
+    /// Returns the number of frames that occupy the buffer (of an automaton: in `queue`).
     pub fn count(&self, queue: usize) -> u32 {
         match &self.automaton {
             None => self.sizes.len(),
@@ -540,7 +568,8 @@ impl Port {
         }
     }
 
-    /// Bytes at this port that the buffer no longer counts, of one queue or of all: the frame in transmission and the device queue.
+    /// Returns the bytes at this port that the buffer no longer counts, of one queue or of all: the
+    /// frame in transmission and the device queue.
     pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
         let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
         let of = |bytes: u16, of: u8| if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
@@ -548,14 +577,14 @@ impl Port {
         device + a.sending.map_or(0, |s| of(s.size, s.queue))
     }
 
-    /// Changes the interval rows of the whole port and of one queue, if it is sampled.
+    /// Updates the interval rows of the whole port and of one queue, if the port is sampled.
     pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
         if let Some(a) = &mut self.automaton {
             a.note(queue, change);
         }
     }
 
-    /// A frame has joined `queue`.
+    /// Updates the maximum queue length of the interval after a frame has joined `queue`.
     #[cold]
     pub fn note_length(&mut self, until_start: bool, queue: usize) {
         let total = self.queued + self.beyond(until_start, None);
@@ -568,13 +597,13 @@ impl Port {
         }
     }
 
-    /// What occupies the buffer in `queue`.
+    /// Returns the buffer occupancy of `queue`.
     #[inline(always)]
     pub fn length(&self, queue: usize) -> QueueView {
         QueueView { bytes: self.queue_bytes(queue), frames: self.count(queue) }
     }
 
-    /// Bytes in the queue a frame of this priority would join.
+    /// Returns the bytes that occupy the buffer in `queue`.
     #[inline(always)]
     pub fn queue_bytes(&self, queue: usize) -> u64 {
         match &self.automaton {
@@ -583,12 +612,14 @@ impl Port {
         }
     }
 
-    /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to `end`.
+    /// Returns the number, the bytes and the total time of transmissions that have ended. The port
+    /// must have been released or advanced to `end`.
     pub fn ended(&self, end: u64) -> (u64, u64, u64) {
         let left = self.plain_bytes();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
-        // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
+        // If the peer cut through and dropped the frame, its transmission may end after every other
+        // event.
         match &self.automaton {
             Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
             _ => (frames, bytes, busy),
@@ -599,7 +630,7 @@ impl Port {
 /// A ring of frame sizes.
 #[derive(Default)]
 struct Sizes {
-    /// Empty, or a power of two.
+    /// Storage, empty or with a power of two of entries.
     ring: Box<[u16]>,
     head: u32,
     tail: u32,
@@ -681,19 +712,19 @@ impl Automaton {
         }
     }
 
-    /// The kernel holds frames back.
+    /// True if the kernel's queueing discipline holds frames back.
     #[inline(always)]
     pub fn is_held_back(&self) -> bool {
         self.qdisc.as_ref().is_some_and(|qdisc| qdisc.holds())
     }
 
-    /// Has this queue a frame that may be sent at `at`?
+    /// True if `queue` has a frame that may be sent at `at`.
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
         self.queues[queue].may_send(self.pause.as_deref(), at)
     }
 
-    /// A frame waits in `queue`.
+    /// Appends a frame to `queue`.
     #[inline(always)]
     pub fn push(&mut self, queue: usize, waiting: Waiting) {
         self.queues[queue].frames.push_back(waiting);
@@ -701,7 +732,7 @@ impl Automaton {
         self.occupied |= 1u8.wrapping_shl(queue as u32);
     }
 
-    /// The highest of up to eight queues with a frame for which `may` holds.
+    /// Returns the highest of up to eight queues that has a frame and for which `may` holds.
     #[inline(always)]
     pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
         let mut left = self.occupied;
@@ -718,7 +749,7 @@ impl Automaton {
         None
     }
 
-    /// The queue that sends next at `at`, if any may.
+    /// Returns the queue that sends next at `at`, if any may send.
     #[inline(always)]
     pub fn next_queue(&mut self, at: u64) -> Option<usize> {
         if self.waiting == 0 {
@@ -743,7 +774,8 @@ impl Automaton {
         }
     }
 
-    /// No queue may send: when the first pause expires, or the next credit comes.
+    /// Returns the time at which the first pause expires or the next credit arrives. To be called
+    /// while no queue may send.
     #[cold]
     pub fn held_until(&self) -> u64 {
         if let Some(credits) = self.turns.as_ref().and_then(|turns| turns.credits()) {
@@ -758,7 +790,8 @@ impl Automaton {
         heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")
     }
 
-    /// A frame joins `queue`, where queues take turns. Returns whether it has to have its turn even at an idle port.
+    /// Registers a frame that joins `queue`, if queues take turns. Returns whether the scheduler
+    /// must choose the frame even at an idle port.
     #[inline(never)]
     pub fn awaits_turn(&mut self, now: u64, queue: usize, size: u16) -> bool {
         self.catch_up(now);
@@ -768,7 +801,7 @@ impl Automaton {
         })
     }
 
-    /// From when on `queue` may send, as far as pauses are concerned.
+    /// Returns the time from which `queue` may send, considering only pauses.
     fn free_from(&self, queue: usize) -> u64 {
         let Some(pause) = &self.pause else { return 0 };
         let frames = &self.queues[queue].frames;
@@ -778,12 +811,13 @@ impl Automaton {
         }
     }
 
-    /// Frames can wait although the transmitter is idle.
+    /// True if frames can wait although the transmitter is idle.
     pub fn may_hold(&self) -> bool {
         self.pause.is_some() || self.turns.as_ref().is_some_and(|turns| turns.credits().is_some())
     }
 
-    /// Credits that can run out are what they are at `now`, before anything changes then.
+    /// Updates schedulers with credits that can run out to `now`. To be called before anything
+    /// changes at that time.
     #[inline(always)]
     pub fn catch_up(&mut self, now: u64) {
         if self.turns.is_some() {
@@ -801,13 +835,13 @@ impl Automaton {
         self.turns = turns;
     }
 
-    /// Something waits for the transmitter.
+    /// True if a frame waits for the transmitter.
     #[inline(always)]
     pub fn has_work(&self) -> bool {
         self.waiting > 0 || self.pause.as_ref().is_some_and(|pause| pause.pending != 0)
     }
 
-    /// A PAUSE frame has left.
+    /// Counts a PAUSE frame that has left in the port series.
     #[cold]
     pub fn note_pause(&mut self, bytes: u64) {
         if let Some(series) = &mut self.series {
@@ -815,7 +849,8 @@ impl Automaton {
         }
     }
 
-    /// The head of `queue`, taken to be sent, has been dropped.
+    /// Tells the scheduler that the head of `queue`, which it had taken for transmission, was
+    /// dropped.
     pub fn unsent(&mut self, queue: usize, bytes: u64) {
         if let Some(turns) = &mut self.turns {
             turns.give_back(&self.queues, queue, bytes);
@@ -823,12 +858,12 @@ impl Automaton {
         }
     }
 
-    /// All frames that wait here.
+    /// Returns all frames that wait here.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         self.held().map(|w| &w.frame)
     }
 
-    /// The same, with what is known of their waiting.
+    /// Returns all frames that wait here, with the time since which they wait.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
         let d = self.discipline.iter();
         let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
@@ -845,7 +880,8 @@ impl Automaton {
         self.queue_of_priority(frame.priority())
     }
 
-    /// The queue of a frame that came in by the switch's port `input`, where ingress cores may have queues of their own.
+    /// Returns the queue of a frame that arrived through the switch's port `input`. Ingress cores
+    /// may have separate queues.
     pub fn queue_from(&self, frame: &Frame, input: u32) -> usize {
         match self.turns.as_deref() {
             Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
@@ -853,7 +889,8 @@ impl Automaton {
         }
     }
 
-    /// The first queue of a priority's class; the queues after it are of this class and of higher ones.
+    /// Returns the first queue of the class of `priority`. The queues after it belong to this class
+    /// or to higher ones.
     pub fn first_queue_of(&self, priority: u8) -> usize {
         match self.turns.as_deref() {
             Some(Turns::Cores(cores)) => cores.queue_of(priority, 0),
@@ -861,7 +898,7 @@ impl Automaton {
         }
     }
 
-    /// Does a class have this queue?
+    /// True if `queue` belongs to `class`.
     pub fn is_of_class(&self, queue: usize, class: u8) -> bool {
         match self.turns.as_deref() {
             Some(Turns::Cores(cores)) => cores.is_of_class(queue, class),
@@ -869,7 +906,7 @@ impl Automaton {
         }
     }
 
-    /// Changes the interval rows of the whole port and of one queue.
+    /// Updates the interval rows of the whole port and of one queue.
     #[inline]
     pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
         if let Some(series) = &mut self.series {

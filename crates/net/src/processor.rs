@@ -1,4 +1,5 @@
-//! The processor of a router or host: frames are dealt with one after the other, at a cost each, and not at all while it is busy with something else.
+//! Models the processor of a router or host. It handles frames one after the other, with a cost for
+//! each, and stops while it is busy with other work.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -19,17 +20,17 @@ pub const MODEL: Model = Model {
 
 pub struct Processor {
     config: spec::Processor,
-    /// The front is being dealt with, and that is done at `due`.
+    /// Frames at the processor. The first one is in process until `due`.
     queue: VecDeque<Frame>,
     due: u64,
-    /// The event under way, 0 for none.
+    /// Time of the pending wake-up event in ps; 0 for none.
     pub armed: u64,
 }
 
-/// What becomes of a frame that arrives.
+/// Fate of an arriving frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// It is dealt with in no time.
+    /// Processing takes no time.
     AtOnce,
     Held,
     Dropped,
@@ -51,7 +52,7 @@ impl Processor {
         } else if self.queue.len() < queue as usize {
             self.due = self.done(self.due, interrupt.0);
         } else {
-            // While nothing is done, a network card drops by itself.
+            // During a stall the network card drops frames without interrupts.
             if self.is_working(now) {
                 self.due = self.done(self.due, interrupt.0);
             }
@@ -61,7 +62,7 @@ impl Processor {
         Taken::Held
     }
 
-    /// The next frame that has been dealt with by `now`.
+    /// Returns the next frame whose processing has ended by `now`.
     pub fn release(&mut self, now: u64) -> Option<Frame> {
         if self.queue.is_empty() || self.due > now {
             return None;
@@ -73,12 +74,12 @@ impl Processor {
         frame
     }
 
-    /// When to look again, 0 for not at all.
+    /// Returns the time of the next wake-up; 0 if none is needed.
     pub fn wake(&self) -> u64 {
         if self.queue.is_empty() { 0 } else { self.due }
     }
 
-    /// Frames and bytes that are here.
+    /// Returns the number and the bytes of the frames at the processor.
     pub fn held(&self) -> (u64, u64) {
         (self.queue.len() as u64, self.queue.iter().map(|frame| frame.size as u64).sum())
     }
@@ -87,11 +88,12 @@ impl Processor {
         self.config.stall.is_none_or(|stall| now % (stall.work.0 + stall.pause.0) < stall.work.0)
     }
 
-    /// When work of so long, begun at `from`, is done.
+    /// Returns the time at which `work` that begins at `from` is done.
     fn done(&self, from: u64, work: u64) -> u64 {
         let Some(stall) = self.config.stall else { return from + work };
         let (period, spell) = (stall.work.0 + stall.pause.0, stall.work.0);
-        // In time worked since the start; a stall begins at the end of a spell, and what is done then is done before it.
+        // The computation uses the time worked since the start. A stall begins at the end of a
+        // spell, and work that ends at that instant is done before the stall.
         let worked = from / period * spell + (from % period).min(spell);
         let (target, stalled) = (worked + work, from % period >= spell);
         if work == 0 && !stalled {
@@ -126,7 +128,8 @@ mod tests {
         assert_eq!((p.held(), p.release(25).map(|f| f.seq), p.wake()), ((1, 100), Some(1), 0));
     }
 
-    /// Above what it can do it does less: with nothing but arrivals it comes to nothing.
+    /// Overload reduces the throughput. If arrivals take all the processing time, the throughput is
+    /// almost zero.
     #[test]
     fn livelock() {
         let through = |gap: u64| {
@@ -141,7 +144,8 @@ mod tests {
             }
             out
         };
-        // One per 20, per 15 (its most), per 10: half of the time goes to arrivals; per 5: all of it.
+        // One frame per 20, then per 15 (the maximum throughput), then per 10 (arrivals take half
+        // of the time), then per 5 (arrivals take all of it).
         assert!((4_998..=5_000).contains(&through(20)) && (6_660..=6_667).contains(&through(15)));
         assert!((4_990..=5_010).contains(&through(10)) && through(5) <= 2, "{} {}", through(10), through(5));
     }

@@ -1,4 +1,4 @@
-//! Watching and stopping a run from another thread.
+//! Allows another thread to watch and to stop a run.
 
 use crate::spec::FlowId;
 use crate::view::{Snapshot, View};
@@ -6,26 +6,28 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Shared with whoever shows progress. Written about every millisecond of processor time.
+/// State of a run that is shared with the thread that shows progress. Workers update it about every
+/// millisecond of processor time.
 #[derive(Debug, Default)]
 pub struct Progress {
     now_ps: AtomicU64,
     packet_hops: AtomicU64,
     flows_finished: AtomicU64,
     cancel: AtomicBool,
-    /// How often somebody has asked for a view.
+    /// Number of requests for a view.
     asked: AtomicU64,
-    /// Flows that start earlier do not count in it.
+    /// Time in ps; flows that start earlier do not count in the view.
     counts_from: AtomicU64,
     seen: Mutex<Seen>,
 }
 
-/// What the workers have shown.
+/// State that the workers have published.
 #[derive(Debug, Default)]
 struct Seen {
     snapshots: Vec<Option<Snapshot>>,
     view: View,
-    /// Flows of which one end is known: start and ideal at the source, finish at the destination.
+    /// Flows of which one end is known: start and ideal time from the source, or finish from the
+    /// destination.
     halves: FxHashMap<FlowId, Half>,
 }
 
@@ -35,7 +37,7 @@ enum Half {
     Received { finish: u64 },
 }
 
-/// A flow has ended at its source, at its destination, or for good. Picoseconds.
+/// End of a flow at its source, at its destination, or at both. Times are in ps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum End {
     Source { flow: FlowId, start: u64, ideal: u64 },
@@ -53,7 +55,8 @@ impl Progress {
     pub fn flows_finished(&self) -> u64 {
         self.flows_finished.load(Ordering::Relaxed)
     }
-    /// Asks the run to stop soon: it ends with [`RunError::Cancelled`](crate::RunError::Cancelled).
+    /// Asks the run to stop soon. It then ends with
+    /// [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
@@ -61,8 +64,10 @@ impl Progress {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// The latest view of queues and of flows that start at `counts_from` (picoseconds) or later; asks the workers for a newer one, which they show
-    /// about a millisecond later. `None` until all have shown one, and with the engine of flows. A run that nobody asks spends no time on it.
+    /// Returns the latest view of queues, and of flows that start at `counts_from` (ps) or later.
+    /// It also requests a newer view, which the workers publish about a millisecond later. The
+    /// result is `None` until all workers have published one, and always with the flow-level
+    /// engine. A run without requests spends no time on views.
     pub fn view(&self, counts_from: u64) -> Option<View> {
         self.counts_from.store(counts_from, Ordering::Relaxed);
         self.asked.fetch_add(1, Ordering::Relaxed);
@@ -86,7 +91,8 @@ impl Progress {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What one of the workers sees, and the flows that have ended there since it has last shown something.
+    /// Publishes the snapshot of one worker, and the flows that have ended there since its last
+    /// snapshot.
     pub(crate) fn show(&self, worker: usize, workers: usize, snapshot: Snapshot, ends: impl Iterator<Item = End>) {
         let counts_from = self.counts_from.load(Ordering::Relaxed);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +109,7 @@ impl Progress {
 }
 
 impl Seen {
-    /// Start, finish and ideal time, if both ends are known now.
+    /// Returns start, finish and ideal time of a flow if both ends are now known.
     fn join(&mut self, end: End) -> Option<(u64, u64, u64)> {
         let (flow, half) = match end {
             End::Whole { start, finish, ideal } => return Some((start, finish, ideal)),

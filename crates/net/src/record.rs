@@ -1,4 +1,5 @@
-//! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
+//! Defines the results of a run. Times are in ps; they are rounded to nanoseconds when files are
+//! written.
 
 pub use crate::app::TaskRecord;
 pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
@@ -8,16 +9,17 @@ pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
 
-/// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
+/// All results of a run. Equal plans give equal results with any packet engine and any number of
+/// threads, except for `engine`.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// By `FlowId`: those of the plan, then those in `started`.
+    /// Flows by `FlowId`: first those of the plan, then those in `started`.
     pub flows: Vec<FlowRecord>,
-    /// What applications started.
+    /// Flows that applications started.
     pub started: Vec<Flow>,
-    /// What applications wrote down, in that order.
+    /// Tasks that applications recorded, in the order of recording.
     pub tasks: Vec<TaskRecord>,
-    /// Two per link: `2 * link` is a→b, `2 * link + 1` is b→a.
+    /// Two records per link: `2 * link` is a→b, `2 * link + 1` is b→a.
     pub links: Vec<LinkRecord>,
     /// Sorted by time, node, port, queue.
     pub ports: Vec<PortRecord>,
@@ -31,29 +33,31 @@ pub struct Output {
     pub senders: Vec<SenderRecord>,
     /// Sorted by node, port, flow, subflow.
     pub gaps: Vec<GapRecord>,
-    /// Sorted by flow, node, port, whom they waited behind.
+    /// Sorted by flow, node, port, and what the flow waited behind.
     pub waits: Vec<WaitRecord>,
     /// Sorted by flow, subflow.
     pub round_trips: Vec<RoundTripRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
-    /// Storms that watchdogs have seen, in order of time, node, port and priority.
+    /// Storms that watchdogs have detected, in order of time, node, port and priority.
     pub storms: Vec<StormRecord>,
     /// Each cycle once, in order of time.
     pub deadlocks: Vec<Deadlock>,
-    /// Of a run that ended without progress: the paused ports with waiting frames, by link and priority.
+    /// Paused ports with waiting frames, by link and priority, if the run ended without progress.
     pub stuck: Vec<Stuck>,
-    /// Nodes whose memory in use was not what their queues held at the end; by node. Always empty, unless the engine has a defect.
+    /// Nodes whose memory in use did not match the contents of their queues at the end; by node.
+    /// Always empty, unless the engine has a defect.
     pub memory_faults: Vec<MemoryFault>,
     pub counters: Counters,
-    /// The last moment simulated, and why it is the last.
+    /// Last simulated instant, and the reason for the end.
     pub end: Time,
     pub ended: Ended,
     pub engine: Engine,
 }
 
 impl Output {
-    /// Every flow of `plan`, then every one that an application started, with what has become of it.
+    /// Returns every flow of `plan`, then every flow that an application started, each with its
+    /// record.
     pub fn all_flows<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (&'a Flow, &'a FlowRecord)> {
         plan.flows.iter().chain(&self.started).zip(&self.flows)
     }
@@ -64,29 +68,31 @@ impl Output {
 }
 
 impl Counters {
-    /// Frames that have left the network.
+    /// Returns the number of frames that have left the network.
     #[inline]
     pub fn absorbed(&self) -> u64 {
         self.delivered_packets + self.dropped_packets
     }
 }
 
-/// Why a run ended.
+/// Reason for the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ended {
-    /// Nothing was left to happen, or the applications had done what they had to do.
+    /// No event was left, or the applications had finished.
     #[default]
     Done,
-    /// At `until`.
+    /// `until` was reached.
     Until,
-    /// At [`crate::spec::MaxMemory`]: by what its records take, which is a matter of the plan alone, or by what the process takes.
+    /// [`crate::spec::MaxMemory`] was reached: by the records (`Records`), which depends on the
+    /// plan alone, or by the whole process (`Process`).
     Records,
     Process,
-    /// Nothing moved any more: [`Output::stuck`].
+    /// The run made no progress any more: see [`Output::stuck`].
     Stalled,
 }
 
-/// A node whose memory in use, in bytes, was not what its queues held at the end.
+/// A node whose memory in use (`used`, in bytes) did not match the contents of its queues (`held`)
+/// at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryFault {
     pub node: NodeId,
@@ -98,45 +104,53 @@ pub struct MemoryFault {
 pub enum Status {
     /// Completed.
     Finished,
-    /// Still sending when the run ended, or not yet started.
+    /// The flow was still sending when the run ended, or had not yet started.
     Running,
-    /// Given up: by its transport, or because it can never complete.
+    /// The flow was given up by its transport, or can never complete.
     Terminated,
 }
 
 #[derive(Debug, Clone)]
 pub struct FlowRecord {
-    /// `None` if it had not started when the run ended.
+    /// Time of the start; `None` if the flow had not started when the run ended.
     pub start: Option<Time>,
     pub finish: Option<Time>,
-    /// When its transport gave it up.
+    /// Time at which the transport gave the flow up.
     pub given_up: Option<Time>,
     pub status: Status,
-    /// Completion time of the same frames with the network to themselves and an unlimited sender.
+    /// Completion time in an idle network with an unlimited sender, for the same frames.
     pub ideal: Span,
-    /// The part of `ideal` that is propagation (link, host and pipeline delays), both ways if `last_ack`.
+    /// Part of `ideal` that is propagation (link, host and pipeline delays), in both directions if
+    /// `last_ack`.
     pub propagation: Span,
-    /// Where the time beyond `ideal` went; sums to `finish - start - ideal` when finished and `Record::explain`.
+    /// Time beyond `ideal`, by cause. For a finished flow with `Record::explain`, the sum is
+    /// `finish - start - ideal`.
     pub split: Split,
     pub packets_sent: u64,
     pub packets_retransmitted: u64,
     pub timeouts: u64,
-    /// Data frames that arrived marked.
+    /// Number of data frames that arrived marked.
     pub ecn_marked: u64,
-    /// Data frames that arrived after one with a higher sequence number.
+    /// Number of data frames that arrived after a frame with a higher sequence number.
     pub packets_reordered: u64,
-    /// Payload bytes that the application can have: what arrived, without duplicates, and with TCP without what waits behind a hole.
+    /// Payload bytes available to the application: received bytes without duplicates, and with TCP
+    /// without bytes that wait behind a hole.
     pub bytes_received: u64,
-    /// When the last of `bytes_received` became available to the application; `None` if nothing did. It can be later than `given_up`: frames that the
-    /// sender had handed to its NIC still arrive.
+    /// Time at which the last of `bytes_received` became available to the application; `None` if
+    /// none did. It can be later than `given_up`, because frames that the sender had handed to its
+    /// NIC still arrive.
     pub last_received: Option<Time>,
 }
 
 impl FlowRecord {
-    /// From when to when a flow was active, in a run that ended at `end`; `None` if it never started. It is active
+    /// Returns the interval in which a flow was active, in a run that ended at `end`; `None` if the
+    /// flow never started. The flow is active
     /// - until it has finished; otherwise
-    /// - until its sender gave up or the last of its payload arrived, whichever was later: `bytes_received` counts what arrives after that, so the time must;
-    /// - until the last of its payload arrived, if its sender had nothing left to send (datagrams that were lost);
+    /// - until its sender gave up or the last of its payload arrived, whichever was later
+    ///   (`bytes_received` counts payload that arrives after the sender gave up, so the interval
+    ///   must include its arrival);
+    /// - until the last of its payload arrived, if its sender had nothing left to send (datagrams
+    ///   that were lost);
     /// - until the end of the run, if it still ran then.
     pub fn active(&self, end: Time) -> Option<(Time, Time)> {
         let start = self.start?;
@@ -148,34 +162,36 @@ impl FlowRecord {
         Some((start, last.max(start)))
     }
 
-    /// `bytes_received` per second of the time in which the flow was active, in bits per second; `None` if there is no such time.
+    /// Returns `bytes_received` per second of the active interval, in bit/s; `None` if the interval
+    /// is empty.
     pub fn goodput(&self, end: Time) -> Option<f64> {
         let (start, last) = self.active(end).filter(|(start, last)| last > start)?;
         Some((u128::from(self.bytes_received) * 8_000_000_000_000) as f64 / last.since(start).0 as f64)
     }
 }
 
-/// Waits beyond the ideal, by cause, in picoseconds, in the contract's order.
+/// Waiting time beyond the ideal by cause, in ps, in the order of the file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Split {
     pub recovery: u64,
     pub reordering: u64,
     pub paused: u64,
     pub queueing: u64,
-    /// Of the queueing: in the sender's own host, where its transport tells ([`crate::transports`]).
+    /// Part of `queueing` in the sender's own host, if its transport reports it
+    /// ([`crate::transports`]).
     pub host: u64,
     pub pacing: u64,
     pub window: u64,
     pub application: u64,
 }
 
-/// One direction of a link, whole run.
+/// Totals of one direction of a link over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkRecord {
-    /// Frames and bytes (without gap) whose transmission ended.
+    /// Number and bytes (without gap) of frames whose transmission ended.
     pub frames: u64,
     pub bytes: u64,
-    /// Time spent transmitting, gaps included.
+    /// Time spent transmitting in ps, gaps included.
     pub busy: u64,
 }
 
@@ -184,7 +200,7 @@ pub struct PortRecord {
     pub time: Time,
     pub node: NodeId,
     pub port: u32,
-    /// -1 for the whole port.
+    /// Number of the queue; -1 for the whole port.
     pub queue: i32,
     pub queue_bytes: u64,
     pub queue_bytes_max: u64,
@@ -193,12 +209,12 @@ pub struct PortRecord {
     pub drops: u64,
     pub in_discards: u64,
     pub ecn_marks: u64,
-    /// Congestion notifications of RDMA whose transmission began.
+    /// Number of RDMA congestion notifications whose transmission began.
     pub cnps: u64,
     pub pause_frames_tx: u64,
     pub pause_frames_rx: u64,
     pub paused: u64,
-    /// Longest wait from end of arrival to start of transmission in the interval.
+    /// Longest wait in the interval, from the end of arrival to the start of transmission.
     pub latency_max: u64,
 }
 
@@ -212,7 +228,7 @@ pub struct PathRecord {
     pub bytes: u64,
 }
 
-/// A queue that was paused for too long, as a watchdog sees it.
+/// A queue that was paused for too long, as detected by a watchdog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StormRecord {
     pub detected: Time,
@@ -226,25 +242,28 @@ pub struct StormRecord {
 /// A cycle of links, each paused because the next one is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When it was seen; each link had been paused since `Pfc::deadlock_after` before that, without interruption.
+    /// Time of detection. Each link had been paused without interruption for `Pfc::deadlock_after`.
     pub time: Time,
     pub priority: u8,
-    /// `2 * link` is a→b, `2 * link + 1` is b→a; each ends where the next one begins.
+    /// Links of the cycle: `2 * link` is a→b, `2 * link + 1` is b→a. Each ends where the next one
+    /// begins.
     pub links: Vec<u32>,
 }
 
-/// Frames that wait for ever, because the far end of their link has paused it.
+/// Frames that wait for ever, because the far end of their link has paused the link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stuck {
-    /// `2 * link` is a→b, `2 * link + 1` is b→a.
+    /// Direction of a link: `2 * link` is a→b, `2 * link + 1` is b→a.
     pub link: u32,
     pub priority: u8,
     pub frames: u64,
-    /// Links, likewise, out of its far end: frames that came over this one wait for them. None where the far end pauses for a reason of its own.
+    /// Directions of links out of the far end of `link`. Frames that arrived over `link` wait for
+    /// them. Empty if the far end pauses for a reason of its own.
     pub waits_for: Vec<u32>,
 }
 
-/// Gaps between the data frames of a flow (or subflow) where they leave a port, start to start.
+/// Gaps between the data frames of a flow (or subflow) at a port, from start to start of
+/// transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GapRecord {
     pub node: NodeId,
@@ -254,7 +273,8 @@ pub struct GapRecord {
     pub gap: Gap,
 }
 
-/// How long frames of a flow waited at a port, acknowledgements included, and for whose transmissions.
+/// Waiting time of a flow's frames at a port, acknowledgements included, by the transmissions that
+/// they waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitRecord {
     pub flow: FlowId,
@@ -264,40 +284,41 @@ pub struct WaitRecord {
     pub wait: Wait,
 }
 
-/// Round trips of a connection, or subflow, as its sender measures them.
+/// Round trips of a connection (or subflow), as measured by its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTripRecord {
-    /// The connection's first flow.
+    /// First flow of the connection.
     pub flow: FlowId,
     pub subflow: u8,
     pub measured: RoundTrips,
-    /// The smoothed one at the end.
+    /// Smoothed round trip at the end, in ps.
     pub smoothed: u64,
 }
 
-/// What the sender of a connection, or subflow, that has something to send or outstanding knows at a moment. [`SenderRecord::NONE`]: its transport, or
-/// its congestion control, has none.
+/// State of the sender of a connection (or subflow) at an instant, if it has data to send or
+/// outstanding. [`SenderRecord::NONE`] marks a value that the transport or its congestion control
+/// does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderRecord {
     pub time: Time,
-    /// A connection's first flow.
+    /// First flow of the connection.
     pub flow: FlowId,
     pub subflow: u8,
     /// Congestion window and slow start threshold, in bytes.
     pub window: u64,
     pub threshold: u64,
-    /// Smoothed round trip, picoseconds.
+    /// Smoothed round trip in ps.
     pub smoothed: u64,
-    /// Bytes taken to be in the network.
+    /// Bytes that the sender assumes to be in the network.
     pub flight: u64,
-    /// Rate that its frames are spaced by, in bits per second.
+    /// Pacing rate in bit/s.
     pub rate: u64,
 }
 
 impl SenderRecord {
     pub const NONE: u64 = u64::MAX;
 
-    /// Of a sender of which nothing else is known.
+    /// Returns a record with the flow and the bytes in flight only.
     pub fn new(flow: FlowId, flight: u64) -> Self {
         SenderRecord { time: Time::ZERO, flow, subflow: 0, window: Self::NONE, threshold: Self::NONE, smoothed: Self::NONE, flight, rate: Self::NONE }
     }
@@ -313,14 +334,15 @@ pub struct UplinkRecord {
     pub bytes: u64,
 }
 
-/// The reorder queues of a ToR, or of one of its ports.
+/// State of the reorder queues of a ToR, or of one of its ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReorderRecord {
     pub time: Time,
     pub node: NodeId,
-    /// -1 for the whole switch. A port without any is left out.
+    /// Number of the port; -1 for the whole switch. Ports without reorder queues in use are left
+    /// out.
     pub port: i32,
-    /// In use.
+    /// Number of queues in use.
     pub queues: u64,
     pub bytes: u64,
 }
@@ -333,44 +355,48 @@ pub struct CaptureRecord {
     pub src: u32,
     pub dst: u32,
     pub kind: CaptureKind,
-    /// First payload byte for data, cumulative acknowledgement in bytes for acknowledgements; of what opens or closes a connection, the bytes before it.
+    /// Data: number of the first payload byte. Acknowledgement: cumulative acknowledgement in
+    /// bytes. Frame that opens or closes a connection: number of bytes before it.
     pub sequence: u64,
     pub payload: u16,
-    /// Bytes on the wire without gap.
+    /// Size on the wire in bytes, without gap.
     pub size: u16,
     /// ECN field of the IP header: 0 not capable, 1 or 2 capable, 3 marked.
     pub ecn: u8,
-    /// Echo and window-reduced flags of TCP.
+    /// TCP flags ECE (ECN echo) and CWR (window reduced).
     pub ece: bool,
     pub cwr: bool,
-    /// The last segment of a connection with a handshake; of an acknowledgement: of that segment.
+    /// True for the last segment of a connection with a handshake, and for the acknowledgement of
+    /// that segment.
     pub last: bool,
-    /// An acknowledgement of something that had been acknowledged before.
+    /// True for the acknowledgement of data that had been acknowledged before.
     pub again: bool,
-    /// From the flow's destination to its source.
+    /// True if the frame goes from the flow's destination to its source.
     pub answer: bool,
     pub priority: u8,
     pub options: Option<Box<CaptureOptions>>,
 }
 
-/// What a frame of TCP carries beside its header. All in bytes of the connection's (or subflow's) payload.
+/// Options of a TCP frame. All positions are in bytes of the payload of the connection (or
+/// subflow).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaptureOptions {
-    /// The first byte that the receive window does not allow, if it is announced: of the subflow's or, over several paths, of the connection's.
+    /// First byte beyond the receive window, if a window is announced. With several paths, the
+    /// position counts the bytes of the connection, not of the subflow.
     pub edge: Option<u64>,
-    /// Selective acknowledgements, in the order in which they stand there.
+    /// Selective acknowledgements, in the order in which the frame has them.
     pub blocks: Vec<(u64, u64)>,
     pub multipath: Option<CaptureMultipath>,
 }
 
-/// Of a connection over several paths.
+/// MPTCP option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureMultipath {
-    /// From 0.
+    /// Number of the subflow, from 0.
     pub subflow: u8,
-    /// The first byte of the connection's data that is carried; of an acknowledgement, the next one expected.
+    /// Data: first byte of the connection's data in the frame. Acknowledgement: next byte expected.
     pub data: u64,
-    /// The last that is said on this subflow.
+    /// True for the last frame on this subflow.
     pub closes: bool,
 }
 
@@ -381,42 +407,45 @@ pub enum CaptureKind {
     /// A segment without data that opens or closes a connection.
     TcpControl(Control),
     Datagram,
-    /// From a switch to a switch.
+    /// Frame from a switch to a switch.
     Switch,
 }
 
 counters! {
     /// Whole-run totals.
     pub struct Counters {
-        /// Frames of any kind delivered by a link.
+        /// Frames of any kind that links delivered.
         packet_hops,
         sent_packets,
         sent_bytes,
         delivered_packets,
         delivered_bytes,
-        /// Counted one by one where frames are held at the end, not derived.
+        /// Counted one by one where frames are buffered at the end, not derived from other
+        /// counters.
         in_flight_packets,
         in_flight_bytes,
         dropped_packets,
         dropped_bytes,
-        /// Of those: the buffer had no room.
+        /// Frames dropped because the buffer was full.
         drops_buffer,
-        /// Of those: the DRAM of a deep buffer could not keep up.
+        /// Frames dropped because the DRAM of a deep buffer could not keep up.
         drops_dram,
-        /// RED or another queue discipline dropped it early.
+        /// Frames dropped early by RED or another queue discipline.
         drops_red,
-        /// Lost on the wire.
+        /// Frames lost on the wire.
         drops_loss,
-        /// The link was down, or no path was left.
+        /// Frames lost because the link was down or no path was left.
         drops_down,
-        /// Longer than the port at the end of a link accepts.
+        /// Frames longer than the port at the end of a link accepts.
         drops_mtu,
-        /// A watchdog had found the queue in a storm.
+        /// Frames dropped because a watchdog had detected a storm on the queue.
         drops_watchdog,
-        /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
+        /// Frames discarded at ingress because the switch's memory was full (for lossless traffic:
+        /// because the headroom was full).
         in_discards,
         ecn_marks,
-        /// Congestion notifications of RDMA that receivers sent, in frames of their own or as a bit in an acknowledgement.
+        /// RDMA congestion notifications that receivers sent, as frames of their own or as a bit in
+        /// an acknowledgement.
         cnps,
         pause_frames,
         retransmits,
@@ -425,13 +454,13 @@ counters! {
     }
 }
 
-/// How the run went: not part of the result.
+/// Performance of the run. It is not part of the result.
 #[derive(Debug, Clone, Default)]
 pub struct Engine {
     pub events: u64,
-    /// Processor time of each worker thread, seconds.
+    /// Processor time of each worker thread in seconds.
     pub thread_cpu_s: Vec<f64>,
     pub wall_s: f64,
-    /// The engine's own lookahead, picoseconds.
+    /// Window length of the engine (its lookahead) in ps.
     pub window_ps: u64,
 }

@@ -1,20 +1,21 @@
-//! Shortest-path next hops, by destination rack.
+//! Computes shortest-path next hops, by destination rack.
 //!
-//! Hosts that hang with their only link on the same switch form a rack and share a table entry; any other host is a
-//! rack of its own. Tables hold, per switch and rack, either one port or a set of equal-cost ports in port order. Where all
-//! hosts hang on one switch each they have no rows: they send by their only port whatever their switch can reach.
+//! Hosts whose only link leads to the same switch form a rack and share a table entry. Any other
+//! host is a rack of its own. Per switch and rack, tables hold either one port or a set of
+//! equal-cost ports in port order. If every host has a single link, to a switch, hosts have no
+//! rows: they send by their only port if their switch can reach the destination.
 
 use crate::spec::{LinkId, NodeId, NodeKind, Topology};
 use rustc_hash::FxHashMap;
 
-/// One end of a link as its node sees it.
+/// One end of a link, as seen from its node.
 #[derive(Debug, Clone, Copy)]
 pub struct PortInfo {
     pub peer: NodeId,
-    /// The peer's port number of the same link.
+    /// Port number of the peer for the same link.
     pub peer_port: u16,
     pub link: LinkId,
-    /// This node is `Link::b`.
+    /// True if this node is `Link::b`.
     pub reverse: bool,
 }
 
@@ -63,7 +64,7 @@ impl Entry {
     const NONE: Entry = Entry(0x7fff_fffe);
     const OFFSET_BITS: u32 = 21;
 
-    /// For these ports, of which several are added to `sets`.
+    /// Returns the entry for these ports. Several ports are added to `sets`.
     fn of(ports: &[u16], sets: &mut Vec<u16>) -> Entry {
         match ports {
             [] => Entry::NONE,
@@ -95,24 +96,25 @@ impl Entry {
     }
 }
 
-/// Where each switch sends what is for which host.
+/// Next hops of every node towards every host.
 #[derive(Debug, Clone)]
 pub struct Routes {
     racks: usize,
     rack_of_host: Vec<u32>,
-    /// By rack: the switch that its hosts hang on, or the one host.
+    /// Node at which the search of each rack starts: the switch of its hosts, or the single host.
     anchors: Vec<NodeId>,
-    /// Port at the rack's switch that leads to the host; `u16::MAX` if that link is out of use.
+    /// Port of the rack's switch that leads to the host; `u16::MAX` if that link is out of use.
     host_port: Vec<u16>,
-    /// Nodes below this number have no rows: hosts with one link, to the switch of their rack.
+    /// Nodes below this number have no rows. They are hosts with one link, to the switch of their
+    /// rack.
     rowless: NodeId,
-    /// `(node - rowless) * racks + rack`.
+    /// Entries, at index `(node - rowless) * racks + rack`.
     table: Vec<Entry>,
     sets: Vec<u16>,
     most_switches: u32,
 }
 
-/// The routes of one node that has rows.
+/// Routes of one node that has rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     rack_of_host: &'a [u32],
@@ -122,7 +124,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// As [`Routes::next_hops`].
+    /// Returns the equal-cost next hops towards `host`, as port numbers.
     #[inline(always)]
     pub(crate) fn next_hops(&self, host: u32) -> NextHops<'a> {
         self.entries[self.rack_of_host[host as usize] as usize].next_hops(host, self.host_port, self.sets)
@@ -131,29 +133,32 @@ impl<'a> Row<'a> {
     pub(crate) fn rack_of(&self, host: u32) -> u32 {
         self.rack_of_host[host as usize]
     }
-    /// As [`Routes::next_hop`].
+    /// Returns the next hop that the hash selects, if there is one.
     #[inline(always)]
     pub(crate) fn next_hop(&self, host: u32, hash: u32, seed: u32) -> Option<u16> {
         self.next_hops(host).by_hash(hash, seed)
     }
 }
 
-/// Racks that are searched for at once, one bit of a word each.
+/// Number of racks that are searched for at once, one bit of a word each.
 const SEARCHES: usize = u64::BITS as usize;
 
-/// Breadth-first searches from several anchors, level by level. Words have one bit per anchor.
+/// Breadth-first searches from several anchors at once, level by level. Each bit of a word stands
+/// for one anchor.
 struct Search<'a, F> {
     topology: &'a Topology,
     ports: &'a Ports,
     usable: F,
-    /// By node: searches that have reached it; those that reached it on the latest level; those that reach it on the next one.
+    /// Searches that have reached each node (`seen`), that reached it on the latest level
+    /// (`front`), and that reach it on the next level (`next`).
     seen: Vec<u64>,
     front: Vec<u64>,
     next: Vec<u64>,
 }
 
 impl<F: Fn(LinkId) -> bool> Search<'_, F> {
-    /// Fills the entries of the racks from `first` on, whose anchors these are. Returns the most nodes on a shortest path that ends at one of them.
+    /// Fills the entries of the racks from `first` on, whose anchors are `anchors`. Returns the
+    /// largest number of nodes on a shortest path that ends at one of them.
     fn run(&mut self, anchors: &[NodeId], first: usize, tables: &mut Tables) -> u32 {
         self.seen.fill(0);
         let mut latest: Vec<NodeId> = anchors.to_vec();
@@ -167,7 +172,7 @@ impl<F: Fn(LinkId) -> bool> Search<'_, F> {
         let mut level = 0;
         while !latest.is_empty() {
             for &node in &latest {
-                // Only an anchor, at the beginning, need not forward.
+                // An anchor need not forward, because paths end there.
                 if level > 0 && !self.topology.forwards(node) {
                     continue;
                 }
@@ -198,7 +203,8 @@ impl<F: Fn(LinkId) -> bool> Search<'_, F> {
         level
     }
 
-    /// The ports of a node that has just been reached that lead nearer: racks with the same ones together.
+    /// Collects the ports of a newly reached node that lead one level nearer to the anchors. Racks
+    /// with the same set of ports share a class.
     fn classify(&self, node: NodeId, level: u32, classes: &mut Vec<(u64, Vec<u16>)>) {
         classes.push((self.next[node as usize], Vec::new()));
         for (number, port) in self.ports.of(node).iter().enumerate() {
@@ -226,7 +232,7 @@ impl<F: Fn(LinkId) -> bool> Search<'_, F> {
     }
 }
 
-/// The tables while they are being filled.
+/// Routing tables under construction.
 struct Tables {
     racks: usize,
     rowless: NodeId,
@@ -240,7 +246,8 @@ impl Tables {
         self.table[(node - self.rowless) as usize * self.racks + rack] = entry;
     }
 
-    /// The entries of `node` for the racks of these bits, counted from `first`.
+    /// Sets the entries of `node` for the racks in the bit set `racks`, which is counted from
+    /// `first`.
     fn fill(&mut self, node: NodeId, first: usize, mut racks: u64, found: Vec<u16>) {
         let entry = match found.as_slice() {
             [] | [_] => Entry::of(&found, &mut self.sets),
@@ -260,7 +267,7 @@ impl Tables {
     }
 }
 
-/// What a lookup found.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextHops<'a> {
     None,
@@ -270,7 +277,7 @@ pub enum NextHops<'a> {
 }
 
 impl NextHops<'_> {
-    /// The one that a frame's hash chooses, if there is one.
+    /// Returns the port that the hash of a frame selects, if there is one.
     #[inline(always)]
     pub(crate) fn by_hash(&self, hash: u32, seed: u32) -> Option<u16> {
         match self {
@@ -279,17 +286,17 @@ impl NextHops<'_> {
             NextHops::Many(set) => Some(set[crate::balance::ecmp(hash, seed, set.len())]),
         }
     }
-    /// Is this one of them?
+    /// True if `port` is one of the next hops.
     #[inline(always)]
     pub(crate) fn leads(&self, port: u16) -> bool {
         match self {
             NextHops::None => false,
             NextHops::One(only) => *only == port,
-            // Mostly they are next to each other.
+            // Equal-cost ports usually have consecutive numbers.
             NextHops::Many(set) => set.get(port.wrapping_sub(set[0]) as usize) == Some(&port) || set.binary_search(&port).is_ok(),
         }
     }
-    /// All of them, in port order.
+    /// Returns all next hops, in port order.
     pub fn as_slice(&self) -> &[u16] {
         match self {
             NextHops::None => &[],
@@ -300,17 +307,17 @@ impl NextHops<'_> {
 }
 
 impl Routes {
-    /// Routes over all links.
+    /// Builds routes over all links.
     pub fn build(topology: &Topology) -> Self {
         Self::build_with(topology, &Ports::new(topology), |_| true)
     }
 
-    /// Routes over the links for which `usable` says so.
+    /// Builds routes over the links for which `usable` returns true.
     pub fn build_with(topology: &Topology, ports: &Ports, usable: impl Fn(LinkId) -> bool) -> Self {
         let hosts = topology.hosts as usize;
         let nodes = topology.nodes.len();
         let is_switch = |n: NodeId| topology.nodes[n as usize].kind == NodeKind::Switch;
-        // A rack is named by the node at which its search starts.
+        // Each rack is identified by its anchor, the node at which its search starts.
         let mut rack_of_anchor: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut rack_of_host = Vec::with_capacity(hosts);
@@ -336,7 +343,7 @@ impl Routes {
         let batches = anchors.chunks(SEARCHES).enumerate();
         let most_switches = batches.map(|(batch, anchors)| search.run(anchors, batch * SEARCHES, &mut tables)).max().unwrap_or(0);
         let Tables { table, sets, .. } = tables;
-        // A host whose only link is out of use cannot be reached over its ToR.
+        // A host whose only link is out of use cannot be reached through its ToR.
         let mut routes = Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets, most_switches };
         for host in 0..hosts {
             if let [only] = ports.of(host as NodeId)
@@ -348,8 +355,9 @@ impl Routes {
         routes
     }
 
-    /// `node` uses its other next hops in place of this link of its own, and none where it is the only one: what others send to `node` to go that way
-    /// is lost there.
+    /// Removes `link` from the next hops of its end `node`, which then uses its other next hops, or
+    /// has none. Other nodes still send frames this way. `node` drops them if it has no other next
+    /// hop.
     pub fn leave_out(&mut self, topology: &Topology, ports: &Ports, node: NodeId, link: LinkId) {
         let number = ports.of(node).iter().position(|port| port.link == link).expect("one of its links") as u16;
         for host in 0..topology.hosts as NodeId {
@@ -380,12 +388,12 @@ impl Routes {
         }
     }
 
-    /// Where all hosts have one link, to a switch: the most switches that a path has.
+    /// Returns the largest number of switches on a path, if all hosts have one link, to a switch.
     pub fn most_switches(&self) -> Option<u32> {
         (self.rowless as usize == self.rack_of_host.len()).then_some(self.most_switches)
     }
 
-    /// Equal-cost next hops of `node` towards `host`, as port numbers of `node`.
+    /// Returns the equal-cost next hops of `node` towards `host`, as port numbers of `node`.
     #[inline]
     pub fn next_hops(&self, node: NodeId, host: u32) -> NextHops<'_> {
         let rack = self.rack_of_host[host as usize];
@@ -395,7 +403,7 @@ impl Routes {
         self.entry(node, rack).next_hops(host, &self.host_port, &self.sets)
     }
 
-    /// What one node needs of them.
+    /// Returns the part of the tables that belongs to one node.
     #[inline(always)]
     pub(crate) fn row(&self, node: NodeId) -> Row<'_> {
         let first = (node - self.rowless) as usize * self.racks;
@@ -407,20 +415,20 @@ impl Routes {
         self.table[(node - self.rowless) as usize * self.racks + rack as usize]
     }
 
-    /// Does the only link of a host without a row lead to `rack`?
+    /// True if the only link of a host without a row leads to `rack`.
     #[inline]
     fn leads(&self, host: NodeId, rack: u32) -> bool {
         let own = self.rack_of_host[host as usize];
         self.host_port[host as usize] != u16::MAX && (own == rack || self.entry(self.anchors[own as usize], rack) != Entry::NONE)
     }
 
-    /// The next hop by hash, if there is one.
+    /// Returns the next hop that the hash selects, if there is one.
     #[inline(always)]
     pub(crate) fn next_hop(&self, node: NodeId, host: u32, hash: u32, seed: u32) -> Option<u16> {
         self.next_hops(node, host).by_hash(hash, seed)
     }
 
-    /// All next hops where there are several.
+    /// Returns all next hops if there are several, and an empty slice otherwise.
     pub fn members(&self, node: NodeId, host: u32) -> &[u16] {
         match self.next_hops(node, host) {
             NextHops::Many(set) => set,
@@ -428,14 +436,15 @@ impl Routes {
         }
     }
 
-    /// Number of racks, and the rack of a host.
+    /// Returns the number of racks.
     pub fn racks(&self) -> usize {
         self.racks
     }
     pub fn rack_of(&self, host: u32) -> u32 {
         self.rack_of_host[host as usize]
     }
-    /// The switch that a rack's hosts hang on; a rack of one host that does not hang on one switch alone is that host.
+    /// Returns the switch of a rack's hosts. For a host that is a rack of its own, it returns the
+    /// host.
     pub fn anchor(&self, rack: u32) -> NodeId {
         self.anchors[rack as usize]
     }
@@ -447,7 +456,7 @@ mod tests {
     use crate::testing::{fat_tree, leaf_spine, link};
     use afflux_units::{Rate, Span};
 
-    /// Number of distinct shortest paths, by walking the tables.
+    /// Returns the number of distinct shortest paths, by walking the tables.
     fn paths(routes: &Routes, ports: &Ports, node: NodeId, host: u32) -> usize {
         if node == host {
             return 1;
@@ -485,12 +494,13 @@ mod tests {
         assert_eq!(paths(&routes, &ports, 0, 4), 4);
     }
 
-    /// What hosts without rows are told is what they would find in rows of their own, whatever links are out of use.
+    /// The next hops of hosts without rows equal those that rows of their own would hold, whichever
+    /// links are out of use.
     #[test]
     fn rows_of_hosts_are_needless() {
         let topology = leaf_spine(3, 2, 2);
         let mut wide = topology.clone();
-        // One host has two links, so that all of them have rows; the other link is never used.
+        // One host has two links, so all hosts have rows. The second link is never used.
         let extra = wide.nodes.len() as NodeId;
         wide.nodes.push(crate::spec::Node { name: "other".into(), ..wide.nodes[6].clone() });
         wide.links.push(link(5, extra, Rate::from_gbps(100), Span::from_us(1)));
@@ -501,7 +511,7 @@ mod tests {
                 let short = Routes::build_with(&topology, &ports, usable);
                 let long = Routes::build_with(&wide, &wide_ports, |l| usable(l) && (l as usize) < topology.links.len());
                 assert_eq!((short.rowless, long.rowless), (topology.hosts, 0));
-                // To hosts 4 and 5 the other fabric's tables lead by a rack of their own.
+                // Hosts 4 and 5 are excluded: in the other fabric they are in different racks.
                 for (node, host) in (0..5).flat_map(|node| (0..4).map(move |host| (node, host))) {
                     assert_eq!(short.next_hops(node, host), long.next_hops(node, host), "{node} to {host} without {dead} and {second}");
                 }

@@ -1,10 +1,11 @@
-//! In-band telemetry: what switch ports write on frames as these leave (HPCC, §4.1: 8 bytes per hop).
+//! In-band telemetry: records that switch ports write on departing frames (HPCC, §4.1: 8 bytes per
+//! hop).
 
-/// Bytes on data and acknowledgements: five readings and how many there are.
+/// Bytes on data frames and acknowledgements: five readings and their number.
 pub const BYTES: u16 = 42;
-/// More switches than this are not read.
+/// Maximum number of readings on a frame. Later switches on the path add none.
 const MOST: usize = 5;
-/// What the fields count: 128 B, 80 B, nanoseconds.
+/// Units of the fields: 128 B of data sent, 80 B of queue, 1 ns of time (in ps).
 const BYTES_UNIT: u64 = 128;
 const QUEUE_UNIT: u64 = 80;
 const NANOSECOND: u64 = 1_000;
@@ -12,7 +13,8 @@ const TIME_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
 const QUEUE_BITS: u32 = 16;
 
-/// What ports have said, the first one first. A reading is 4 bits of rate, 24 of time, 20 of bytes sent and 16 of queue.
+/// Readings of the ports on the path, in path order. A reading has 4 bits of rate, 24 of time, 20
+/// of bytes sent and 16 of queue length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Telemetry {
     words: [u64; MOST],
@@ -21,13 +23,13 @@ pub struct Telemetry {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Picoseconds; when taken out of a frame, modulo 2^24 ns.
+    /// Time in ps. In a reading decoded from a frame: modulo 2^24 ns.
     pub time: u64,
-    /// Sent by the port; when taken out of a frame, modulo 2^20 units of 128 B.
+    /// Bytes sent by the port. In a reading decoded from a frame: modulo 2^20 units of 128 B.
     pub bytes: u64,
-    /// Bytes behind the frame.
+    /// Bytes in the queue behind the frame.
     pub queue: u64,
-    /// Bits per second.
+    /// Rate of the port in bit/s.
     pub rate: u64,
 }
 
@@ -46,7 +48,7 @@ impl Telemetry {
         self.count
     }
 
-    /// `rates` are those that ports of the fabric have, at most sixteen.
+    /// Appends a reading. `rates` are the distinct rates of the fabric's ports, at most sixteen.
     pub fn push(&mut self, reading: Reading, rates: &[u64]) {
         if self.count as usize == MOST {
             return;

@@ -1,4 +1,4 @@
-//! Small fabrics and plans for tests.
+//! Builds small fabrics and plans for tests.
 
 use crate::congestion::newreno::RenoFlavour;
 use crate::congestion::rate::dcqcn::DcqcnParameters;
@@ -15,7 +15,7 @@ pub fn link(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
     Link::new(a, b, rate, delay)
 }
 
-/// One switch, 100G, 1 us.
+/// A star: one switch, links of 100 Gbps with a delay of 1 us.
 pub fn star(hosts: u32) -> Topology {
     let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
     nodes.push(node("switch0".into(), NodeKind::Switch, 1, Some(0)));
@@ -36,7 +36,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
     Topology { nodes, links, hosts, ..Default::default() }
 }
 
-/// Aggregation switch j of each pod is linked to cores j·k/2 … j·k/2+k/2−1.
+/// A fat tree. Aggregation switch j of each pod is linked to cores j·k/2 … j·k/2+k/2−1.
 pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
     let half = k / 2;
     let per_rack = half * oversubscription;
@@ -60,7 +60,7 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
     Topology { nodes, links, hosts, ..Default::default() }
 }
 
-/// BCube: a switch of each level joins hosts that differ in that digit alone.
+/// A BCube: a switch of each level connects the hosts that differ only in the digit of that level.
 pub fn bcube(ports: u32, levels: u32) -> Topology {
     let hosts = ports.pow(levels);
     let per_level = hosts / ports;
@@ -77,7 +77,7 @@ pub fn bcube(ports: u32, levels: u32) -> Topology {
     Topology { nodes, links, hosts, relays: true, ..Default::default() }
 }
 
-/// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
+/// Frame sizes: 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
 pub fn wire() -> Wire {
     Wire { name: "test".into(), data_header: 40, ack: 40, cnp: 40, syn: 52, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
 }
@@ -99,12 +99,12 @@ pub fn host() -> HostConfig {
     }
 }
 
-/// Timing of real hosts, by default.
+/// Timing of real hosts, with default settings.
 pub fn timing() -> Option<Timing> {
     Some(TimingKeys::default().resolve(&"host.timing".into()).expect("defaults are right"))
 }
 
-/// A queueing discipline with its defaults.
+/// A queueing discipline with default settings.
 pub fn qdisc(kind: &str, ring: Option<u64>, rings: u8) -> Qdisc {
     let mut keys = match kind {
         "fq_codel" => QdiscKeys::default(),
@@ -135,11 +135,11 @@ pub fn switch() -> SwitchConfig {
     }
 }
 
-/// Marks at enqueue what finds more than `threshold`.
 pub fn fq_codel(codel: CodelConfig, quantum: u32, flows: u32, limit: u32, drop_batch: u32) -> Aqm {
     Aqm::FqCodel(FqCodelConfig { target: codel.target, interval: codel.interval, ecn: codel.ecn, quantum, flows, limit, drop_batch })
 }
 
+/// Marking at enqueue of frames that find a queue longer than `threshold`.
 pub fn step(threshold: Limit) -> Marking {
     Marking {
         kmin: threshold,
@@ -172,7 +172,7 @@ pub fn tcp() -> TcpConfig {
     TcpConfig { min_rto: Span::from_us(200), initial_rto: Span::from_ms(1), max_rto: Span::from_s(60), ..TcpConfig::basic(newreno(), 1460) }
 }
 
-/// As Linux sets it up, with the floor of the time-out at 10 ms.
+/// TCP with the settings of Linux, but a minimum time-out of 10 ms.
 pub fn linux() -> TcpConfig {
     TcpConfig {
         recovery: Recovery::Rack,
@@ -197,7 +197,7 @@ pub fn dctcp() -> TcpConfig {
     TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
-/// ConWeave's ns-3: DCQCN as in NVIDIA's adapters, go-back-N.
+/// RDMA as in ConWeave's ns-3: DCQCN of NVIDIA's adapters, go-back-N.
 pub fn rdma() -> RdmaConfig {
     RdmaConfig {
         payload: 1460,
@@ -231,7 +231,7 @@ pub fn dcqcn() -> DcqcnConfig {
     }
 }
 
-/// Thresholds for round trips of some microseconds.
+/// TIMELY with thresholds for round trips of some microseconds.
 pub fn timely() -> TimelyConfig {
     TimelyConfig {
         t_low: Span::from_us(10),
@@ -272,7 +272,7 @@ pub fn irn() -> RdmaConfig {
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
 }
 
-/// Two subflows between the same addresses, LIA.
+/// MPTCP with two subflows between the same addresses, and LIA.
 pub fn mptcp() -> MptcpConfig {
     MptcpConfig {
         tcp: TcpConfig { congestion: CongestionControl::Coupled(Coupling::Lia), ..tcp() },
@@ -283,7 +283,7 @@ pub fn mptcp() -> MptcpConfig {
     }
 }
 
-/// Two hosts with so many disjoint ways between them, each of two switches and 5 us per link.
+/// Two hosts with one disjoint path per entry of `rates`, each with two switches and 5 us per link.
 pub fn parallel(rates: &[Rate]) -> Topology {
     let mut nodes = vec![node("host0".into(), NodeKind::Host, 0, None), node("host1".into(), NodeKind::Host, 0, None)];
     let mut links = Vec::new();
@@ -297,14 +297,16 @@ pub fn parallel(rates: &[Rate]) -> Topology {
     Topology { nodes, links, hosts: 2, ..Default::default() }
 }
 
-/// The pFabric study's transport: a window of 12 to 23 segments, 45 us, probes after five time-outs.
+/// Transport of the pFabric study: a window of 12 to 23 segments, time-outs of 45 us, probes after
+/// five time-outs.
 pub fn pfabric() -> Pfabric {
     let rto = Span::from_us(45);
     let tcp = TcpConfig { initial_window: 12, max_window: Some(23), dupack_threshold: None, min_rto: rto, initial_rto: rto, ..tcp() };
     Pfabric { tcp, fixed_timeout: true, probe_after: Some(5), ranked: true, pooled: false }
 }
 
-/// The TCP that the study compares with: a window of up to 149, estimated time-outs of 200 us and more.
+/// TCP that the pFabric study compares with: a window of up to 149 segments, estimated time-outs of
+/// at least 200 us.
 pub fn ns2_tcp(congestion: CongestionControl) -> Pfabric {
     let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
     let rto = Span::from_us(200);
@@ -355,7 +357,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
     }
 }
 
-/// For round trips of some microseconds.
+/// PDQ with settings for round trips of some microseconds.
 pub fn pdq() -> Pdq {
     let (min_rto, interval) = (Span::from_us(500), Span::from_us(10));
     let (early_start, suppressed_probing, dampening, max_flows) = (2.0, 0.2, Span::from_us(10), 1_000);
@@ -371,7 +373,7 @@ pub fn nack() -> Nack {
     Nack { rate: None, payload: 1460, report: Span::from_us(20), timeout: Span::from_us(60) }
 }
 
-/// With a first window of 12 frames.
+/// NDP with a first window of 12 frames.
 pub fn ndp() -> NdpConfig {
     NdpConfig { payload: 1460, initial_window: 12, pull_rate: 1.0, spread: true, rto: Span::from_us(200) }
 }

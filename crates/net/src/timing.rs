@@ -1,7 +1,9 @@
-//! Timing of real hosts: interrupts, the way from the kernel to the transmitter, gaps between frames, and clocks.
+//! Models the timing of real hosts: interrupts, the path from the kernel to the transmitter, gaps
+//! between frames, and clocks.
 //!
-//! Without it simultaneous senders keep their phases for ever, and behind a full queue one flow takes all places (Floyd and Jacobson, On Traffic
-//! Phase Effects, 1992). Every part only delays frames and keeps their order.
+//! Without this model, simultaneous senders keep their phases for ever, and at a full queue one
+//! flow gets all the space (Floyd and Jacobson, On Traffic Phase Effects, 1992). Every part only
+//! delays frames and keeps their order.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -12,20 +14,26 @@ use afflux_units::{Rate, Span};
 use std::collections::VecDeque;
 
 keys! {
-    /// Timing of real hosts. Parts without a key have their defaults; a part of `"0ns"` is exact.
+    /// Timing of real hosts. Parts without a key have their defaults. The value `"0ns"` makes a
+    /// part exact.
     pub struct Keys as "Timing" => Config {
-        /// Longest time from the arrival of a frame that finds no other waiting to the interrupt, in which the kernel takes all frames that are
-        /// there: uniform from 0 for each interrupt. Frames of RDMA need no interrupt.
+        /// Longest time from the arrival of a frame to the interrupt, if no other frame is waiting.
+        /// The time is uniform from 0 for each interrupt. At the interrupt the kernel takes all
+        /// frames that have arrived. RDMA frames need no interrupt.
         receive: Duration = none "`\"20us\"` on links from 10 Gbps on, `\"50us\"` below: interrupt moderation of Linux's drivers (NVIDIA, Broadcom and Amazon \
             3 to 20 us, Intel 50 us and more)", check up_to_a_millisecond;
-        /// Longest time from the kernel's hand-over of a frame to an idle transmitter to its start: uniform from 0 for each burst.
+        /// Longest time from the kernel's hand-over of a frame to an idle transmitter until the
+        /// frame starts. The time is uniform from 0 for each burst.
         send: Duration = none "`\"2us\"` on links from 10 Gbps on, `\"5us\"` below: an estimate of softirq, driver, doorbell and fetch across PCIe", check up_to_a_millisecond;
-        /// The same for frames of RDMA, which the NIC itself starts.
+        /// Longest time from the hand-over of an RDMA frame to an idle transmitter until the frame
+        /// starts. The NIC starts RDMA frames itself.
         nic_send: Duration = "50ns" from "an estimate: the jitter of a fetch across PCIe", check up_to_a_millisecond;
-        /// Longest additional gap behind a frame, but at most 1/64 of the frame's time: uniform from 0 for each frame.
+        /// Longest additional gap behind a frame, but at most 1/64 of the frame's time. The gap is
+        /// uniform from 0 for each frame.
         gap: Duration = "20ns" from "the smallest that ended every lock of saturated transmitters; from 10 Gbps on IEEE 802.3 allows gaps of 9 to 15 byte times",
             check up_to_a_millisecond;
-        /// How far clocks may be apart, in millionths: each port sends more slowly than its rate by a constant share, uniform from 0.
+        /// Largest difference between clocks, in millionths. Each port sends more slowly than its
+        /// rate by a constant share, which is uniform from 0.
         clock_ppm: f64 = 100.0 from "Ethernet allows ±100, IEEE 802.3", in 0.0 to 1000.0;
     }
 }
@@ -45,27 +53,28 @@ pub const MODEL: Model = Model {
                  frames or go down have no delayed interrupts; the ideal completion time is without them, so they count as queueing",
 };
 
-/// Streams of random numbers.
+/// Identifiers of the random number streams.
 const NOISE: u64 = 0x6e6f_6973;
 const CLOCK: u64 = 0x636c_6f63;
 
-/// Interrupt moderation and hand-over from this rate on are those of fast NICs.
+/// Lowest rate of fast NICs, which have shorter times for interrupt moderation and hand-over.
 const FAST: Rate = Rate(10_000_000_000);
-/// Part of a frame's time that a gap takes at most, as a power of two.
+/// Largest additional gap as a part of the frame's time: 2^-GAP_SHIFT.
 const GAP_SHIFT: u32 = 6;
 
-/// Longest time until an interrupt, where nothing else is said.
+/// Returns the default for the longest time until an interrupt, in ps.
 pub fn interrupt(rate: u64) -> u64 {
     Span::from_us(if rate >= FAST.0 { 20 } else { 50 }).0
 }
 
 impl Config {
-    /// Bits per second of a port with this nominal rate.
+    /// Returns the actual rate in bit/s of a port with this nominal rate.
     pub fn clocked(&self, rate: u64, seed: u64, port: u64) -> u64 {
         let slower = Stream::new(seed, CLOCK, port).next_f64() * self.clock_ppm * 1e-6;
         rate - (rate as f64 * slower) as u64
     }
-    /// What a frame of the kernel's waits on average at the sender and at the receiver of a link with this rate.
+    /// Returns the mean waiting times in ps of a kernel's frame at the sender and at the receiver
+    /// of a link with this rate.
     pub fn mean_waits(&self, rate: u64) -> (u64, u64) {
         (self.send(rate) / 2, self.receive(rate) / 2)
     }
@@ -77,22 +86,24 @@ impl Config {
     }
 }
 
-/// The delays of one port: of a host's transmitter, of the host at the link's other end, or of both.
+/// Random delays of one port: of its own host's transmitter, of the host at the other end of the
+/// link, or of both.
 pub struct Noise {
     stream: Stream,
-    /// Longest delays.
+    /// Longest delays, in ps.
     receive: u64,
     send: u64,
     nic_send: u64,
     gap: u64,
-    /// When the kernel takes the latest frame.
+    /// Time in ps at which the kernel takes the latest frame.
     taken: u64,
-    /// Gaps behind the frames that a plain port holds, oldest first.
+    /// Gaps in ps behind the frames that a plain port holds, oldest first.
     gaps: VecDeque<u64>,
 }
 
 impl Noise {
-    /// Of a port with this rate. `own`: of the host that sends; `peer`: of the host that receives.
+    /// Returns the delays of a port with this rate. `own` is the timing of the sending host, `peer`
+    /// that of the receiving host.
     pub fn new(own: Option<&Config>, peer: Option<&Config>, rate: u64, seed: u64, port: u64) -> Noise {
         Noise {
             stream: Stream::new(seed, NOISE, port),
@@ -109,8 +120,9 @@ impl Noise {
         if most == 0 { 0 } else { self.stream.below(most + 1) }
     }
 
-    /// When the receiving host deals with a frame that is there at `at`. Frames of RDMA come at even picoseconds and others at odd ones, and never two
-    /// at one: their order must not depend on the engine.
+    /// Returns the time at which the receiving host processes a frame that arrives at `at`. RDMA
+    /// frames get even picoseconds and others odd ones, and no two kernel frames get the same
+    /// picosecond, because their order must not depend on the engine.
     pub fn received(&mut self, at: u64, frame: &Frame) -> u64 {
         if frame.is_of_nic() {
             return at + (at & 1);
@@ -119,19 +131,20 @@ impl Noise {
         self.taken
     }
 
-    /// When a frame starts that an idle transmitter gets at `at`.
+    /// Returns the time at which an idle transmitter starts a frame that it gets at `at`.
     pub fn starts(&mut self, at: u64, frame: &Frame) -> u64 {
         let most = if frame.is_of_nic() { self.nic_send } else { self.send };
         at + self.draw(most)
     }
 
-    /// Additional gap behind a frame of this time.
+    /// Returns a random additional gap behind a frame that takes `time`.
     pub fn gap(&mut self, time: u64) -> u64 {
         let most = self.gap.min(time >> GAP_SHIFT);
         self.draw(most)
     }
 
-    /// Keeps the gap behind the latest frame of a plain port. `first`: the port holds no other frame.
+    /// Stores the gap behind the latest frame of a plain port. `first` is true if the port holds no
+    /// other frame.
     pub fn keep_gap(&mut self, gap: u64, first: bool) {
         if first {
             self.gaps.clear();
@@ -139,7 +152,8 @@ impl Noise {
         self.gaps.push_back(gap);
     }
 
-    /// The oldest frame has left: the gap behind the next one.
+    /// Discards the gap of the oldest frame, which has left, and returns the gap behind the next
+    /// one.
     pub fn next_gap(&mut self) -> u64 {
         self.gaps.pop_front();
         self.gaps.front().copied().unwrap_or(0)
@@ -149,7 +163,7 @@ impl Noise {
         self.gaps.iter().copied()
     }
 
-    /// The mean of those gaps.
+    /// Returns the mean of the gaps that [`Self::gap`] draws.
     pub fn mean_gap(&self, time: u64) -> u64 {
         self.gap.min(time >> GAP_SHIFT) / 2
     }
@@ -182,7 +196,7 @@ mod tests {
         let mean = |draw: &mut dyn FnMut() -> u64| (0..20_000).map(|_| draw()).sum::<u64>() as f64 / 20_000.0;
         let send = mean(&mut || noise.starts(0, &frame));
         assert!((0.98e6..1.02e6).contains(&send), "{send}");
-        // A full frame at 10 Gbps, and an acknowledgement.
+        // Times of a full frame and of an acknowledgement at 10 Gbps.
         for (time, most) in [(1_230_400, 19_225.0), (67_200, 1_050.0)] {
             let gap = mean(&mut || noise.gap(time));
             assert!((gap / (most / 2.0) - 1.0).abs() < 0.03, "{gap}");

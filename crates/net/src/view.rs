@@ -1,11 +1,12 @@
-//! What can be seen of a run while it goes on: see [`Progress::view`](crate::Progress::view).
+//! Defines the live view of a run: see [`Progress::view`](crate::Progress::view).
 
 use crate::spec::NodeId;
 
-/// Queues of a view.
+/// Number of queues in a view.
 const LONGEST: usize = 16;
 
-/// Counts of values: up to 64 one by one, above in 64 steps per octave, so that a step is at most 1.6 % wide.
+/// Histogram of values. Values up to 64 have a step each. Above, there are 64 steps per octave, so
+/// a step is at most 1.6 % wide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -24,7 +25,8 @@ impl Histogram {
         self.counts[step] += 1;
     }
 
-    /// Of each step that has any values: the first value, the first one above the step, and how many there are.
+    /// Returns the steps that have values: lowest value of the step, lowest value above the step,
+    /// and number of values.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let bounds = |step: u64| {
             let shift = (step / STEPS).saturating_sub(1);
@@ -42,24 +44,25 @@ impl Histogram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     pub node: NodeId,
-    /// Of the node, in the order of its links.
+    /// Port of the node, in the order of its links.
     pub port: u32,
     /// The node at the other end of the link.
     pub peer: NodeId,
-    /// Whole frames, including the one in transmission where the buffer counts it.
+    /// Length in bytes, in whole frames. It includes the frame in transmission if the buffer counts
+    /// it.
     pub bytes: u64,
 }
 
-/// Queues of ports, and counters.
+/// Longest queues, and counters, at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Picoseconds.
+    /// Simulated time in ps.
     pub now: u64,
-    /// The longest of switches (of hosts, if there are no switches), longest first.
+    /// Longest queues of switches (of hosts, if there are no switches), longest first.
     pub queues: Vec<Queue>,
-    /// Bytes in all of them.
+    /// Bytes in all queues.
     pub queued: u64,
-    /// Without the next.
+    /// Dropped frames, without `in_discards`.
     pub drops: u64,
     pub in_discards: u64,
     pub ecn_marks: u64,
@@ -78,7 +81,7 @@ impl Snapshot {
         self.queues.truncate(LONGEST);
     }
 
-    /// Joined with what another worker sees.
+    /// Adds the snapshot of another worker.
     pub fn add(&mut self, other: &Snapshot) {
         self.now = self.now.max(other.now);
         let queued = self.queued + other.queued;
@@ -92,21 +95,21 @@ impl Snapshot {
     }
 }
 
-/// What is known of a run that goes on.
+/// State of a run in progress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct View {
     pub snapshot: Snapshot,
-    /// Completion times of flows that have ended and count, in nanoseconds.
+    /// Completion times in ns of the flows that have ended and count.
     pub completion: Histogram,
-    /// Their slowdowns, in thousandths.
+    /// Slowdowns of these flows, in thousandths.
     pub slowdown: Histogram,
 }
 
 impl View {
-    /// A flow has taken `time` picoseconds, `ideal` at best.
+    /// Counts a flow that took `time` ps and would have taken `ideal` ps in an idle network.
     pub fn end(&mut self, time: u64, ideal: u64) {
         self.completion.add(time / 1_000);
-        // A flow may have found a shorter path than the ideal's.
+        // A flow may have taken a shorter path than the ideal one.
         let ideal = ideal.min(time);
         self.slowdown.add(if ideal == 0 { 1_000 } else { (time as u128 * 1_000 / ideal as u128) as u64 });
     }

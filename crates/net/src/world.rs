@@ -1,4 +1,5 @@
-//! What never changes during a run, shared by all workers: routes, places, sizes, and the arithmetic of idle paths.
+//! Holds the data that never change during a run, shared by all workers: routes, the location of
+//! nodes and frame sizes. It also computes the paths of frames.
 
 use crate::RunError;
 use crate::app::Flows;
@@ -13,10 +14,10 @@ use afflux_units::Rate;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// No run goes on for longer (6.6 days): times stay clear of the limit of the window log.
+/// Latest possible end of a run in ps (6.6 days). It keeps times below the limit of the window log.
 const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
 
-/// Where a node lives.
+/// Location of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     pub shard: u16,
@@ -32,60 +33,64 @@ pub struct Shape {
     pub count: u64,
     pub payload: u16,
     pub last_payload: u16,
-    /// Frame sizes.
+    /// Sizes of a full frame and of the last frame, in bytes.
     pub full: u16,
     pub last: u16,
-    /// Size of an acknowledgement without options, if there are any.
+    /// Size of an acknowledgement without options; `None` if the transport sends none.
     pub ack: Option<u16>,
 }
 
-/// Where a flow lies in its connection.
+/// Position of a flow in its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// The connection's first flow, whose number its frames carry.
+    /// First flow of the connection. Frames carry its number.
     pub head: FlowId,
-    /// Its first segment, and the one behind its last.
+    /// First segment of the flow, and the segment after its last one.
     pub from: u32,
     pub to: u32,
-    /// The flow after it.
+    /// Next flow of the connection.
     pub next: Option<FlowId>,
 }
 
 pub struct World<'a> {
     pub plan: &'a Plan,
     pub ports: Ports,
-    /// Routes and the time from which they hold; the first holds from 0.
+    /// Routes, each with the time from which they hold. The first routes hold from 0.
     epochs: Vec<(u64, Routes)>,
-    /// By number of the epoch: routes without what only the ends of a link know, where they know something.
+    /// Routes by number of the epoch, without failures that only the ends of a link have noticed.
+    /// Only epochs with such failures have an entry.
     agreed: FxHashMap<usize, Routes>,
-    /// Paths by those routes, if any switch pins frames.
+    /// Paths of each epoch, if any switch pins frames.
     paths: Vec<Paths>,
-    /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
+    /// Ports of the source and of the destination, by flow of the plan, if any switch hashes them.
     flow_ports: Vec<(u16, u16)>,
-    /// Of all links, where switches tell of their ports.
+    /// Distinct rates of all links, if in-band telemetry is used.
     pub rates: Vec<u64>,
     pub place: Vec<Place>,
-    /// Per shard: its nodes, ascending.
+    /// Nodes of each shard, ascending.
     pub shards: Vec<Vec<NodeId>>,
-    /// Per shard: number of ports.
+    /// Number of ports of each shard.
     pub shard_ports: Vec<u32>,
-    /// Both directions of a flow have one hash.
+    /// True if both directions of a flow have the same hash.
     symmetric: bool,
-    /// Per node: seed for equal-cost choices.
+    /// Seed of each node for the choice among equal-cost paths.
     pub hash_seed: Vec<u32>,
-    /// The order of frames that arrive at a node at one instant.
+    /// Order of frames that arrive at a node at one instant.
     pub ties: Ties,
-    /// Where frames carry their route in [`crate::frame::Frame::hash`], hop by hop from the lowest bits on: bits of a hop. Elsewhere 0.
+    /// Number of bits per hop, if frames carry their route in [`crate::frame::Frame::hash`], hop by
+    /// hop from the lowest bits on. 0 if they do not.
     pub route_bits: u32,
-    /// Shortest time in which anything done at one node can be felt at another.
+    /// Minimum time in ps until an action at one node can affect another node.
     pub lookahead: u64,
-    /// What is decided by now has shown itself at every node so long after: a run that is to end earlier than was known ends then.
+    /// Time in ps after which every transmission that is decided now has reached the next node. A
+    /// run that has to end early ends this long after the decision, so that all nodes see the same
+    /// end.
     pub settling: u64,
-    /// The run ends after the events of this moment.
+    /// The run ends after the events of this instant (ps).
     until: AtomicU64,
-    /// What applications have started, behind the plan's flows.
+    /// Flows that applications have started. Their numbers follow those of the plan.
     pub started: Flows,
-    /// By flow, if any two share a connection.
+    /// Position of each flow in its connection, if any two flows share a connection.
     messages: Vec<Message>,
 }
 
@@ -180,22 +185,23 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// The run ends after the events of this moment.
+    /// Returns the instant after whose events the run ends.
     pub fn until(&self) -> u64 {
         self.until.load(Ordering::Acquire)
     }
 
-    /// Ends the run after the events of `at`, at the latest: at least the lookahead from now, so that no shard is beyond it.
+    /// Ends the run after the events of `at` at the latest. `at` must be at least the lookahead
+    /// away, so that no shard has passed it.
     pub fn stop_by(&self, at: u64) {
         self.until.fetch_min(at, Ordering::AcqRel);
     }
 
-    /// How long messages between applications and hosts take.
+    /// Returns the time that messages between applications and hosts take, in ps.
     pub fn latency(&self) -> u64 {
         self.plan.applications.as_ref().map_or(0, |applications| applications.latency.0)
     }
 
-    /// A flow of the plan, or one that an application has started.
+    /// Returns a flow of the plan, or a flow that an application has started.
     #[inline(always)]
     pub fn flow(&self, flow: FlowId) -> &Flow {
         match self.plan.flows.get(flow as usize) {
@@ -212,12 +218,12 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The paths by them.
+    /// Returns the paths according to the routes at `now`.
     pub fn paths(&self, now: u64) -> &Paths {
         &self.paths[self.epoch(now)]
     }
 
-    /// How often the routes have changed.
+    /// Returns the number of the epoch at `now`, which is the number of route changes so far.
     #[inline(always)]
     pub fn epoch(&self, now: u64) -> usize {
         if self.epochs.len() == 1 {
@@ -232,9 +238,11 @@ impl<'a> World<'a> {
         self.epochs.partition_point(|(from, _)| *from <= now) - 1
     }
 
-    /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
+    /// Returns the capacity in bit/s of the shortest paths through `port` of `node` to a host's
+    /// rack, limited by the port's own link.
     pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
-        // A link that only its ends know to be down still counts for others.
+        // A failure that only the ends of the link know does not reduce the capacity that other
+        // nodes see.
         let epoch = self.epoch(now);
         let routes = self.agreed.get(&epoch).unwrap_or(&self.epochs[epoch].1);
         self.capacity_by(routes, node, port, host)
@@ -251,17 +259,17 @@ impl<'a> World<'a> {
         self.rate(info).0.min(beyond)
     }
 
-    /// Port of the flow's source and of its destination.
+    /// Returns the port numbers of the flow at its source and at its destination.
     pub fn flow_ports(&self, flow: FlowId) -> (u16, u16) {
         self.flow_ports.get(flow as usize).copied().unwrap_or((flow as u16, (flow >> 16) as u16))
     }
 
-    /// The moments from which each set of routes holds.
+    /// Returns the times at which the epochs begin.
     pub fn epoch_starts(&self) -> impl Iterator<Item = u64> + '_ {
         self.epochs.iter().map(|(from, _)| *from)
     }
 
-    /// The processor of a node, if it has one.
+    /// Returns the processor of a node, if it has one.
     pub fn processor(&self, node: NodeId) -> Option<&Processor> {
         let spec = &self.plan.topology.nodes[node as usize];
         match spec.kind {
@@ -270,7 +278,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Timing of a host that is not exact.
+    /// Returns the timing model of a host; `None` for a host with exact timing, and for switches.
     pub fn timing(&self, node: NodeId) -> Option<&Timing> {
         let spec = &self.plan.topology.nodes[node as usize];
         if spec.kind == NodeKind::Host { self.plan.hosts[spec.config as usize].timing.as_ref() } else { None }
@@ -280,13 +288,13 @@ impl<'a> World<'a> {
         &self.plan.topology.links[port.link as usize]
     }
 
-    /// At which the port sends.
+    /// Returns the rate at which the port sends.
     pub fn rate(&self, port: &PortInfo) -> Rate {
         self.link(port).rate_of(port.reverse)
     }
 
-    /// From the last bit leaving `node`'s port to the frame being dealt with at the peer: the cable, and what the
-    /// hosts at either end and the peer's pipeline add.
+    /// Returns the time in ps from the last bit leaving `node`'s port until the peer processes the
+    /// frame: the delay of the cable, of the hosts at either end and of the peer's pipeline.
     pub fn delay(&self, node: NodeId, port: &PortInfo) -> u64 {
         let extra = |id: NodeId, incoming: bool| {
             let n = &self.plan.topology.nodes[id as usize];
@@ -299,17 +307,18 @@ impl<'a> World<'a> {
         self.link(port).delay.0 + extra(node, false) + extra(port.peer, true)
     }
 
-    /// Time of a frame on the link, gap included.
+    /// Returns the time in ps that a frame with its gap takes on the link.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
         cut_off(self.rate(port).serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
     }
 
-    /// Times on links are cut off to multiples of this.
+    /// Returns the resolution in ps to which times on links are rounded down.
     pub fn tick(&self) -> u64 {
         if self.plan.run.compat == Some(Compat::ConweaveNs3) { 1_000 } else { 1 }
     }
 
-    /// Bytes of a frame that must have arrived at the peer before it is dealt with there; `None` for all.
+    /// Returns the number of bytes after whose arrival the peer processes a frame; `None` if it
+    /// needs the whole frame.
     pub fn header(&self, port: &PortInfo) -> Option<u16> {
         let peer = &self.plan.topology.nodes[port.peer as usize];
         match peer.kind {
@@ -321,13 +330,14 @@ impl<'a> World<'a> {
         }
     }
 
-    /// From the start of transmission until the peer deals with the frame, without the delay.
+    /// Returns the time in ps from the start of a transmission until the peer can process the
+    /// frame, without the delay.
     pub fn first_bits(&self, node: NodeId, port: u16, size: u16) -> u64 {
         let info = &self.ports.of(node)[port as usize];
         self.serialize(info, self.header(info).map_or(size, |h| h.min(size)))
     }
 
-    /// How a flow is cut into frames.
+    /// Returns the number and the sizes of the frames of a flow.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
         let Frames { payload, data, answer } = self.plan.transports[flow.transport as usize].parameters().frames();
@@ -338,7 +348,7 @@ impl<'a> World<'a> {
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack: answer.map(|more| (wire.ack + more).max(wire.min_frame)) }
     }
 
-    /// Does the completion time of a flow end with its last acknowledgement?
+    /// True if the completion time of a flow ends with its last acknowledgement.
     pub fn ends_with_ack(&self, shape: Shape) -> bool {
         self.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some()
     }
@@ -363,7 +373,7 @@ impl<'a> World<'a> {
         messages
     }
 
-    /// Where a flow lies in its connection.
+    /// Returns the position of a flow in its connection.
     #[inline]
     pub fn message(&self, flow: FlowId) -> Message {
         match self.messages.get(flow as usize) {
@@ -372,7 +382,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Behind the last segment of the connection that `head` is the first flow of.
+    /// Returns the number after the last segment of the connection whose first flow is `head`.
     pub fn connection_end(&self, head: FlowId) -> u32 {
         let mut message = self.message(head);
         while let Some(next) = message.next {
@@ -381,7 +391,8 @@ impl<'a> World<'a> {
         message.to
     }
 
-    /// Payload of a connection's segment `seq`, which is one of `flow`, or of a flow before or after it.
+    /// Returns the payload of a connection's segment `seq`, which belongs to `flow` or to an
+    /// earlier or later flow of the connection.
     #[inline]
     pub fn payload(&self, flow: FlowId, seq: u32, full: u16) -> u16 {
         if self.messages.is_empty() {
@@ -396,7 +407,8 @@ impl<'a> World<'a> {
         if seq + 1 == message.to { self.last_payload(at, full) } else { full }
     }
 
-    /// Payload before segment `seq` of the connection whose first flow is `head`; all of it behind the last one.
+    /// Returns the payload before segment `seq` of the connection whose first flow is `head`. For a
+    /// `seq` after the last segment it is the whole payload.
     pub fn position(&self, head: FlowId, seq: u32, full: u16) -> u64 {
         let (mut at, mut before, mut message) = (head, 0, self.message(head));
         while seq >= message.to {
@@ -407,7 +419,7 @@ impl<'a> World<'a> {
         before + (seq - message.from) as u64 * full as u64
     }
 
-    /// Payload of a flow's last segment.
+    /// Returns the payload of a flow's last segment.
     pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
         match self.flow(flow).bytes % payload as u64 {
             0 => payload,
@@ -415,7 +427,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Bits of a hop, if frames can carry their route: the hash alone decides, once and for all, and nobody else goes by it.
+    /// Returns the number of bits per hop, if frames can carry their route. This requires that only
+    /// the hash decides, that routes never change, and that nothing else reads the hash.
     fn bits_of_routes(&self) -> Option<u32> {
         let plan = self.plan;
         let keyed = |aqm: &Option<Aqm>| aqm.as_ref().is_some_and(|aqm| aqm.about().hashes);
@@ -428,7 +441,8 @@ impl<'a> World<'a> {
         (most * bits <= u32::BITS).then_some(bits)
     }
 
-    /// What frames from `src` to `dst` carry in place of this hash: their route, where they carry that.
+    /// Returns the value that frames from `src` to `dst` carry instead of `hash`: their route, if
+    /// frames carry routes.
     pub fn route_of(&self, hash: u32, src: u32, dst: u32) -> u32 {
         if self.route_bits == 0 {
             return hash;
@@ -436,38 +450,40 @@ impl<'a> World<'a> {
         self.path(0, hash, src, dst).iter().skip(1).rev().fold(0, |route, (_, port)| route << self.route_bits | u32::from(*port))
     }
 
-    /// What the answers to a flow's frames carry.
+    /// Returns the route (or hash) that replies to a flow's frames carry.
     pub fn return_route(&self, flow: &Flow) -> u32 {
         self.route_of(self.flow_hash(flow, true), flow.dst, flow.src)
     }
 
-    /// Hash of a flow's forward or return direction.
+    /// Returns the hash of a flow's forward or return direction.
     pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
         let reverse = reverse && !self.symmetric;
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-        // All of a connection takes one path.
+        // All flows of a connection take one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
     }
 
-    /// Have both directions of a flow one hash?
+    /// True if both directions of a flow have the same hash.
     pub fn hashes_symmetrically(&self) -> bool {
         self.symmetric
     }
 
-    /// Hash of two hosts, for what is not told apart by flow.
+    /// Returns the hash of a pair of hosts, for frames that belong to no flow.
     pub fn pair_hash(&self, src: u32, dst: u32) -> u32 {
         mix(mix(src as u64 ^ mix(self.plan.run.seed)) ^ dst as u64) as u32
     }
 
-    /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`; if they lead nowhere, because links
-    /// are down, by the first routes that do. Where switches spray, one of the paths.
+    /// Returns the output ports of a frame with this hash, from `src` to `dst`, by the routes at
+    /// `now`. If these have no path because links are down, the first routes that have one are
+    /// used. If switches spray, the result is one of the possible paths.
     pub fn path(&self, now: u64, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
         let all = std::iter::once(self.routes(now)).chain(self.epochs.iter().map(|(_, routes)| routes));
         all.map(|routes| self.path_by(routes, hash, src, dst)).find(|path| !path.is_empty()).unwrap_or_default()
     }
 
-    /// The same, leaving `src` by its port `via`, if one is given.
+    /// Returns the output ports of a frame with this hash like [`Self::path`], but with port `via`
+    /// of `src` as the first one, if it is given.
     pub fn path_via(&self, now: u64, via: Option<u16>, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
         let Some(port) = via else { return self.path(now, hash, src, dst) };
         let peer = self.ports.of(src)[port as usize].peer;
@@ -497,13 +513,14 @@ fn distinct_rates(topology: &Topology) -> Vec<u64> {
     rates
 }
 
-/// `time` in whole ticks, one at least: frames that follow each other on a link do not arrive together.
+/// Rounds `time` down to whole ticks, at least one, so that consecutive frames on a link do not
+/// arrive together.
 #[inline(always)]
 pub fn cut_off(time: u64, tick: u64) -> u64 {
     if tick == 1 { time } else { (time / tick * tick).max(tick) }
 }
 
-/// Routes for every set of links that is in use at some time.
+/// Builds the routes for every set of links that is in use at some time.
 fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<usize, Routes>) {
     let mut changes: Vec<u64> = vec![0];
     for down in topology.links.iter().flat_map(|l| &l.down) {
@@ -528,7 +545,8 @@ fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<
     (changes.into_iter().enumerate().map(routes).collect(), agreed)
 }
 
-/// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.
+/// Numbers the ports of flows like ConWeave's ns-3 simulator, in the order of the flow list: source
+/// ports from 10000 and destination ports from 100, per host.
 fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
     if !plan.switches.iter().any(|switch| switch.hash == RouteHash::Murmur3 || switch.balance.needs_ports()) {
         return Vec::new();
@@ -544,8 +562,8 @@ fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
     plan.flows.iter().map(&mut next).collect()
 }
 
-/// Spreads nodes over `workers` shards: groups (racks, pods) stay together in contiguous runs of about equal numbers
-/// of ports; nodes without a group are spread by themselves.
+/// Spreads nodes over `workers` shards. Groups (racks, pods) stay together in contiguous runs with
+/// about equal numbers of ports. Nodes without a group are spread independently.
 fn partition(topology: &Topology, ports: &Ports, workers: usize) -> Vec<Vec<NodeId>> {
     let mut shards = vec![Vec::new(); workers];
     if workers == 1 {
@@ -566,7 +584,7 @@ fn partition(topology: &Topology, ports: &Ports, workers: usize) -> Vec<Vec<Node
     let mut shard_of_group = vec![0usize; groups];
     let mut before = 0;
     for (group, weight) in weight.iter().enumerate() {
-        // By the middle of the group, so that rounding does not pile up at one end.
+        // The middle of the group decides, so that rounding does not pile up at one end.
         shard_of_group[group] = (((2 * before + weight) * workers as u64) / (2 * total).max(1)).min(workers as u64 - 1) as usize;
         before += weight;
     }

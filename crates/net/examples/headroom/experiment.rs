@@ -1,9 +1,10 @@
-//! How much headroom a port needs, found by simulation.
+//! Finds the headroom that a port needs, by simulation.
 //!
-//! `sender` and `blocker` are hosts at one switch. The blocker pauses the lossless priority once, so that all the sender's frames stay in
-//! the switch. Meanwhile it sends frames of another priority to the sender; the PAUSE frame that the switch owes the sender must wait for
-//! the one in transmission. The worst alignment: that one starts at the very moment at which the frame arrives that brings XOFF, and the
-//! sender starts a last frame at the very moment at which XOFF takes effect.
+//! `sender` and `blocker` are hosts at one switch. The blocker pauses the lossless priority once,
+//! so that all the sender's frames stay in the switch. Meanwhile it sends frames of another
+//! priority to the sender. The PAUSE frame for the sender must wait at the switch for the frame in
+//! transmission. In the worst alignment, this frame starts exactly when the frame arrives that
+//! causes XOFF, and the sender starts a last frame exactly when XOFF takes effect.
 
 use afflux_net::spec::*;
 use afflux_net::{PortFacts, Progress, by_formula, response_time, run};
@@ -11,19 +12,19 @@ use afflux_units::{Rate, Span, Time};
 
 /// Signal speed in a cable, m/s, as in SONiC's formula.
 pub const SPEED_IN_CABLE: f64 = 1.98e8;
-/// Preamble, start delimiter and inter-frame gap.
+/// Preamble, start delimiter and interframe gap, in bytes.
 const GAP: u64 = 20;
-/// Ethernet, IP and UDP.
+/// Ethernet, IP and UDP headers, in bytes.
 const HEADERS: u16 = 46;
 const PAUSE_FRAME: u64 = 64;
-/// Frames in the group when it is paused.
+/// Number of frames in the priority group when it is paused.
 const BEFORE_XOFF: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub rate: Rate,
     pub metres: f64,
-    /// Whole frames, of the sender and of the blocker.
+    /// Sizes in bytes of whole frames, of the sender and of the blocker.
     pub frame: u16,
     pub blocking: u16,
     pub cell: Option<u16>,
@@ -34,7 +35,7 @@ impl Case {
         Span((self.metres / SPEED_IN_CABLE * 1e12).ceil() as u64)
     }
 
-    /// Memory that one of the sender's frames takes.
+    /// Returns the memory that one of the sender's frames takes, in bytes.
     pub fn charge(&self) -> u64 {
         match self.cell {
             None => self.frame as u64,
@@ -46,16 +47,18 @@ impl Case {
         self.rate.serialize(bytes + GAP).0
     }
 
-    /// Frames that end up in the headroom in the worst case: the one that brings XOFF, and all that start by the time XOFF takes effect.
+    /// Returns the number of frames in the headroom in the worst case: the frame that causes XOFF,
+    /// and all that start before XOFF takes effect.
     pub fn closed_form(&self) -> u64 {
         let frame = self.time(self.frame as u64);
         let effect = self.time(self.blocking as u64) + self.time(PAUSE_FRAME) + self.delay().0 + response_time(self.rate).0;
         1 + (effect + self.delay().0) / frame + 1
     }
 
-    /// By formula, in bytes.
+    /// Returns the headroom by a formula, in bytes.
     pub fn formula(&self, formula: Formula) -> u64 {
-        // The published formulas know the lossless frames alone, of at least 1,024 B; the worst case is that of all frames of the port.
+        // The published formulas consider only lossless frames, of at least 1,024 B. The worst case
+        // considers all frames of the port.
         let mtu = u64::from(if formula == Formula::WorstCase { self.frame.max(self.blocking) } else { self.frame.max(1_024) });
         by_formula(
             formula,
@@ -64,7 +67,8 @@ impl Case {
         )
     }
 
-    /// Frames lost with this headroom; `phase` is how long after the cause of XOFF a frame of the blocker's starts.
+    /// Returns the number of frames lost with this headroom. `phase` is the time from the cause of
+    /// XOFF to the start of one of the blocker's frames.
     pub fn lost(&self, headroom: u64, phase: u64) -> u64 {
         let out = run(&self.plan(headroom, phase), &Progress::default()).expect("a valid plan");
         let c = out.counters;
@@ -73,7 +77,7 @@ impl Case {
         c.in_discards
     }
 
-    /// The smallest headroom at which nothing is lost whatever the alignment, in whole frames.
+    /// Returns the smallest headroom, in whole frames, at which nothing is lost with any alignment.
     pub fn smallest_safe(&self) -> u64 {
         let (mut unsafe_at, mut safe_at) = (0, 2 * self.closed_form() + 8);
         while safe_at - unsafe_at > 1 {
@@ -87,7 +91,7 @@ impl Case {
         safe_at
     }
 
-    /// Alignments to try: the two frames together, and others around the circle.
+    /// Returns the alignments to try: both frames at the same time, and others around the circle.
     fn phases(&self) -> impl Iterator<Item = u64> + use<> {
         let circle = self.time(self.blocking as u64);
         [0, circle / 3, circle - 1].into_iter()
@@ -131,7 +135,8 @@ impl Case {
             xon_offset: 0,
             own: Box::default(),
         };
-        // With alpha 1, used > pool - used from beyond half of the pool on; the blocker's frames are not counted.
+        // With alpha 1, used > pool - used holds from half of the pool on. The blocker's frames are
+        // not counted.
         let pool = 2 * BEFORE_XOFF * charge;
         let settings = SwitchConfig {
             buffer: Buffer::Mmu(Mmu { total: pool + headroom, cell: self.cell, bypass: 1, rules: Rules::Sonic(rules) }),
@@ -173,13 +178,15 @@ impl Case {
             connection: None,
             priority,
         };
-        // The sender begins when the PAUSE frame of the blocker has taken effect, which at 400 Gbps lasts for 84 us.
+        // The sender begins when the PAUSE frame of the blocker has taken effect. At 400 Gbps, the
+        // pause lasts for 84 us.
         let begin = Time(2 * (self.delay().0 + response_time(self.rate).0) + 1_000_000);
-        // Its frame of this number brings XOFF.
+        // Number of the sender's frame that causes XOFF.
         let crossing = BEFORE_XOFF + 1;
         let blocking = self.time(self.blocking as u64);
-        // Whole circles before that, so that the blocker's frames follow each other up to it. They start 1 ps early, so that the
-        // switch deals with them before the sender's.
+        // Whole circles precede the cause of XOFF, so that the blocker's frames follow each other
+        // up to it. They start 1 ps early, so that the switch processes them before the sender's
+        // frames.
         let cause = begin.0 + crossing * self.time(self.frame as u64);
         let first = Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
         let frames = crossing + 3 * self.closed_form() + 20;

@@ -1,4 +1,4 @@
-//! Prints docs/headroom.md's table: `cargo run --release -p afflux-net --example headroom`.
+//! Prints the table of docs/headroom.md: `cargo run --release -p afflux-net --example headroom`.
 
 mod experiment;
 

@@ -1,18 +1,18 @@
-//! Flows that applications have started: a list that only grows, and whose entries stay where they are, so that all shards can read while
-//! the applications' shard appends.
+//! Stores the flows that applications have started, in a list that only grows and never moves its
+//! entries. All shards can read it while the applications' shard appends.
 
 use crate::spec::{Flow, FlowId, Start};
 use afflux_units::Time;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A flow that is to be started.
+/// Properties of a flow to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFlow {
     pub src: u32,
-    /// Another host.
+    /// Destination host, different from `src`.
     pub dst: u32,
-    /// Above zero.
+    /// Payload bytes, above zero.
     pub bytes: u64,
     /// Index into `Plan::transports`.
     pub transport: u16,
@@ -22,7 +22,7 @@ pub struct NewFlow {
     pub job: u32,
 }
 
-/// Entries of the first chunk; each further one has twice as many as the one before.
+/// Number of entries in the first chunk. Each further chunk has twice as many as the previous one.
 const FIRST: usize = 1 << 10;
 const CHUNKS: usize = 22;
 
@@ -38,25 +38,25 @@ type Chunk = Box<[OnceLock<Started>]>;
 pub struct Flows {
     chunks: [OnceLock<Chunk>; CHUNKS],
     count: AtomicUsize,
-    /// Number of the first, and its identifier in results.
+    /// Number of the first flow, and its identifier in results.
     first: FlowId,
     first_id: i64,
 }
 
-/// Chunk and place in it.
+/// Returns the chunk of an entry, and its place in the chunk.
 fn place(index: usize) -> (usize, usize) {
     let chunk = ((index / FIRST) + 1).ilog2() as usize;
     (chunk, index - FIRST * ((1 << chunk) - 1))
 }
 
 impl Flows {
-    /// Behind the `planned` ones.
+    /// Returns an empty list. Its flows are numbered after the `planned` ones.
     pub fn behind(planned: &[Flow]) -> Self {
         let first_id = planned.iter().map(|flow| flow.id + 1).max().unwrap_or(0).max(0);
         Flows { chunks: Default::default(), count: AtomicUsize::new(0), first: planned.len() as FlowId, first_id }
     }
 
-    /// Adds a flow. One thread does this.
+    /// Adds a flow. Only one thread may call this.
     pub fn push(&self, new: NewFlow, at: Time, application: u16) -> FlowId {
         let index = self.count.load(Ordering::Relaxed);
         let NewFlow { src, dst, bytes, transport, class, priority, job } = new;
@@ -98,12 +98,12 @@ impl Flows {
         &self.get(flow).flow
     }
 
-    /// Whose it is.
+    /// Returns the application that started the flow.
     pub fn application(&self, flow: FlowId) -> u16 {
         self.get(flow).application
     }
 
-    /// All, in order.
+    /// Returns all flows in order.
     pub fn take(self) -> Vec<Flow> {
         let all = self.chunks.into_iter().filter_map(OnceLock::into_inner).flat_map(Vec::from);
         all.map_while(OnceLock::into_inner).map(|started| started.flow).collect()

@@ -1,7 +1,9 @@
-//! Applications: they create flows while a run is under way, in answer to time and to flows that have arrived.
+//! Defines applications, which create flows during a run in response to timers and to flows that
+//! have arrived.
 //!
-//! All applications of a plan live on one node, their home, and so in one shard: they are called in the order of events there, and whatever
-//! they do elsewhere goes by messages that take [`Applications::latency`], which bounds the lookahead. So results depend neither on the
+//! All applications of a plan run on one node, their home, and so in one shard. They are called in
+//! the order of the events there. Their actions on other nodes travel as messages that take
+//! [`Applications::latency`], which bounds the lookahead. Therefore results depend neither on the
 //! engine nor on the number of threads.
 
 mod agenda;
@@ -19,15 +21,17 @@ use agenda::Agenda;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a plan holds of an application: the state of a run is made from it.
+/// Description of an application in a plan. Each run creates its application from it.
 pub trait Program: fmt::Debug + Send + Sync {
-    /// At its beginning.
+    /// Returns the application in its initial state.
     fn application(&self) -> Box<dyn Application>;
-    /// Between which flows may be started.
+    /// Returns the hosts between which flows may be started.
     fn hosts(&self) -> Vec<u32>;
-    /// How many flows it will start, roughly: for estimates of memory.
+    /// Returns the approximate number of flows that the application will start, for estimates of
+    /// memory.
     fn expected_flows(&self) -> u64;
-    /// Payload that they carry together, roughly, for estimates of time; `None`: not known.
+    /// Returns the approximate payload of all these flows in bytes, for estimates of time; `None`
+    /// if unknown.
     fn expected_bytes(&self) -> Option<u64> {
         None
     }
@@ -36,25 +40,27 @@ pub trait Program: fmt::Debug + Send + Sync {
 /// The applications of a plan.
 #[derive(Debug, Clone)]
 pub struct Applications {
-    /// The node they live on.
+    /// Node on which the applications run.
     pub home: u32,
-    /// How long after its last byte has arrived an application hears of a flow's end, and the least time in which it can start one.
+    /// Time from the arrival of a flow's last byte until the application is notified, and minimum
+    /// time in which an application can start a flow.
     pub latency: afflux_units::Span,
     pub programs: Vec<Arc<dyn Program>>,
 }
 
-/// An application at work.
+/// A running application.
 pub trait Application: Send {
-    /// The run begins.
+    /// Called when the run begins.
     fn begin(&mut self, context: &mut Context);
-    /// A timer has expired.
+    /// Called when a timer has expired.
     fn on_timer(&mut self, context: &mut Context, token: u64);
-    /// All of a flow has arrived at its destination (`latency` ago), where it has been read by `read`: later than it arrived if the transport
-    /// has a reader that takes its time.
+    /// Called when all data of a flow have arrived at its destination (`latency` ago). `read` is
+    /// the time at which they have been read. It is later than the arrival if the transport has a
+    /// slow reader.
     fn on_received(&mut self, context: &mut Context, flow: FlowId, read: Time);
 }
 
-/// What an application can do.
+/// Interface through which an application acts.
 pub struct Context<'a> {
     pub(crate) now: u64,
     pub(crate) index: u16,
@@ -68,17 +74,19 @@ impl Context<'_> {
         Time(self.now)
     }
 
-    /// Calls [`Application::on_timer`] at `at`, or now if that has passed; timers of one moment in the order in which they were set.
+    /// Calls [`Application::on_timer`] at `at`, or now if `at` has passed. Timers of the same time
+    /// expire in the order in which they were set.
     pub fn timer(&mut self, at: Time, token: u64) {
         self.agenda.set_timer(at.0.max(self.now), self.index, token);
     }
 
-    /// Takes back the timers with this token that have not expired. It looks at every timer of the run.
+    /// Cancels the timers with this token that have not expired. The cost is proportional to the
+    /// number of all timers of the run.
     pub fn cancel_timer(&mut self, token: u64) {
         self.agenda.cancel(self.index, token);
     }
 
-    /// Starts a flow at `at`, at the earliest after the latency.
+    /// Starts a flow at `at`, but not earlier than after the latency.
     pub fn start_flow(&mut self, flow: NewFlow, at: Time) -> FlowId {
         let at = at.0.max(self.now + self.latency);
         assert!(flow.src != flow.dst && flow.bytes > 0, "a flow goes from one host to another and has bytes");
@@ -87,12 +95,13 @@ impl Context<'_> {
         id
     }
 
-    /// Writes down what has become of a task.
+    /// Records a task.
     pub fn record(&mut self, task: TaskRecord) {
         self.agenda.tasks.push(task);
     }
 
-    /// This application has done what it had to do; with [`crate::spec::RunConfig::until_done`] the run ends when all have said so.
+    /// Declares this application finished. With [`crate::spec::RunConfig::until_done`] the run ends
+    /// when all applications have finished.
     pub fn done(&mut self) {
         self.agenda.done(self.index);
     }

@@ -1,4 +1,4 @@
-//! The applications of a run with their timers, in the shard of their home.
+//! Runs the applications with their timers, in the shard of their home.
 
 use super::agenda::Agenda;
 use super::{Application, Applications, Context, Flows};
@@ -11,7 +11,7 @@ pub struct Runtime {
     pub agenda: Agenda,
 }
 
-/// What is to be told to applications.
+/// Notification for applications.
 #[derive(Debug, Clone, Copy)]
 pub enum Due {
     /// The run begins.
@@ -30,7 +30,7 @@ impl Runtime {
         Runtime { applications, latency: latency.0, agenda: Agenda::of(programs.len()) }
     }
 
-    /// Calls the applications; false if nothing was due after all.
+    /// Notifies the applications. Returns false if no timer had expired.
     pub fn tell(&mut self, now: u64, due: Due, flows: &Flows) -> bool {
         let mut told = true;
         match due {

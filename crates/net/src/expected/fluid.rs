@@ -1,8 +1,10 @@
-//! The flows of a plan at the rates that links give them, without frames: when they end, and how far they come by the end of the run.
+//! Fluid model of a plan: computes the rates that links give to flows, without frames, when flows
+//! end, and how far they come by the end of the run.
 //!
-//! Between two instants (`tick`) rates are constant. A tick comes when something happens, but not sooner than a least step after the one before:
-//! that step grows with the number of flows, so that the work is bounded. What small flows of applications do (calls, heartbeats) is not put on
-//! links at all: they end after the time that they take alone.
+//! Rates are constant between two ticks. A tick follows each event, but not sooner than a minimum
+//! step after the previous tick. The minimum step grows with the number of flows, which bounds the
+//! work. Small flows of applications (calls, heartbeats) do not use links in this model: they end
+//! after the time that they take in an idle network.
 
 use super::habits::{Habits, Pace};
 use super::queues::Queue;
@@ -20,26 +22,28 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Looks at links, and events, that are affordable: about a second.
+/// Affordable numbers of link visits and of events. Together they take about a second.
 const WORK: u64 = 50_000_000;
 const EVENTS: u64 = 1_000_000;
-/// More work than this is given up: the rest of the run is not looked at.
+/// Work at which the model gives up. It ignores the rest of the run.
 const MOST_WORK: u64 = 2 * WORK;
-/// Part of the time that has passed, or is left until the end, that a step takes at least.
+/// Minimum step, as a fraction of the time that has passed.
 const LEAST_STEP: f64 = 1e-3;
-/// The same once the work is done: what is left goes quickly.
+/// Minimum step once `WORK` is used up, as a fraction of the time that has passed, so that the rest
+/// goes quickly.
 const COARSE_STEP: f64 = 0.05;
-/// Frames of a flow of an application that is not put on links.
+/// Largest number of frames of an application's flow that does not use links.
 const CALL: u64 = 10;
 
-/// Part of all packet-hops above which those that queues put off leave the rest in doubt.
+/// Fraction of all packet-hops. If queues delay more than this beyond the end of the run, the
+/// estimate is in doubt.
 const LARGE: f64 = 0.1;
-/// Smaller cuts of windows are not followed one by one.
+/// Smallest cut of a window that is modelled.
 const LEAST_CUT: f64 = 0.02;
 
-/// Initial windows of a flow that is over when its other subflows join.
+/// A flow of at most this many initial windows is over when its other subflows join.
 const SHORT: f64 = 3.0;
-/// A subflow's segments go on others too if its round trip is so many times as long.
+/// Ratio of round trips above which the segments of a slow subflow are also sent on others.
 const SLOW_PATH: f64 = 4.0;
 
 const PS: f64 = 1e-12;
@@ -47,57 +51,60 @@ const SQRT_2: f64 = std::f64::consts::SQRT_2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// All of a flow has arrived; its application hears of that.
+    /// All data of a flow have arrived (`Received`), and its application is notified (`Heard`).
     Received,
     Heard,
-    /// A flow starts; its connection is open; its sender ends.
+    /// A flow starts (`Start`), its connection is open (`Ready`), its sender stops (`Stop`).
     Start,
     Ready,
     Stop,
 }
 
-/// A flow under way.
+/// An active flow.
 struct Running {
     id: FlowId,
     transport: u16,
     /// Payload not yet sent.
     left: f64,
-    /// From a frame's being handed to the NIC to its arrival, without queues, in seconds.
+    /// Time in seconds from handing a frame to the NIC until its arrival, without queues.
     one_way: f64,
     subflows: u32,
-    /// Subflows that carry the same data: the most that one of them has sent in this step.
+    /// Largest amount that a subflow has sent in this step, for subflows that carry the same data.
     ahead: f64,
 }
 
-/// One of its subflows, or itself.
+/// A subflow of a flow, or the flow itself if it has no subflows.
 struct Stream<'p> {
     flow: u32,
     sent: f64,
-    /// Bytes that may be outstanding, without what waits in queues.
+    /// Maximum of outstanding bytes, without those that wait in queues.
     window: f64,
-    /// The window grows by all that is acknowledged: no congestion has been met.
+    /// True in slow start: the window grows by all acknowledged bytes, because no congestion has
+    /// occurred.
     slow: bool,
-    /// Before it was cut; when that was for the first and the last time.
+    /// Window before the latest cut, and times of the first and of the latest cut.
     before: f64,
     cut: Option<(f64, f64)>,
-    /// Without queues, and with the one that it has met last.
+    /// Round trip in seconds without queues (`round_trip`), and time in the queues met last
+    /// (`queued`).
     round_trip: f64,
     queued: f64,
-    /// Links to the destination.
+    /// Number of links to the destination.
     hops: u32,
     since: f64,
-    /// Of a flow that does not yield: payload times links that it did not pass, because it was dropped before.
+    /// For a flow that does not yield: payload that was dropped, multiplied by the number of links
+    /// that it did not pass.
     lost: f64,
-    /// Most frames that have been outstanding.
+    /// Largest number of outstanding frames so far.
     most: f64,
-    /// What sets its rate, where that is followed.
+    /// Model of the congestion control that sets the rate, if the rate is followed.
     paced: Option<Box<dyn Pace + 'p>>,
 }
 
-/// A queue that is followed: that of flows which do not yield, or yield by the queue.
+/// A queue whose length is followed. Its flows do not yield, or yield according to the queue.
 struct Pile {
     bytes: f64,
-    /// In a second, at the present rates.
+    /// Change of the length in bytes per second, at the current rates.
     change: f64,
     queue: Queue,
 }
@@ -107,7 +114,7 @@ pub struct Fluid<'w, 'p> {
     follows: bool,
     habits: Vec<Habits>,
     links: Links,
-    /// By direction of a link: it is captured.
+    /// Whether each direction of a link is captured.
     captured: Vec<bool>,
     paths: Vec<u32>,
     demands: Vec<Demand>,
@@ -119,7 +126,7 @@ pub struct Fluid<'w, 'p> {
     groups: FxHashMap<GroupId, (u32, Vec<FlowId>)>,
     applications: Option<Runtime>,
     now: f64,
-    /// When rates are set next; `None` while nothing is under way.
+    /// Time in seconds at which rates are set next; `None` while no flow is active.
     tick: Option<f64>,
     until: f64,
     first: Option<f64>,
@@ -127,33 +134,36 @@ pub struct Fluid<'w, 'p> {
     events: u64,
     /// Connections that have been opened.
     connected: FxHashSet<u32>,
-    /// Switches spread the frames of a flow.
+    /// True if switches spread the frames of a flow over several paths.
     spreads: bool,
-    /// Frames of a flow that takes frames for lost which have been overtaken may overtake each other.
+    /// True if frames may overtake each other in a flow whose transport regards overtaken frames as
+    /// lost.
     overtakes: bool,
     piles: FxHashMap<u32, Pile>,
     halves: u64,
-    /// Seconds that links limit flows, all flows together, and those that their NICs would need for these bytes.
+    /// Total time in seconds that links limit flows, and the time that their NICs would need for
+    /// the same bytes.
     limited: f64,
     alone: f64,
-    /// Packet-hops that queues put off beyond the end of the run.
+    /// Packet-hops that queues delay beyond the end of the run.
     standing: f64,
     found: Expected,
 }
 
 impl<'w, 'p> Fluid<'w, 'p> {
-    /// `follows`: rates of congestion controls that are told by queues are followed; otherwise links are shared as if those used all of them.
+    /// With `follows`, the model follows the rates of congestion controls that react to queues.
+    /// Otherwise it shares links as if these controls used the full capacity.
     pub fn new(world: &'w World<'p>, follows: bool) -> Self {
         let plan = world.plan;
         let directed = 2 * plan.topology.links.len();
         let mut capacity: Vec<f64> = plan.topology.links.iter().flat_map(|link| [false, true].map(|back| link.rate_of(back).0 as f64 / 8.0)).collect();
-        // Bundles, two for each node: all links up from it, and all links down to it.
+        // Each node has two bundles: all links up from it, and all links down to it.
         let tier = |node: NodeId| plan.topology.nodes[node as usize].tier;
         capacity.resize(directed + 2 * plan.topology.nodes.len(), 0.0);
         for link in &plan.topology.links {
             let (low, high) = if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
             if tier(low) != tier(high) {
-                // Up from `low` is the direction from `a` where that is `low`.
+                // The direction up from `low` is from `a` if `low` is `a`.
                 for bundle in [0, 1] {
                     capacity[directed + 2 * low as usize + bundle] += link.rate_of((bundle == 1) == (link.a == low)).0 as f64 / 8.0;
                 }
@@ -203,7 +213,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// Follows all flows to their end, or to that of the run.
+    /// Follows all flows to their end, or to the end of the run.
     pub fn run(mut self) -> Expected {
         self.tell(0, Due::Begin);
         loop {
@@ -251,7 +261,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         [planned, waiting, timer].into_iter().flatten().min()
     }
 
-    /// Everything of this instant.
+    /// Handles all events of this instant.
     fn happen(&mut self, at: u64) {
         while let Some(Reverse((time, what, flow))) = self.waiting.peek().copied()
             && time <= at
@@ -276,7 +286,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// An application hears that a flow has arrived, and by when it will have been read.
+    /// Notifies an application that a flow has arrived, and by when its data will have been read.
     fn heard(&mut self, at: u64, id: FlowId) {
         let flow = self.world.flow(id);
         let Start::At(start) = flow.start else { unreachable!("applications start flows by the clock") };
@@ -285,7 +295,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.tell(at, Due::Received { flow: id, read: Time(read.max(at - self.world.latency())) });
     }
 
-    /// Calls the applications, and takes on what they have started.
+    /// Calls the applications, and adds the flows that they have started.
     fn tell(&mut self, at: u64, due: Due) {
         let Some(mut runtime) = self.applications.take() else { return };
         runtime.tell(at, due, &self.world.started);
@@ -329,7 +339,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// One way for a full frame, in seconds, and the path.
+    /// Returns the one-way time of a full frame in seconds, and the path.
     fn idle(&self, id: FlowId, Route { there: (via, hash), .. }: Route) -> (f64, Vec<(NodeId, u16)>) {
         let (world, flow) = (self.world, self.world.flow(id));
         let path = world.path_via(0, via, hash, flow.src, flow.dst);
@@ -339,7 +349,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         ((path.iter().map(time).sum::<u64>() + hosts) as f64 * PS, path)
     }
 
-    /// Mean wait of a frame at the two hosts of a flow: for the hand-over to the NIC and for the interrupt.
+    /// Returns the mean wait of a frame in ps at the two hosts of a flow: for the hand-over to the
+    /// NIC and for the interrupt.
     fn hosts(&self, flow: &Flow, path: &[(NodeId, u16)]) -> u64 {
         let waits = |host: u32, place: Option<&(NodeId, u16)>| {
             let rate = place.map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0);
@@ -348,7 +359,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         waits(flow.src, path.first()).0 + waits(flow.dst, path.last()).1
     }
 
-    /// A flow of a few frames, by itself.
+    /// Handles a flow of a few frames, which uses no links in the model.
     fn call(&mut self, at: u64, id: FlowId) {
         let flow = self.world.flow(id);
         let habits = self.habits[flow.transport as usize].clone();
@@ -366,7 +377,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.waiting.push(Reverse((at + ((ways * idle + rest) / PS) as u64, What::Received, id)));
     }
 
-    /// The sender of a flow ends, if it has not sent everything.
+    /// Stops the sender of a flow that has not sent everything.
     fn stop(&mut self, at: u64, id: FlowId) {
         while let Some(place) = self.streams.iter().position(|stream| self.flows[stream.flow as usize].id == id) {
             self.end_stream(place, false);
@@ -374,11 +385,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// Its frames go by these links.
+    /// Starts sending on the links of the flow's path.
     fn open(&mut self, at: u64, id: FlowId) {
         let (world, flow) = (self.world, self.world.flow(id));
         if flow.stop.0 <= at {
-            // It stopped before its connection was open.
+            // The flow stopped before its connection was open.
             self.found.end = self.found.end.max(flow.stop.0 as f64 * PS);
             return;
         }
@@ -387,7 +398,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
         let mut routes = parameters.routes(world, flow);
-        // Other subflows join a round trip after the first one's handshake. It has then sent so much of a short flow that hardly a copy is left to send.
+        // Other subflows join a round trip after the handshake of the first one. By then, a short
+        // flow has sent so much that almost no data are left to copy.
         let joins_later = habits.control.0 > 0 && flow.connection.is_none();
         if habits.copies > 1.0 && joins_later && flow.bytes as f64 <= SHORT * habits.initial_window {
             routes.truncate(1);
@@ -404,11 +416,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let links = self.paths.len() as u32 - first;
             let round_trip = 2.0 * one_way;
             let slow = habits.initial_window.is_finite();
-            // The initial window leaves at once, the next one a round trip later: halfway between the steps, that is half a doubling ahead.
+            // The initial window leaves at once, and the next one a round trip later. The fluid
+            // model starts halfway between these steps, which is half a doubling ahead.
             let (ahead, window) = if slow {
                 ((SQRT_2 - 1.0) * habits.initial_window.min(habits.window), SQRT_2 * habits.initial_window)
             } else {
-                // Who starts at the rate of its NIC has as much outstanding as that takes.
+                // A flow that starts at the rate of its NIC has as many outstanding bytes as this
+                // rate requires.
                 (0.0, nic * round_trip * 4.0)
             };
             let (sent, window) = (ahead.min(running.left), window.min(habits.window));
@@ -451,8 +465,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.tick = Some(self.tick.map_or(soon, |tick| tick.min(soon)));
     }
 
-    /// Can a full receive window wait for the slower subflows of a flow, so that the faster ones send their oldest segment again? The slower one's
-    /// round trip has to be more than four times the faster one's, queues aside, or its window small.
+    /// True if a full receive window can wait for the slower subflows of a flow, so that the faster
+    /// ones retransmit their oldest segment. The round trip of the slower subflow must be more than
+    /// four times that of the faster one (without queues), and the window must be small.
     fn waits_for_a_slow_one(&self, slot: u32, window: f64) -> bool {
         let round_trips = || self.streams.iter().rev().take_while(|stream| stream.flow == slot).map(|stream| stream.round_trip);
         let (least, most) = round_trips().fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(time), most.max(time)));
@@ -460,7 +475,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         most > SLOW_PATH * least && window < 2.0 * nic * most
     }
 
-    /// Adds what a path takes: its links, or where switches spread frames what is between the racks in two bundles.
+    /// Adds the links of a path. If switches spread frames, two bundles replace the links between
+    /// the racks.
     fn links_of(&mut self, flow: &Flow, path: &[(NodeId, u16)]) {
         let (world, plan) = (self.world, self.world.plan);
         let directed = 2 * plan.topology.links.len();
@@ -490,7 +506,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// The least time from one tick to the next.
+    /// Returns the minimum time in seconds from one tick to the next.
     fn least_step(&self) -> f64 {
         let passed = self.now - self.first.unwrap_or(self.now);
         let of_passed = if self.work > WORK { COARSE_STEP * passed } else { LEAST_STEP * passed };
@@ -502,7 +518,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         (left / steps.clamp(20.0, 5_000.0)).max(1e-9)
     }
 
-    /// Everything under way goes on to `to` at its rate; what has been sent whole ends.
+    /// Lets all active flows send at their rates until `to`, and ends those that have sent
+    /// everything.
     fn advance(&mut self, to: f64) {
         let step = to - self.now;
         if step <= 0.0 {
@@ -542,18 +559,20 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 paced.advance(to, moved, chance);
             }
             if rate > demand.rate {
-                // From the link that does not take it all on.
+                // The lost bytes do not use the links from the limiting one on.
                 let passed = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
                 stream.lost += moved * (1.0 - demand.rate / rate) * (stream.hops as usize).saturating_sub(passed) as f64;
             }
         }
-        // The fastest of the subflows with the same data decides how far the flow comes: the others skip what is acknowledged.
+        // The fastest of the subflows with the same data determines the progress of the flow. The
+        // others skip acknowledged segments.
         for stream in &self.streams {
             let flow = &mut self.flows[stream.flow as usize];
             flow.left -= std::mem::take(&mut flow.ahead).min(flow.left);
         }
         self.piles.retain(|_, pile| {
-            // What is paused, or dropped, does not come.
+            // Bytes beyond the limit of the queue do not arrive, because they are paused or
+            // dropped.
             pile.bytes = (pile.bytes + pile.change * step).clamp(0.0, pile.queue.limit);
             pile.bytes > 0.0 || pile.change > 0.0
         });
@@ -575,7 +594,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// Takes a stream out; with its last one the flow ends.
+    /// Removes a stream. If it is the last one of its flow, the flow ends.
     fn end_stream(&mut self, place: usize, whole: bool) {
         let (stream, demand) = (self.streams.swap_remove(place), self.demands.swap_remove(place));
         let flow = &mut self.flows[stream.flow as usize];
@@ -583,8 +602,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let (id, one_way, over) = (flow.id, flow.one_way, flow.subflows == 0);
         let (spec, habits) = (self.world.flow(id), &self.habits[self.flows[stream.flow as usize].transport as usize]);
         let alone = habits.subflows == 1;
-        // What is on its way at the end of the run has not passed all links: it is there half a path later on average, its acknowledgements one and
-        // a half.
+        // Data in flight at the end of the run have not passed all links. On average, data are
+        // there half a path later, and acknowledgements one and a half.
         let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
         let behind = |lag: f64, time: f64| (rate * (self.now + lag * time - self.until).max(0.0)).min(stream.sent);
         let late = |lag: f64| behind(lag, one_way + stream.queued);
@@ -619,7 +638,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// Paths that the frames of a flow (or subflow) take.
+    /// Returns the number of paths that the frames of a flow (or subflow) take.
     fn spread_over(&self, id: FlowId) -> u64 {
         let flow = self.world.flow(id);
         if !self.spreads || !self.world.plan.record.paths {
@@ -632,7 +651,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         (choices(tor) * above.map_or(1, choices)).min(self.world.shape(flow).count)
     }
 
-    /// The run ends here.
+    /// Ends all streams at the end of the run.
     fn cut(&mut self) {
         while !self.streams.is_empty() {
             self.end_stream(0, false);
@@ -669,7 +688,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
     }
 
-    /// Sets rates from now on, and the next tick.
+    /// Sets the rates from now on, and the next tick.
     fn share(&mut self) {
         let least = self.least_step();
         let next = self.next_event().map_or(f64::INFINITY, |at| at as f64 * PS);
@@ -679,7 +698,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let flow = &self.flows[stream.flow as usize];
             let habits = &self.habits[flow.transport as usize];
             let by_window = if stream.slow {
-                // It doubles every round trip.
+                // The window doubles every round trip.
                 let doublings = longest / stream.round_trip;
                 stream.window * (libm::exp2(doublings.min(40.0)) - 1.0) / longest
             } else {
@@ -706,15 +725,17 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.tick = Some(self.now + first_end.clamp(least, longest.max(least)));
     }
 
-    /// The longest time for which rates may stay, where flows follow queues.
+    /// Returns the longest time in seconds for which rates may stay constant, considering the flows
+    /// that react to queues.
     fn patience(&self) -> f64 {
         self.streams.iter().filter_map(|stream| stream.paced.as_ref()).map(|paced| paced.patience()).fold(f64::INFINITY, f64::min)
     }
 
-    /// What the rates mean for windows and queues.
+    /// Updates windows and queues according to the rates.
     fn look(&mut self) {
         let directed = 2 * self.world.plan.topology.links.len() as u32;
-        // By link between switches, or from one to a host, that limits flows.
+        // State of each link from a switch that limits flows. The first links of paths are not
+        // included.
         let mut limiting: FxHashMap<u32, Limiting> = FxHashMap::default();
         for (stream, demand) in self.streams.iter().zip(&self.demands) {
             let Some(link) = demand.limit.filter(|link| *link != self.paths[demand.first as usize]) else { continue };
@@ -722,9 +743,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let habits = &self.habits[flow.transport as usize];
             let entry = limiting.entry(link).or_insert_with(|| Limiting::of(self.world.flow(flow.id).priority));
             entry.flows += 1.0;
-            // With less than four frames in flight three duplicates never tell of a loss.
+            // With fewer than four frames in flight, three duplicate acknowledgements never
+            // indicate a loss.
             entry.least += (if habits.marked { 2.0 } else { 4.0 } * habits.payload).min(flow.left);
-            // A window has grown by no more than what was sent, and nothing waits that is not left to send.
+            // A window has grown by at most the bytes sent, and the bytes that wait cannot exceed
+            // those left to send.
             entry.sent += (stream.sent + habits.initial_window).min(flow.left);
             entry.early += match (habits.early, stream.cut) {
                 (Some(early), None) => {
@@ -812,24 +835,25 @@ impl<'w, 'p> Fluid<'w, 'p> {
     }
 }
 
-/// What is known of the flows that a link limits. Bytes, seconds.
+/// State of the flows that a link limits. Units are bytes and seconds.
 #[derive(Debug, Clone, Copy)]
 struct Limiting {
     priority: u8,
     flows: f64,
-    /// The windows that they need at least, and those that they start with.
+    /// Minimum windows of the flows (`least`), and windows with which they start (`burst`).
     least: f64,
     burst: f64,
     sent: f64,
-    /// What waits of flows that leave slow start by themselves; the queue is full enough to tell them to cut their windows.
+    /// Waiting bytes of flows that leave slow start without a loss or mark (`early`). `cuts` is
+    /// true if the queue becomes long enough to make flows cut their windows.
     early: f64,
     cuts: bool,
-    /// Bytes per second beyond what the link carries.
+    /// Rate in bytes per second beyond the capacity of the link.
     excess: f64,
     round_trip: f64,
     marked: bool,
     erratic: bool,
-    /// Bytes of each that wait.
+    /// Waiting bytes of each flow.
     standing: f64,
 }
 

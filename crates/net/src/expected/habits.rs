@@ -1,64 +1,68 @@
-//! What a transport's flows are like to a network that knows rates but no frames.
+//! Describes the flows of a transport for the fluid model, which knows rates but no frames.
 
 use crate::congestion::{Cut, Early, Growth};
 use crate::transport::frames::Frames;
 use crate::world::World;
 
-/// What all flows of a transport have in common. Bytes, bytes per second, seconds.
+/// Properties that all flows of a transport share. Units are bytes, bytes per second and seconds.
 #[derive(Debug, Clone)]
 pub struct Habits {
     /// Payload of a full frame.
     pub payload: f64,
-    /// Bytes on a link for each byte of payload, gap included: of the data, and of what answers them in the other direction.
+    /// Bytes on a link per byte of payload, gap included: of data (`forth`), and of the replies in
+    /// the other direction (`back`).
     pub forth: f64,
     pub back: f64,
-    /// Acknowledgements that are sent at once at the start of a connection; from then on one for so many frames, 0 for none.
+    /// Number of acknowledgements that are sent at once at the start of a connection (`quick`).
+    /// After them, there is one acknowledgement per `frames_per_ack` frames; 0 for none.
     pub quick: f64,
     pub frames_per_ack: f64,
-    /// So often a receiver reports, whatever comes.
+    /// Interval of periodic reports by the receiver; infinite if there are none.
     pub reports: f64,
-    /// Frames that open and close a connection: from its source, and to it.
+    /// Number of frames that open and close a connection: from its source, and to it.
     pub control: (u64, u64),
-    /// Nothing is sent before a round trip has passed.
+    /// True if data are sent only after a round trip.
     pub opens: bool,
-    /// The window at the start; infinite where a flow starts at the rate of its NIC.
+    /// Initial window; infinite if a flow starts at the rate of its NIC.
     pub initial_window: f64,
-    /// The window never exceeds this.
+    /// Maximum window.
     pub window: f64,
     pub rate: f64,
-    /// The rate yields to congestion.
+    /// True if the rate yields to congestion.
     pub yields: bool,
-    /// How the window answers to congestion, and how it grows from then on.
+    /// Decrease of the window in reaction to congestion, and its growth afterwards.
     pub cut: Cut,
     pub growth: Growth,
     pub early: Option<Early>,
-    /// Part of a switch's link that flows use which are limited by it.
+    /// Fraction of a switch's link that flows use if it limits them.
     pub efficiency: f64,
-    /// How much of it they use is not known beforehand.
+    /// True if the used fraction of the link cannot be predicted.
     pub erratic: bool,
-    /// Links grant rates: nobody sends more than they carry.
+    /// True if links grant rates, so that flows never send more than links can carry.
     pub granted: bool,
-    /// Frames that overtake each other are taken for losses.
+    /// True if the transport regards overtaken frames as lost.
     pub ordered: bool,
-    /// The receiving application takes its time: bytes per second.
+    /// Rate at which the receiving application reads.
     pub reads: f64,
-    /// Its frames can be marked, and are not dropped by what marks.
+    /// True if frames can be marked, and are not dropped where they would be marked.
     pub marked: bool,
-    /// What waits at the host's own NIC is bounded.
+    /// True if the transport limits the data that wait at the host's own NIC.
     pub small_queues: bool,
-    /// Bytes of memory for its two ends, without what depends on the window.
+    /// Bytes of memory for the two ends of a flow, without the part that depends on the window.
     pub halves: usize,
-    /// Senders keep a record of each frame that is outstanding.
+    /// True if senders keep a record of each outstanding frame.
     pub remembers: bool,
     pub subflows: usize,
-    /// Copies of each frame that are sent at most: every subflow carries all data, if more than one.
+    /// Maximum number of copies of each frame. If it is above one, every subflow carries all data.
     pub copies: f64,
-    /// A full receive window sends the oldest segment on a faster subflow too.
+    /// True if a full receive window makes the sender send the oldest segment also on a faster
+    /// subflow.
     pub overtakes: bool,
 }
 
 impl Habits {
-    /// Of flows that start at the rate of their NIC and keep to what links give, with one acknowledgement for so many frames, 0 for none.
+    /// Returns the properties of flows that start at the rate of their NIC and use exactly what
+    /// links give. They have one acknowledgement per `frames_per_ack` frames; 0 for none.
     pub fn new(world: &World, frames: Frames, frames_per_ack: f64) -> Self {
         let wire = &world.plan.wire;
         let on_link = |bytes: u16| f64::from(bytes.max(wire.min_frame)) + f64::from(wire.gap);
@@ -95,7 +99,7 @@ impl Habits {
         }
     }
 
-    /// Acknowledgements of so many frames.
+    /// Returns the number of acknowledgements of this number of frames.
     pub fn acknowledgements(&self, frames: f64) -> f64 {
         if self.frames_per_ack == 0.0 {
             return 0.0;
@@ -105,11 +109,13 @@ impl Habits {
     }
 }
 
-/// A congestion control that is told what the queues on its path would tell it. Seconds, bytes per second on the link.
+/// Model of a congestion control that reacts to the queues on its path. Units are seconds, and
+/// bytes per second on the link.
 pub trait Pace {
     fn rate(&mut self, now: f64) -> f64;
-    /// Time in which it does not change much.
+    /// Returns the time for which the rate does not change much.
     fn patience(&self) -> f64;
-    /// So many bytes of payload have been sent until `now`, and each frame was marked with this chance.
+    /// Updates the state to `now`, after `sent` bytes of payload since the last update. Each frame
+    /// was marked with probability `chance`.
     fn advance(&mut self, now: f64, sent: f64, chance: f64);
 }

@@ -1,6 +1,7 @@
-//! What a plan comes to, before it is run: frames, the end, and how much is under way at a time. Flows are followed at the rates that max-min
-//! fairness gives them ([`fluid`]); frames are counted from their sizes and paths. Retransmissions are not known beforehand: where frames are
-//! likely to be lost, [`Expected::doubt`] says so.
+//! Estimates the results of a plan before it is run: packet-hops, end of the run, and the amount of
+//! data in flight. Flows are followed at the rates of max-min fairness ([`fluid`]), and frames are
+//! counted from their sizes and paths. Retransmissions cannot be predicted. [`Expected::doubt`]
+//! tells if frames are likely to be lost.
 
 mod fluid;
 mod habits;
@@ -18,13 +19,13 @@ use crate::spec::{EngineKind, Plan};
 use crate::world::World;
 use fluid::Fluid;
 
-/// Estimates that differ by less are one.
+/// Ratio up to which two estimates count as equal.
 const AGREE: f64 = 1.1;
 
-/// What `plan` comes to.
+/// Estimates the results of `plan`.
 ///
 /// # Errors
-/// Where the plan cannot be run.
+/// Returns an error if the plan cannot be run.
 pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     if plan.run.engine == EngineKind::Ideal {
         let bytes: u64 = plan.flows.iter().map(|flow| flow.bytes).sum();
@@ -38,16 +39,18 @@ pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     Ok(found)
 }
 
-/// Flows of the plan and of its applications, followed until they end, the run does, or there are too many.
+/// Follows the flows of the plan and of its applications until they end, the run ends, or there are
+/// too many.
 fn followed(world: &World) -> Expected {
     let plan = world.plan;
     let mut found = Fluid::new(world, true).run();
     (found.least_hops, found.most_hops) = (found.packet_hops, found.packet_hops);
     if plan.transports.iter().any(|transport| transport.parameters().pace(1.0).is_some()) {
-        // Cuts come when notifications do, which a few frames decide: what comes of them lies between this and a control that never wavers.
+        // A few frames decide when notifications arrive and cut the rate. The result lies between
+        // this estimate and the estimate for a control that keeps its rate.
         let steady = Fluid::new(world, false).run();
         if !(found.complete && steady.complete) {
-            // The two were given up at different times.
+            // The two estimates were given up at different times.
             return doubted(Expected { doubt: found.doubt.or(Some(Doubt::Rates)), ..found });
         }
         let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
@@ -62,7 +65,7 @@ fn followed(world: &World) -> Expected {
     doubted(found)
 }
 
-/// With the range of its doubt.
+/// Sets the range of packet-hops according to the doubt.
 fn doubted(mut found: Expected) -> Expected {
     if let Some(doubt) = found.doubt {
         let (least, most) = doubt.range(found.cut);
@@ -91,8 +94,8 @@ mod tests {
         assert!((found.end / end - 1.0).abs() < 0.1, "{} of {end}", found.end);
     }
 
-    /// The run ends when the last sender stops, not when the first does, and not when its data would be sent. A flow that is done before its stop ends
-    /// by itself.
+    /// The run ends when the last sender stops, not when the first one stops, and not when all data
+    /// would be sent. A flow that is done before its stop ends when it is done.
     #[test]
     fn the_last_stop_is_the_end() {
         let stopping = |id: i64, stop: u64| Flow { stop: Time::from_ns(stop), ..flow(id, id as u32, 0, 1 << 40, Time::ZERO) };
@@ -105,7 +108,7 @@ mod tests {
         assert_eq!(expected(&plan).unwrap().end, 1e-3);
     }
 
-    /// Every subflow carries all data, and skips segments that another one has delivered.
+    /// Every subflow carries all data, and skips segments that another subflow has delivered.
     #[test]
     fn copies_of_redundant_subflows_count() {
         for (subflows, bytes) in [(2, 2_000_000), (4, 2_000_000), (8, 300_000), (32, 300_000), (8, 20_000)] {
@@ -119,7 +122,8 @@ mod tests {
         }
     }
 
-    /// The later flows of a random process are counted by their number and size: twice as many as were drawn, of the size that those have.
+    /// The later flows of a random process are counted by their number and size: twice as many
+    /// flows as were drawn, of the same mean size.
     #[test]
     fn undrawn_flows_count() {
         let all: Vec<Flow> = (0..3_000u32).map(|n| flow(n.into(), n % 4, (n + 1 + n / 4 % 3) % 4, 5_000, Time::from_ns(10_000 * u64::from(n)))).collect();
@@ -134,7 +138,7 @@ mod tests {
             let output = crate::run(&run, &Progress::default()).unwrap();
             let found = expected(&part).unwrap();
             let hops = output.counters.packet_hops;
-            // Where all that runs was followed, there is no range.
+            // There is no range if all flows that start were followed.
             let bounded = found.least_hops < found.most_hops;
             assert!(!bounded || (found.least_hops..=found.most_hops).contains(&hops), "{until:?} {hops} {found:?}");
             assert!((found.packet_hops as f64 / hops as f64 - 1.0).abs() < 0.01, "{until:?} {hops} {found:?}");

@@ -1,22 +1,24 @@
-//! What the queues of switches hold, and when they lose frames.
+//! Computes how many bytes the queues of switches hold, and whether they mark or lose frames.
 
 use crate::spec::*;
 use crate::world::World;
 
-/// A switch's queue behind one of its ports.
+/// Queue of a switch at one of its output ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Queue {
-    /// Most bytes that it may hold when no other queue of the switch holds any; infinite without a limit.
+    /// Maximum length in bytes if all other queues of the switch are empty; infinite without a
+    /// limit.
     pub limit: f64,
-    /// Bytes from which on some, and all, ECN-capable frames are marked, and the part just below that; infinite without marking.
+    /// Lengths in bytes from which on some (first) and all (second) ECN-capable frames are marked,
+    /// and the marked fraction just below the second length. Infinite lengths mean no marking.
     pub marks: (f64, f64),
     pub part: f64,
-    /// It is paused instead of losing frames.
+    /// True if the queue's input is paused instead of losing frames.
     pub lossless: bool,
 }
 
 impl Queue {
-    /// That of frames of this priority which leave `node`, a switch.
+    /// Returns the queue of frames with this priority at an output port of the switch `node`.
     pub fn of(world: &World, node: NodeId, priority: u8) -> Queue {
         let plan = world.plan;
         let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
@@ -30,7 +32,8 @@ impl Queue {
         let limit = match own.map_or(&switch.buffer, |own| &own.buffer) {
             Buffer::Unlimited => f64::INFINITY,
             Buffer::Static { per_queue, .. } => bytes(per_queue),
-            // Choudhury and Hahne 1998: alpha times what one queue leaves free.
+            // Choudhury and Hahne 1998: the limit is alpha times the memory that one queue leaves
+            // free.
             Buffer::Shared { total, alpha, reserved_per_queue } => *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64,
             Buffer::Mmu(mmu) => {
                 let alpha = match &mmu.rules {
@@ -56,7 +59,7 @@ impl Queue {
         }
     }
 
-    /// The chance of a frame that finds so many bytes to be marked.
+    /// Returns the probability that a frame that finds this queue length is marked.
     pub fn marks(&self, bytes: f64) -> f64 {
         let (some, all) = self.marks;
         if bytes <= some {
@@ -68,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// Bytes that flows without end keep in it.
+    /// Returns the bytes that endless flows keep in the queue.
     pub fn standing(&self, marked: bool) -> f64 {
         if marked { self.limit.min(self.marks.1) } else { self.limit }
     }

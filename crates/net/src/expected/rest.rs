@@ -1,4 +1,5 @@
-//! Traffic that is not followed flow by flow: its bytes are known in closed form, or from the list of flows, and its packet-hops from a sample.
+//! Estimates the traffic that is not followed flow by flow. Its bytes are known in closed form or
+//! from the list of flows, and its packet-hops are extrapolated from a sample.
 
 use super::Expected;
 use super::habits::Habits;
@@ -7,38 +8,42 @@ use crate::spec::{Flow, Start, Undrawn};
 use crate::world::World;
 use afflux_units::Time;
 
-/// Flows of a sample.
+/// Maximum number of flows in a sample.
 const SAMPLE: usize = 4_096;
-/// Precision of packet-hops that come from a sample.
+/// Precision of packet-hops that are extrapolated from a sample, as factors.
 const LEAST: f64 = 0.93;
 const MOST: f64 = 1.07;
-/// A run that is cut delivers the rest at a rate between these parts of the rate so far.
+/// Range of the rate at which a run that is cut off delivers the rest, as factors of the rate so
+/// far.
 const SLOWER: f64 = 0.4;
 const FASTER: f64 = 2.5;
-/// Queues grow if the flows of a part need so many times as long as it takes to start them.
+/// Ratio of the time that flows need to the time in which they start. Queues grow if it is above
+/// this value.
 const OVERLOAD: f64 = 1.5;
-/// Other traffic has less than this part more of flows.
+/// Limit for the ratio of all flows to the flows of the process. Below it, other traffic is
+/// negligible.
 const ALONE: f64 = 1.1;
 
 const PS: f64 = 1e-12;
 
-/// Evenly picked flows.
+/// Returns flows picked at even distances.
 pub fn sample(flows: &[Flow]) -> impl Iterator<Item = &Flow> {
     flows.iter().step_by(flows.len().div_ceil(SAMPLE).max(1))
 }
 
-/// Traffic beyond what was followed. Bytes at least, expected, and at most; seconds.
+/// Traffic in addition to the followed flows. Bytes are minimum, expected value and maximum. Times
+/// are in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     flows: f64,
     bytes: [f64; 3],
     hops_per_byte: f64,
     end: f64,
-    /// Work that is under way at once grows with time.
+    /// True if the amount of data in flight grows with time.
     grows: bool,
 }
 
-/// Adds to `found`, which was followed, the rest of the plan's traffic.
+/// Adds the rest of the plan's traffic to `found`, the estimate for the followed flows.
 pub fn add(world: &World, found: &mut Expected) {
     let mut parts: Vec<Part> = world.plan.undrawn.iter().filter_map(|undrawn| of_undrawn(world, found, undrawn)).collect();
     if !found.complete && world.plan.applications.is_none() {
@@ -76,7 +81,8 @@ pub fn add(world: &World, found: &mut Expected) {
     }
 }
 
-/// The later flows of a random process: as many as its rate says, of the mean size.
+/// Returns the later flows of a random process: their number follows from its rate, and they have
+/// the mean size.
 fn of_undrawn(world: &World, found: &Expected, undrawn: &Undrawn) -> Option<Part> {
     let seconds = |time: Time| time.0 as f64 * PS;
     let (start, drawn, end, until) = (seconds(undrawn.start), seconds(undrawn.drawn), seconds(undrawn.end), world.until() as f64 * PS);
@@ -85,8 +91,8 @@ fn of_undrawn(world: &World, found: &Expected, undrawn: &Undrawn) -> Option<Part
     }
     let share = (end.min(until) - drawn) / (end - drawn);
     let bytes = undrawn.bytes * share;
-    // Flows that end long after the last one of them has started share links that carry less than what is offered. Beside other traffic their end is
-    // not known.
+    // If flows end long after the last of them has started, they share links with less capacity
+    // than the offered load. Next to other traffic, their end is not known.
     let number = undrawn.flows * (drawn - start) / (end - drawn);
     let alone = world.plan.undrawn.len() == 1 && (world.plan.flows.len() as f64) < ALONE * number;
     let pace = if alone { ((found.end - start) / (drawn - start).max(PS)).max(1.0) } else { 1.0 };
@@ -104,7 +110,7 @@ fn of_undrawn(world: &World, found: &Expected, undrawn: &Undrawn) -> Option<Part
     })
 }
 
-/// The rest of the plan's flows, where following them was given up at `found.end`.
+/// Returns the rest of the plan's flows, if the model gave up following them at `found.end`.
 fn of_list(world: &World, found: &Expected) -> Option<Part> {
     let until = world.until();
     let flows = || {
@@ -129,7 +135,7 @@ fn of_list(world: &World, found: &Expected) -> Option<Part> {
     Some(Part { flows: 0.0, bytes: [by_rate(SLOWER), by_rate(1.0), by_rate(FASTER)], hops_per_byte, end, grows: true })
 }
 
-/// Packet-hops for each byte of payload of these flows, if no frame is lost.
+/// Returns the packet-hops per byte of payload of these flows, without losses.
 fn ratio<'f>(world: &World, flows: impl Iterator<Item = &'f Flow>) -> f64 {
     let habits: Vec<Habits> = world.plan.transports.iter().map(|transport| transport.parameters().habits(world)).collect();
     let (mut hops, mut bytes) = (0.0, 0.0);

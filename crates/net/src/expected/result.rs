@@ -1,42 +1,47 @@
-//! The answer.
+//! Defines the estimate of a plan's results.
 
 use crate::spec::NodeId;
 
-/// Without retransmissions and PAUSE frames.
+/// Estimate of the results of a plan, without retransmissions and PAUSE frames.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// Payload that is sent.
+    /// Payload bytes sent.
     pub bytes: u64,
     pub packet_hops: u64,
-    /// Between these, where there is a doubt; otherwise the same.
+    /// Range of packet-hops if there is a doubt. Otherwise both equal `packet_hops`.
     pub least_hops: u64,
     pub most_hops: u64,
-    /// Flows of the plan and of its applications; those that start before the run ends.
+    /// Number of flows of the plan and its applications (`flows`), and of those that start before
+    /// the run ends (`started`).
     pub flows: u64,
     pub started: u64,
-    /// When the run ends, in seconds.
+    /// End of the run in seconds.
     pub end: f64,
-    /// It ends at `until`, with flows under way.
+    /// True if the run ends at `until` with active flows.
     pub cut: bool,
-    /// At a time, at most: bytes of the state of flows, and frames that have been sent and are not acknowledged.
+    /// Maximum at any time of the bytes of flow state (`halves`), and of the frames that have been
+    /// sent and are not acknowledged (`outstanding`).
     pub halves: u64,
     pub outstanding: u64,
-    /// Entries of the rings in which senders keep what is outstanding.
+    /// Number of entries in the rings in which senders keep outstanding frames.
     pub rings: u64,
-    /// Frames on captured links.
+    /// Number of frames on captured links.
     pub captured: u64,
-    /// Links that flows pass, all flows together, and paths that they take.
+    /// Number of links that flows pass (`visits`) and of paths that they take (`paths`), summed
+    /// over all flows.
     pub visits: u64,
     pub paths: u64,
-    /// Seconds that flows, or subflows, are under way, all together.
+    /// Active time of all flows or subflows in seconds, summed up.
     pub sending: f64,
-    /// Why it may take much more, or come less far.
+    /// Reason for which the run may need many more packet-hops, or not come as far.
     pub doubt: Option<Doubt>,
-    /// False: applications do too much to follow; the rest is missing.
+    /// False if applications do too much to be followed. The rest of the run is then missing.
     pub complete: bool,
-    /// Part of `bytes` that was followed flow by flow. The rest is counted by its size: more closely by `least_hops` and `most_hops`.
+    /// Fraction of `bytes` that was followed flow by flow. The rest is extrapolated from its size.
+    /// `least_hops` and `most_hops` give its range.
     pub followed: f64,
-    /// How many times longer flows that a link limits take than at the rate of their NIC.
+    /// Ratio of the duration of flows that a link limits to their duration at the rate of their
+    /// NIC.
     pub crowding: f64,
 }
 
@@ -66,24 +71,28 @@ impl Default for Expected {
     }
 }
 
-/// What a count of frames cannot know.
+/// Uncertainty that a count of frames cannot resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// Frames are likely to be lost at this port first: it cannot take what is sent to it, because so many flows send at once or do not yield.
+    /// Frames are likely to be lost, first at this port. Its input exceeds its capacity, because
+    /// many flows send at once or do not yield.
     Losses { from: NodeId, to: NodeId },
-    /// Switches let frames overtake each other, and transports take those for lost that were overtaken.
+    /// Switches let frames overtake each other, and transports regard overtaken frames as lost.
     Overtaking,
-    /// The run ends while many frames stand in queues.
+    /// The run ends while many frames wait in queues.
     Queues,
-    /// Data go on several subflows at once: how many copies have left when the first one arrives depends on how the paths compare.
+    /// Data are sent on several subflows at once. The number of copies that have left when the
+    /// first one arrives depends on the differences between the paths.
     Copies,
-    /// How much of a link the congestion control uses: DCQCN and TIMELY that start at the rate of their NIC, several subflows that are marked.
+    /// The fraction of a link that the congestion control uses is uncertain: DCQCN and TIMELY that
+    /// start at the rate of their NIC, or several subflows that are marked.
     Rates,
 }
 
 impl Doubt {
-    /// The least and the most packet-hops for each one that is expected, as measured (validation/estimates.py): a run to its end takes
-    /// repetitions on top, one that is `cut` does not come as far.
+    /// Returns the minimum and maximum number of packet-hops per expected packet-hop, as measured
+    /// (validation/estimates.py). A complete run needs additional retransmissions. A run that is
+    /// `cut` does not come as far.
     pub fn range(self, cut: bool) -> (f64, f64) {
         match (self, cut) {
             (Doubt::Losses { .. }, false) => (0.95, 1.3),

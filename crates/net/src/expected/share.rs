@@ -1,41 +1,45 @@
-//! What links give to the flows that use them at a time: max-min fair shares, up to what each flow can use.
+//! Computes max-min fair shares: the rates that links give to flows, each limited by the rate that
+//! the flow can use.
 
-/// After so many rounds all that is left gets its share so far.
+/// Number of rounds after which all remaining flows get their share so far.
 const ROUNDS: usize = 12;
-/// Data leave at least this part of a link to acknowledgements, and acknowledgements to data.
+/// Minimum fraction of a link that acknowledgements leave to data.
 const LEAST_PART: f64 = 0.05;
 
-/// A flow, or a subflow.
+/// Demand of a flow or subflow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Demand {
-    /// Its links, in the list of all paths.
+    /// First link, and number of links, in the list of all paths.
     pub first: u32,
     pub links: u32,
-    /// Bytes on a link per byte of payload: of data, and of what answers them in the other direction.
+    /// Bytes on a link per byte of payload: of data (`forth`), and of the replies in the other
+    /// direction (`back`).
     pub forth: f64,
     pub back: f64,
-    /// Payload per second that it can use at most.
+    /// Maximum payload per second that the flow can use.
     pub most: f64,
-    /// What it gets, and the link that gives no more, if that is what limits it.
+    /// Payload per second that the flow gets, and the link that limits it, if there is one.
     pub rate: f64,
     pub limit: Option<u32>,
     pub settled: bool,
 }
 
-/// Links by number. Links `0..directed` are directions of real links, the other direction of `n` being `n ^ 1`; the others are bundles.
+/// Links by number. Links `0..directed` are directions of real links, and `n ^ 1` is the opposite
+/// direction of `n`. All other links are bundles.
 pub struct Links {
     directed: usize,
-    /// Bytes per second.
+    /// Capacity of each link in bytes per second.
     pub capacity: Vec<f64>,
-    /// Of that, what acknowledgements took when the rates were set last.
+    /// Part of the capacity that acknowledgements took when the rates were last set.
     answers: Vec<f64>,
     answered: Vec<u32>,
-    /// While rates are set: what is left, and of those whose rate is not set their number, their weight, and how many find no tighter link.
+    /// Working state of [`Self::share`] per link: the capacity left, and of the flows without a
+    /// final rate their number, their total weight, and how many of them have no tighter link.
     left: Vec<f64>,
     open: Vec<u32>,
     weight: Vec<f64>,
     tightest: Vec<u32>,
-    /// Which time rates are set, and by link the last time at which it was used.
+    /// Number of calls of [`Self::share`], and the last call in which each link was used.
     round: u32,
     used: Vec<u32>,
 }
@@ -57,12 +61,13 @@ impl Links {
         }
     }
 
-    /// Bytes per second that a link has left since rates were set; all of them if nobody uses it.
+    /// Returns the bytes per second that a link had left when rates were last set. It is the full
+    /// capacity of an unused link.
     pub fn spare(&self, link: u32) -> f64 {
         if self.used[link as usize] == self.round { self.left[link as usize] } else { self.capacity[link as usize] }
     }
 
-    /// Sets the rates of `demands`. Returns how often it has looked at a link.
+    /// Sets the rates of `demands`. Returns the number of link visits.
     pub fn share(&mut self, demands: &mut [Demand], paths: &[u32]) -> u64 {
         let links_of = |demand: &Demand| &paths[demand.first as usize..(demand.first + demand.links) as usize];
         let mut used: Vec<u32> = Vec::new();
@@ -100,7 +105,8 @@ impl Links {
                     self.tightest[link as usize] += 1;
                 }
             }
-            // Whoever wants no more is content, and so are all flows of a link where none of them finds a tighter one.
+            // A flow has its final rate if it needs no more. All flows of a link have their final
+            // rates if none of them has a tighter link.
             for &number in &open {
                 let demand = &mut demands[number as usize];
                 let last = |link: u32| self.tightest[link as usize] == self.open[link as usize];
@@ -156,7 +162,8 @@ mod tests {
     #[test]
     fn shares_are_max_min_fair() {
         let all = f64::INFINITY;
-        // Bertsekas and Gallager, Data Networks, §6.5.2: what one flow cannot use elsewhere goes to the others.
+        // Bertsekas and Gallager, Data Networks, §6.5.2: capacity that one flow cannot use because
+        // of another link goes to the other flows.
         let third = 1.0 / 3.0;
         let found = rates(&[1.0, 1.0], &[(&[0], all), (&[0, 1], all), (&[1], all), (&[1], all)]);
         assert!(found.iter().zip([2.0 * third, third, third, third]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");

@@ -1,17 +1,18 @@
-//! What a link does to frames on the wire.
+//! Applies link faults to frames on the wire: losses, failures and frames that are too long.
 
 use crate::Model;
 use crate::spec::Down;
 use afflux_engine::random::Stream;
 use afflux_units::Probability;
 
-/// Faults of one direction of a link, kept at the receiving end.
+/// Faults of one direction of a link, stored at the receiving end.
 pub struct Fault {
     loss: Probability,
     stream: Stream,
     down: Vec<Down>,
     longest: u16,
-    /// From the start of transmission to the frame being dealt with, less the time of its bits; and the part of it that is the wire.
+    /// Time in ps from the start of transmission until the frame is processed, minus the time of
+    /// its bits (`delay`), and the part of it on the wire (`wire`).
     pub delay: u64,
     pub wire: u64,
 }
@@ -29,11 +30,13 @@ impl Fault {
         Fault { loss, stream, down, longest: longest.unwrap_or(u16::MAX), delay, wire }
     }
 
-    /// The fate of a frame of `size` bytes whose transmission took `time` and which is dealt with at `now`, `first_bits` (and the delay) after its start.
+    /// Returns the fate of a frame of `size` bytes that is processed at `now`. Its transmission
+    /// took `time`, and it is processed `first_bits` plus the delay after its start.
     pub fn fate(&mut self, now: u64, size: u16, first_bits: u64, time: u64) -> Fate {
         let start = now - self.delay - first_bits;
         let end = start + time + self.wire;
-        // On the wire at any moment of the interval: both intervals half open.
+        // A frame is lost if it is on the wire at any instant of the failure. Both intervals are
+        // half open.
         if self.down.iter().any(|d| start < d.to.map_or(u64::MAX, |t| t.0) && d.from.0 < end) {
             return Fate::Down;
         }

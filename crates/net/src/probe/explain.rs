@@ -1,14 +1,19 @@
-//! Where a flow's time goes.
+//! Explains the completion time of a flow by splitting it into causes.
 //!
-//! The sender keeps a clock of its own, `paced`: when an unlimited sender whose frames follow each other at the pace of the
-//! path's slowest link could send the next frame. A frame sent later than that has waited; the wait is charged to what
-//! ended it. A wait ended by an acknowledgement is a further round trip: as much of it as that round trip exceeded the
-//! idle one is queueing, the rest is the window's; of the queueing, as much is charged to pauses as the frames of that round trip say they
-//! stood paused. The clock then moves to the moment of sending and on by the frame's time on the
-//! slowest link; frames of retransmissions count as recovery, since the ideal has none.
+//! The sender keeps a clock, `paced`: the time at which an unlimited sender could send its next
+//! frame if frames followed each other at the pace of the path's slowest link. A frame that is sent
+//! later has waited, and the wait is charged to the cause that ended it.
 //!
-//! What the completion time exceeds the ideal by, less all these waits, is what the last frame and its acknowledgement
-//! waited in queues. Everything is in whole picoseconds and adds up.
+//! A wait that was ended by an acknowledgement is an additional round trip. The time by which this
+//! round trip exceeded the idle one is queueing. The rest is charged to the window. The part of the
+//! queueing for which the frames of that round trip were paused is charged to pauses.
+//!
+//! The clock then moves to the time of sending, and further by the time of the frame on the slowest
+//! link. The frames of retransmissions count as recovery, since the ideal has none.
+//!
+//! The completion time minus the ideal and minus all these waits is the time that the last frame
+//! and its acknowledgement waited in queues. All times are whole picoseconds, and the parts add up
+//! exactly.
 
 use crate::record::Split;
 use std::collections::VecDeque;
@@ -25,11 +30,11 @@ pub enum Label {
 struct Wait {
     at: u64,
     label: Label,
-    /// Charged to the label, to queueing, and to pauses.
+    /// Time in ps charged to the label (`amount`), to queueing, and to pauses.
     amount: u64,
     queueing: u64,
     paused: u64,
-    /// Of the queueing: in the sender's own host.
+    /// Part of `queueing` in the sender's own host.
     host: u64,
 }
 
@@ -38,7 +43,8 @@ impl Wait {
         self.amount + self.queueing + self.paused
     }
 
-    /// The part of it after `start`: what passed first was the label's, then queueing, then pauses.
+    /// Returns the part of the wait after `start`. The wait consists of the label's time, then
+    /// queueing, then pauses.
     fn since(self, start: u64) -> Wait {
         let mut before = self.length().saturating_sub(self.at - start);
         let mut cut = |part: u64| {
@@ -51,19 +57,20 @@ impl Wait {
     }
 }
 
-/// Waits so far. Those since the oldest outstanding frame was sent are kept one by one: the flow may turn out to have ended with
-/// a frame that was sent before some of them.
+/// Waits of a flow so far. Waits since the oldest outstanding frame was sent are kept individually,
+/// because the flow may turn out to have ended with a frame that was sent before some of them.
 #[derive(Debug, Clone)]
 pub struct Attribution {
     paced: u64,
     split: Split,
     recent: VecDeque<Wait>,
     last: Label,
-    /// Time that the frames of the latest round trip stood paused.
+    /// Time in ps for which the frames of the latest round trip were paused.
     stood: u64,
-    /// Time that its frame of data waited in the sender's own host.
+    /// Time in ps that the data frame of the latest round trip waited in the sender's own host.
     at_host: u64,
-    /// So many of the latest waits go on: frames of later flows of the connection have only passed in between. What ends the wait labels them, too.
+    /// Number of the latest waits that are still open: only frames of later flows of the connection
+    /// were sent meanwhile. The cause that ends the wait also labels these waits.
     open: usize,
 }
 
@@ -74,9 +81,11 @@ impl Attribution {
         Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0, at_host: 0, open: 0 }
     }
 
-    /// The account of a flow that started at `start` behind other flows of its connection; `self` is the connection's account. The connection's waits
-    /// since `start` are waits of this flow too. The rest of the time until the flow's first frame went into frames of the other flows: the
-    /// application had handed those over before. `first` is the connection's clock at the flow's first frame, if that has been sent.
+    /// Returns the account of a flow that started at `start` behind other flows of its connection.
+    /// `self` is the account of the connection. The connection's waits since `start` are also waits
+    /// of this flow. The rest of the time until the flow's first frame was spent on frames of the
+    /// other flows, which the application had handed over before. `first` is the connection's clock
+    /// at the flow's first frame, if that frame has been sent.
     pub fn handed_over(&self, start: u64, first: Option<u64>) -> Self {
         let until = first.unwrap_or(self.paced).max(start);
         let since: Vec<Wait> = self.recent.iter().filter(|wait| wait.at > start).map(|wait| wait.since(start)).collect();
@@ -91,26 +100,28 @@ impl Attribution {
         own
     }
 
-    /// The frame that has just come, and the one that caused it, stood paused for so long.
+    /// Records the time for which the latest acknowledgement, and the frame that caused it, were
+    /// paused.
     #[inline(always)]
     pub fn stood(&mut self, paused: u64) {
         self.stood = paused;
     }
 
-    /// The frame of data that the latest acknowledgement answers waited so long in its own host.
+    /// Records the time that the data frame of the latest acknowledgement waited in its own host.
     #[inline(always)]
     pub fn waited_at_host(&mut self, time: u64) {
         self.at_host = time;
     }
 
-    /// Nothing could be sent before `until`: as [`Self::on_sent`], but without a frame.
+    /// Charges a wait until `until` like [`Self::on_sent`], but without sending a frame.
     pub fn waited(&mut self, until: u64, label: Label, excess: u64) {
         if until > self.paced {
             self.on_sent(until, label, excess, 0, false);
         }
     }
 
-    /// The sender could have gone on before, but its NIC was busy with others, or paused for up to `paused`.
+    /// Charges a wait of the sender for its NIC, which was busy with other flows, or paused for up
+    /// to `paused`.
     pub fn held(&mut self, now: u64, paused: u64) {
         if now > self.paced {
             let wait = now - self.paced;
@@ -120,7 +131,8 @@ impl Attribution {
         }
     }
 
-    /// A frame of a later flow on the connection is sent because that one starts: as [`Self::on_sent`], but what this flow waits for goes on.
+    /// Records a frame of a later flow on the connection, which is sent because that flow starts.
+    /// It is like [`Self::on_sent`], but the wait of this flow stays open.
     pub fn passed(&mut self, now: u64, time: u64) -> u64 {
         let (open, waits) = (std::mem::take(&mut self.open), now > self.paced);
         let at = self.on_sent(now, Label::Application, 0, time, false);
@@ -128,7 +140,7 @@ impl Attribution {
         at
     }
 
-    /// The waits that went on have ended.
+    /// Closes the open waits, and charges them to `label`.
     #[cold]
     fn relabel(&mut self, label: Label) {
         let first = self.recent.len() - std::mem::take(&mut self.open);
@@ -140,8 +152,9 @@ impl Attribution {
         }
     }
 
-    /// A frame that takes `time` on the slowest link is sent at `now`; a wait before it was ended by `label`, by a round trip
-    /// that was `excess` longer than idle. Returns the flow's clock at the frame.
+    /// Records a frame that takes `time` on the slowest link and is sent at `now`. A wait before it
+    /// was ended by `label`, after a round trip that was `excess` longer than idle. Returns the
+    /// flow's clock at the frame.
     #[inline]
     pub fn on_sent(&mut self, now: u64, label: Label, excess: u64, time: u64, extra: bool) -> u64 {
         if now > self.paced {
@@ -178,7 +191,8 @@ impl Attribution {
 
     #[cold]
     fn make_room(&mut self) {
-        // Grows up to a bound that no flow's outstanding waits exceed in practice; beyond it the oldest are final.
+        // The list grows up to a bound that a flow's outstanding waits never exceed in practice.
+        // Beyond the bound, the oldest waits are final.
         if self.recent.capacity() < KEPT {
             self.recent.reserve_exact((2 * self.recent.capacity()).max(8))
         } else {
@@ -196,7 +210,8 @@ impl Attribution {
         }
     }
 
-    /// The flow ended with the frame sent at `sent`: what was waited for after that did not matter.
+    /// Removes all waits after `sent`, the time at which the frame was sent with which the flow
+    /// ended.
     pub fn end_at(&mut self, sent: u64) {
         self.open = 0;
         while let Some(wait) = self.recent.pop_back() {
@@ -212,23 +227,24 @@ impl Attribution {
         }
     }
 
-    /// The frame with which the flow ended is known: what was kept to find it is not needed any more.
+    /// Frees the list of recent waits, once the frame with which the flow ended is known.
     pub fn settle(&mut self) {
         self.recent = VecDeque::new();
     }
 
-    /// The split of `beyond`, the time beyond the ideal.
+    /// Returns the split of `beyond`, the time beyond the ideal.
     pub fn close(mut self, beyond: u64) -> Split {
         let s = self.split;
         let charged = s.recovery + s.pacing + s.window + s.application + s.queueing + s.paused;
         if beyond >= charged {
-            // What the last frame waited.
+            // The rest is the wait of the last frame.
             let paused = (beyond - charged).min(self.stood);
             self.split.paused += paused;
             self.split.queueing += beyond - charged - paused;
             self.split.host += self.at_host.min(beyond - charged - paused);
         } else {
-            // Waits that the ideal itself would have had to make (a short last frame behind a long one): the latest first.
+            // The ideal itself includes some waits (for example of a short last frame behind a long
+            // one). They are subtracted from the labels, the latest label first.
             let mut over = charged - beyond;
             let last = self.last;
             for label in [last, Label::Application, Label::Window, Label::Pacing, Label::Recovery] {
@@ -255,11 +271,13 @@ mod tests {
         let mut why = Attribution::new(0);
         assert_eq!(why.on_sent(0, Label::Application, 0, 10, false), 0);
         assert_eq!(why.on_sent(0, Label::Application, 0, 10, false), 10);
-        // The clock stands at 20; released at 50 by a round trip 12 longer than idle.
+        // The clock shows 20. The frame is sent at 50, after a round trip that was 12 longer than
+        // idle.
         assert_eq!(why.on_sent(50, Label::Window, 12, 10, false), 50);
         let split = why.clone().close(40);
         assert_eq!((split.window, split.queueing), (18, 22));
-        // Too little time for all of that: the window's wait was partly hidden.
+        // The time is shorter than all waits together, so the wait for the window was partly
+        // hidden.
         let split = why.close(20);
         assert_eq!((split.window, split.queueing), (8, 12));
     }
@@ -271,12 +289,14 @@ mod tests {
         why.stood(7);
         why.on_sent(50, Label::Window, 12, 10, false);
         why.stood(4);
-        // 30 of wait, of which 12 in queues, 7 of them paused; the last frame waited 10 more, 4 of them paused.
+        // The wait of 30 includes 12 in queues, of which 7 were paused. The last frame waited 10
+        // more, of which 4 were paused.
         let split = why.close(40);
         assert_eq!((split.window, split.queueing, split.paused), (18, 11, 11));
     }
 
-    /// Of the queueing, what the frame of data waited in its own host is told apart; all of it where the NIC was busy with others.
+    /// Queueing of the data frame in its own host is reported separately. If the NIC was busy with
+    /// other flows, it is the whole wait.
     #[test]
     fn queueing_in_the_own_host_is_told_apart() {
         let mut why = Attribution::new(0);
@@ -286,28 +306,31 @@ mod tests {
         why.held(70, 0);
         why.waited_at_host(100);
         let split = why.clone().close(60);
-        // 12 of the wait until 50, of which 5 in the host; 10 for others; 20 more of the last frame.
+        // The wait until 50 has 12 of queueing, of which 5 in the host. Then 10 for other flows,
+        // and 20 of the last frame.
         assert_eq!((split.queueing, split.host), (12 + 10 + 20, 5 + 10 + 20));
         why.end_at(50);
         let split = why.close(30);
         assert_eq!((split.queueing, split.host), (12, 5));
     }
 
-    /// A flow starts at 25 behind another on its connection, whose frame is lost: the time-out at 50 repeats it, and its own frame follows.
+    /// A flow starts at 25 behind another flow on its connection, whose frame is lost. The time-out
+    /// at 50 retransmits that frame, and the flow's own frame follows.
     #[test]
     fn a_flow_behind_others_waits_for_their_losses_too() {
         let mut why = Attribution::new(0);
         why.on_sent(0, Label::Application, 0, 10, false);
-        // The wait from 10 to 50 began before the flow; the repetition takes 10 more.
+        // The wait from 10 to 50 began before the flow. The retransmission takes 10 more.
         why.on_sent(50, Label::Recovery, 0, 10, true);
         let own_frame = why.on_sent(60, Label::Recovery, 0, 10, false);
         let split = why.handed_over(25, Some(own_frame)).close(100);
         assert_eq!((split.recovery, split.application, split.queueing), (25 + 10, 0, 65));
-        // Another that starts at 55, when the repetition was on its way, waits for the other frames, too.
+        // Another flow starts at 55, while the retransmission is being sent. It waits for the other
+        // frames, too.
         let behind = why.on_sent(70, Label::Recovery, 0, 10, false);
         let split = why.handed_over(55, Some(behind)).close(100);
         assert_eq!((split.recovery, split.application, split.queueing), (0, 15, 85));
-        // Nothing of it has been sent: its wait goes on from the connection's clock.
+        // This flow has not sent a frame yet. Its wait continues from the connection's clock.
         let mut own = why.handed_over(65, None);
         own.on_sent(100, Label::Window, 0, 10, false);
         let split = own.close(60);

@@ -1,17 +1,18 @@
-//! What a port remembers of the frames that it sends, on request: the gaps between those of each flow, and how long each waited behind whom.
+//! Records the frames that a port sends, on request: the gaps between the frames of each flow, and
+//! the flows that each frame waited behind.
 
 use crate::spec::FlowId;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Of one port.
+/// Records of one port.
 #[derive(Default)]
 pub struct Watch {
     pub gaps: Option<Gaps>,
     pub waits: Option<Waits>,
 }
 
-/// From the start of one transmission to that of the next of the same flow and subflow.
+/// Gaps from the start of one transmission to the start of the next one, by flow and subflow.
 #[derive(Default)]
 pub struct Gaps {
     pub of: FxHashMap<(FlowId, u8), Gap>,
@@ -25,7 +26,7 @@ pub struct Gap {
     pub sum: u64,
     pub least: u64,
     pub most: u64,
-    /// Sum of the squares.
+    /// Sum of the squared gaps in ps².
     pub squares: u128,
 }
 
@@ -45,7 +46,7 @@ impl Gaps {
     }
 }
 
-/// A transmission.
+/// A transmission that has started.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
     pub start: u64,
@@ -54,30 +55,30 @@ pub struct Sent {
     pub class: u16,
 }
 
-/// Whose transmissions a frame waited for.
+/// Reason for the wait of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Behind {
-    /// Nobody's: the port was paused, or held the frame back.
+    /// No transmission: the port was paused, or held the frame back.
     Nobody,
-    /// Earlier ones of its own flow.
+    /// Earlier transmissions of the frame's own flow.
     Own,
-    /// Other flows' of this class.
+    /// Transmissions of other flows of this class.
     Class(u16),
 }
 
-/// Time that frames waited here, by whose they were and who was sent meanwhile.
+/// Waiting time at this port, by flow of the waiting frame and reason of the wait.
 #[derive(Default)]
 pub struct Waits {
     pub of: FxHashMap<(FlowId, Behind), Wait>,
-    /// Transmissions in order, from the first that somebody still waiting has seen.
+    /// Transmissions in order, from the first one that a frame still in the queue has waited for.
     sent: VecDeque<Sent>,
-    /// How many there may be before those that nobody has seen are forgotten.
+    /// Length of `sent` at which transmissions are removed that no waiting frame has seen.
     room: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wait {
-    /// Frames that waited so.
+    /// Number of frames with such a wait.
     pub frames: u64,
     pub time: u64,
 }
@@ -85,7 +86,8 @@ pub struct Wait {
 impl Waits {
     const LEAST_ROOM: usize = 64;
 
-    /// `next` begins; it has been ready since `ready`. `oldest` is since when the frame that has been ready longest of those that stay is.
+    /// Records the start of `next`, which has been ready since `ready`. `oldest` returns the time
+    /// since which the longest-waiting remaining frame has been ready.
     pub fn note(&mut self, next: Sent, ready: u64, oldest: impl Fn() -> Option<u64>) {
         if ready < next.start {
             self.account(&next, ready);
@@ -124,7 +126,7 @@ impl Waits {
     }
 }
 
-/// Round trips that a sender has measured, of segments that were sent once.
+/// Statistics of the round trips that a sender has measured, on segments that were sent once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     pub samples: u64,
@@ -158,19 +160,20 @@ mod tests {
         let sent = |start, end, flow, class| Sent { start, end, flow, class };
         waits.note(sent(0, 100, 7, 1), 0, || None);
         waits.note(sent(100, 150, 8, 2), 20, || None);
-        // Ready within the first of them; then the port is paused for 10.
+        // The frame becomes ready during the first transmission. After the second one, the port is
+        // paused for 10.
         waits.note(sent(160, 200, 7, 1), 50, || None);
         let of = |flow, behind| waits.of.get(&(flow, behind)).map(|wait| (wait.frames, wait.time));
         assert_eq!(of(8, Behind::Class(1)), Some((1, 80)));
         assert_eq!((of(7, Behind::Own), of(7, Behind::Class(2)), of(7, Behind::Nobody)), (Some((1, 50)), Some((1, 50)), Some((1, 10))));
     }
 
-    /// However many have passed, none that somebody waits behind is forgotten.
+    /// Transmissions that a waiting frame has seen are kept, no matter how many there are.
     #[test]
     fn what_somebody_has_seen_is_kept() {
         let mut waits = Waits::default();
         for n in 0..1_000 {
-            // One has waited since 300.
+            // A frame has waited since 300.
             waits.note(Sent { start: n, end: n + 1, flow: 1, class: 0 }, n, || (n > 300).then_some(300));
         }
         waits.note(Sent { start: 1_000, end: 1_001, flow: 2, class: 0 }, 300, || None);

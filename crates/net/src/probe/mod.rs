@@ -1,4 +1,4 @@
-//! What is written down during a run.
+//! Collects records during a run.
 
 pub mod explain;
 pub mod hops;

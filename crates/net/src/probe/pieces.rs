@@ -1,9 +1,10 @@
-//! A list that grows without moving what it holds.
+//! Implements a list that grows without moving its items.
 
-/// Bytes of a piece: so many that the system's allocator takes them from the kernel and gives them back as they are freed (glibc does from 32 MiB on).
+/// Bytes of a piece. Pieces of this size are allocated from the kernel and returned to it when they
+/// are freed (glibc does this from 32 MiB on).
 const BYTES: usize = 36 << 20;
 
-/// Items in order, in pieces of equal length but for the last one.
+/// Items in order, in pieces of equal length except the last one.
 pub struct Pieces<T> {
     pieces: Vec<Vec<T>>,
 }
@@ -22,7 +23,7 @@ impl<T> Pieces<T> {
         match self.pieces.last_mut() {
             Some(last) if last.len() < Self::LENGTH => last.push(item),
             Some(_) => self.grow(Vec::with_capacity(Self::LENGTH), item),
-            // Most lists stay short.
+            // Most lists stay short, so the first piece is not allocated at full length.
             None => self.grow(Vec::new(), item),
         }
     }
@@ -41,18 +42,19 @@ impl<T> Pieces<T> {
         self.pieces.last().map_or(0, |last| (self.pieces.len() - 1) * Self::LENGTH + last.len())
     }
 
-    /// The items from this one on.
+    /// Returns the items from number `from` on.
     pub fn since(&self, from: usize) -> impl Iterator<Item = &T> {
         let (whole, rest) = (from / Self::LENGTH, from % Self::LENGTH);
         self.pieces.iter().enumerate().skip(whole).flat_map(move |(number, piece)| &piece[if number == whole { rest } else { 0 }..])
     }
 
-    /// The pieces in order.
+    /// Returns the pieces in order.
     pub fn into_pieces(self) -> impl Iterator<Item = Vec<T>> {
         self.pieces.into_iter()
     }
 
-    /// The items of all lists, one after the other. Each piece is freed as soon as its items have been taken.
+    /// Returns the items of all lists, one after the other. Each piece is freed as soon as its
+    /// items have been moved.
     pub fn join(lists: impl IntoIterator<Item = Pieces<T>>) -> Vec<T> {
         let mut pieces: Vec<Vec<T>> = lists.into_iter().flat_map(|list| list.pieces).collect();
         if pieces.len() <= 1 {

@@ -1,4 +1,5 @@
-//! The textbook engine: one heap of events, two per hop (arrival, end of transmission). The oracle and the baseline.
+//! Conventional event-heap engine with two events per hop (arrival, end of transmission). It is the
+//! oracle (the reference for results) and the speed baseline.
 
 use super::heap::Heap;
 use super::limit::Limit;
@@ -8,8 +9,9 @@ use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank, Ties};
 use crate::shard::{Outlet, Shard, Slab};
 
-/// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
-/// An end of transmission has rank 0, the lowest, which no frame has, and its port for a slot.
+/// Key of the heap, packed so that comparing keys is comparing numbers: the time, then the rank,
+/// then the slot of the frame in the slab. An end of transmission has rank 0, which no frame has
+/// and which comes first, and its port in place of the slot.
 #[derive(Clone, Copy)]
 struct Key(u128);
 
@@ -34,9 +36,9 @@ impl Key {
 
 pub(super) struct Later {
     heap: Heap,
-    /// Frames lie still here while their keys move.
+    /// Frames of the keys in the heap. They stay in place while their keys move.
     frames: Slab<Frame>,
-    /// Keys but those of samples.
+    /// Number of keys in the heap, without those of samples.
     pending: i64,
     now: u64,
     ties: Ties,
@@ -47,13 +49,13 @@ impl Later {
         Later { heap: Heap::new(), frames: Slab::default(), pending: 0, now: 0, ties }
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     #[inline(always)]
     pub fn next(&mut self) -> Option<u64> {
         self.heap.peek().map(|key| Key(key).at())
     }
 
-    /// It happens.
+    /// Handles the next event.
     #[inline(always)]
     pub fn step(&mut self, shard: &mut Shard) {
         let key = Key(self.heap.peek().expect("something is to happen"));
@@ -73,7 +75,8 @@ impl Later {
         }
     }
 
-    /// Ends the transmissions that end at `end`, the last instant of the run, at nodes that handle arrivals first: their events lie 1 ps later.
+    /// Completes the transmissions that end at `end`, the last instant of the run, at nodes that
+    /// handle arrivals first. The events of these transmissions lie 1 ps later.
     fn end_transmissions(&mut self, shard: &mut Shard, end: u64) {
         while let Some(key) = self.heap.peek().map(Key).filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1)) {
             self.heap.pop();
@@ -84,7 +87,7 @@ impl Later {
         }
     }
 
-    /// Frames on links, and their bytes.
+    /// Returns the number of frames on links, and their bytes.
     pub fn in_flight(&self) -> (u64, u64) {
         let frames = self.heap.iter().map(Key).filter(|key| key.rank() != 0).map(|key| &self.frames[key.slot()]);
         frames.filter(|frame| frame.is_traffic()).fold((0, 0), |(count, bytes), frame| (count + 1, bytes + frame.size as u64))
@@ -132,12 +135,12 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let mut limit = Limit::new(shard.world, true);
     let mut viewer = Viewer::default();
     let mut stall = Stall::new(shard.world, windows);
-    // The end of the window under way, if anything is looked at then.
+    // End of the current window, if the memory limit or the stall detection is checked there.
     let mut end = if limit.is_some() || stall.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
     while let Some(at) = later.next() {
-        // What happens at the moment at which the last frame is absorbed still happens.
+        // Events at the instant at which the last frame is absorbed are still handled.
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             later.end_transmissions(shard, shard.last);
             break;

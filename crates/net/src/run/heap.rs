@@ -1,18 +1,21 @@
-//! A heap of keys, smallest first.
+//! Implements a heap of keys, smallest first.
 //!
-//! Four children to an entry, so that those compared at a step lie in one cache line. Taking the top leaves a hole: if
-//! the event causes another, that sinks in from there, and the last entry need not be fetched for it.
+//! Each entry has four children, so that the keys compared in one step share a cache line. Removing
+//! the top leaves a hole. If the event that was removed causes another one, the new key sinks in
+//! from the hole, and the last entry need not be fetched to fill it.
 
 use std::cell::Cell;
 
 pub struct Heap {
-    /// Entry `i` is in place `i % 4` of group `i / 4`. The top is entry 3, and the children of entry `i` are group `i - 2`.
+    /// Entry `i` is in place `i % 4` of group `i / 4`. The top is entry 3, and the children of
+    /// entry `i` are group `i - 2`.
     groups: Vec<Group>,
-    /// Number of the first entry that is free.
+    /// Number of the first free entry.
     end: usize,
 }
 
-/// The halves of four keys. Cells, so that an entry can move from one group to another.
+/// Four keys, split into high and low halves. Cells allow moving an entry from one group to
+/// another.
 #[derive(Default)]
 #[repr(align(64))]
 struct Group {
@@ -37,7 +40,7 @@ impl Group {
     }
 }
 
-/// No entry; larger than any.
+/// Value of an unused entry; larger than any key.
 const NONE: u128 = u128::MAX;
 const TOP: usize = 3;
 
@@ -46,11 +49,11 @@ impl Heap {
         Heap { groups: vec![Group::empty()], end: TOP + 1 }
     }
 
-    /// The smallest key.
+    /// Returns the smallest key.
     #[inline(always)]
     pub fn peek(&mut self) -> Option<u128> {
         if self.groups[0].get(TOP) == NONE {
-            // Nothing came after the last pop.
+            // No key was pushed since the last pop.
             if self.end == TOP + 1 {
                 return None;
             }
@@ -63,7 +66,7 @@ impl Heap {
         Some(self.groups[0].get(TOP))
     }
 
-    /// Removes what [`Self::peek`] has shown.
+    /// Removes the key that [`Self::peek`] has returned.
     #[inline(always)]
     pub fn pop(&mut self) {
         self.groups[0].set(TOP, NONE);
@@ -74,12 +77,12 @@ impl Heap {
         if self.groups[0].get(TOP) == NONE { self.sink(key) } else { self.append(key) }
     }
 
-    /// All keys, in no order.
+    /// Returns all keys, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = u128> + '_ {
         self.groups.iter().flat_map(|group| (0..4).map(|place| group.get(place))).filter(|&key| key != NONE)
     }
 
-    /// Puts `key` in at the top, where the hole is.
+    /// Inserts `key` from the top, where the hole is, and lets it sink.
     #[inline(never)]
     fn sink(&mut self, key: u128) {
         let (mut hole, mut place) = (&self.groups[0], TOP);
@@ -89,7 +92,7 @@ impl Heap {
             let right = 2 + (group.get(3) < group.get(2)) as usize;
             let least = if group.get(right) < group.get(left) { right } else { left };
             let (high, low) = (group.high[least].get(), group.low[least].get());
-            // Mostly the times decide.
+            // The times, in the high halves, usually decide.
             if high >= (key >> 64) as u64 && (high > (key >> 64) as u64 || low > key as u64) {
                 break;
             }
@@ -101,7 +104,7 @@ impl Heap {
         hole.set(place, key);
     }
 
-    /// Puts `key` in at the end.
+    /// Inserts `key` at the end.
     #[inline(always)]
     fn append(&mut self, key: u128) {
         let at = self.end;
@@ -122,7 +125,7 @@ impl Heap {
         self.groups.push(Group::empty());
     }
 
-    /// Lets `key` rise from entry `at`.
+    /// Moves `key` up from entry `at` to its place.
     #[inline(never)]
     fn rise(&mut self, mut at: usize, key: u128) {
         while at > TOP {
@@ -148,7 +151,7 @@ mod tests {
         let mut stream = Stream::new(1, 1, 1);
         let (mut heap, mut reference) = (Heap::new(), std::collections::BTreeSet::new());
         for step in 0..50_000u64 {
-            // Grows and shrinks, and is empty now and then.
+            // The heap grows and shrinks, and is empty now and then.
             if stream.below(100) < if step / 1_000 % 2 == 0 { 55 } else { 45 } {
                 let key = (stream.below(1_000) as u128) << 64 | step as u128;
                 heap.push(key);

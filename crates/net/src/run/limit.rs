@@ -1,9 +1,11 @@
-//! The end of a run that would take more memory than it may.
+//! Ends a run that would exceed its memory limit.
 //!
-//! What records take is counted where they are made, and summed up after each window: the run ends a little after the window in which they exceed
-//! their part of the memory. So that end follows from the plan alone, whatever the engine and the number of threads. Should the process as a whole
-//! come near its limit before, because more frames or flows are under way than was expected, the run ends as well; when that is depends on the
-//! machine.
+//! Records are counted where they are made, and the counts are summed up after each window. The run
+//! ends shortly after the window in which the records exceed their share of the memory. This end
+//! follows from the plan alone, whatever the engine and the number of threads.
+//!
+//! The run also ends if the process as a whole comes near its limit before, because more frames or
+//! flows exist than was expected. The time of this end depends on the machine.
 
 use crate::memory;
 use crate::record::Ended;
@@ -12,9 +14,9 @@ use crate::spec::MaxMemory;
 use crate::world::World;
 use afflux_engine::memory::Meter;
 
-/// Added to what is kept: the process takes too much.
+/// Added to a worker's count of records to report that the process takes too much memory.
 const PROCESS: u64 = 1 << 62;
-/// The process is looked at after so many events, or so many more bytes of records.
+/// Interval, in events and in bytes of new records, at which the memory of the process is read.
 const EVENTS: u64 = 20_000;
 const BYTES: u64 = 1 << 20;
 
@@ -28,13 +30,15 @@ pub struct Limit<'w, 'p> {
 }
 
 impl<'w, 'p> Limit<'w, 'p> {
-    /// Of the plan, if it has one; `looks`: this worker looks at the process for all of them.
+    /// Returns the limit of the plan, if it has one. With `looks`, this worker reads the memory of
+    /// the process on behalf of all workers.
     pub fn new(world: &'w World<'p>, looks: bool) -> Option<Self> {
         let max = world.plan.run.max_memory?;
         Some(Limit { world, max, meter: if looks { Meter::new() } else { None }, seen: (0, 0), near: false, ended: None })
     }
 
-    /// What the worker of a shard keeps, for the others; all of them together kept `total` when they met last.
+    /// Returns the bytes of records that this worker keeps, plus `PROCESS` if the process is close
+    /// to its limit. `total` is the sum over all workers at their latest meeting.
     #[inline]
     pub fn report(&mut self, shard: &Shard, total: u64, events: u64) -> u64 {
         if self.meter.is_some() && (events >= self.seen.0 + EVENTS || total >= self.seen.1 + BYTES) {
@@ -49,12 +53,14 @@ impl<'w, 'p> Limit<'w, 'p> {
         let resident = self.meter.as_ref().and_then(Meter::resident).unwrap_or(0);
         let flows = (self.world.plan.flows.len() + self.world.started.count()) as u64;
         let taken = resident + memory::finishing(flows, total & (PROCESS - 1));
-        // Less than half of it cannot become all at once. The other shards are taken to be like this one.
+        // Frames and flows are estimated only above half of the limit, because they cannot double
+        // the memory at once. The estimate assumes that the other shards are like this one.
         let growing = if taken > self.max.bytes / 2 { shard.growing() * self.world.shards.len() as u64 } else { 0 };
         self.near |= taken + growing > self.max.bytes;
     }
 
-    /// All workers keep `total` at the `end` of a window: does the run end because of it?
+    /// Ends the run if the records of all workers, `total` bytes at the `end` of a window, exceed
+    /// the limit.
     #[inline]
     pub fn check(&mut self, total: u64, end: u64) {
         if total > self.max.records && self.ended.is_none() {
@@ -63,7 +69,7 @@ impl<'w, 'p> Limit<'w, 'p> {
         }
     }
 
-    /// If it was ended by this.
+    /// Returns the reason for the end, if this limit ended the run.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }

@@ -1,4 +1,4 @@
-//! From what the shards left to one output, in canonical order.
+//! Merges the results of the shards into one output, in canonical order.
 
 use super::window::Done;
 use crate::balance::path_step;
@@ -59,14 +59,16 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         decisive.extend(shard.transports.decisive());
     }
     for (flow, decisive) in decisive {
-        // Complete at the receiver, and the acknowledgement that tells the sender so had not arrived.
+        // The flow is complete at the receiver, but the last acknowledgement had not reached the
+        // sender.
         if let Some(record) = sent[flow as usize].as_mut().filter(|record| record.finish.is_none()) {
             let shard = world.place[world.flow(flow).src as usize].shard;
             record.why = shards[shard as usize].account_of(flow, decisive);
         }
     }
     output.memory_faults.sort_unstable_by_key(|fault| fault.node);
-    // Samples taken after the end: the fast engine notices the end at a window's border.
+    // Remove samples taken after the end: the window engine notices the end only at the border of a
+    // window.
     output.ports = Pieces::join(ports);
     output.ports.retain(|r| r.time.0 <= end);
     output.ports.sort_unstable_by_key(|r| (r.time, r.node, r.port, r.queue));
@@ -142,23 +144,26 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     };
     let by_last_ack = world.ends_with_ack(shape);
     let finish = if by_last_ack { sent.finish } else { received.and_then(|r| r.finish) };
-    // What arrives after its sender has ended does not finish a flow.
+    // Data that arrive after the sender has given up do not finish a flow.
     let finish = finish.filter(|finish| sent.given_up.is_none_or(|given_up| *finish <= given_up));
     let mut split = Split::default();
     let mut ideal = sent.ideal;
     if let Some(finish) = finish {
-        // Where switches spray over unequal paths the frames may have found a shorter one than the ideal's.
+        // If switches spray over unequal paths, frames may have taken a shorter path than the ideal
+        // one.
         ideal = ideal.min(finish - sent.start);
         if let Some(mut why) = sent.why {
             if !by_last_ack {
-                // What the sender waited for after the last byte had arrived, for a lost acknowledgement say, did not matter.
+                // Waits of the sender after the last byte had arrived, for example for a lost
+                // acknowledgement, did not delay the flow.
                 why.end_at(finish);
                 why.stood(received.map_or(0, |r| r.paused));
             }
             split = why.close(finish - sent.start - ideal);
         }
     }
-    // Nothing is left to happen: a datagram source that has sent everything and lost some of it will never finish.
+    // No event is left: a datagram source that has sent all its data and lost some will never
+    // finish.
     let hopeless = complete && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
     FlowRecord {
         start: Some(Time(sent.start)),
@@ -182,7 +187,8 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     }
 }
 
-/// The nodes of a path from its number (see `balance::path_step`). Routes of different times may meet in one path.
+/// Returns the nodes of a path, given its number (see `balance::path_step`). A path may combine
+/// routes of different times.
 fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
     fn search(world: &World, times: &[u64], node: NodeId, dst: u32, so_far: u32, number: u32, path: &mut Vec<NodeId>) -> bool {
         if path.contains(&node) {
@@ -205,7 +211,7 @@ fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
                     NextHops::Many(set) => set,
                 };
                 for &port in ports {
-                    // A host's own choice does not count.
+                    // The path number does not include the output port of the host.
                     let number_here = if node == path[0] { so_far } else { path_step(so_far, node, port) };
                     if search(world, times, world.ports.of(node)[port as usize].peer, dst, number_here, number, path) {
                         return true;
@@ -224,7 +230,7 @@ fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
             return path;
         }
     }
-    // The routes changed while the frame was under way.
+    // The routes changed while the frame was in flight.
     search(world, &times, spec.src, spec.dst, 0, number, &mut path);
     path
 }

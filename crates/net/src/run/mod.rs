@@ -1,4 +1,4 @@
-//! Carrying out a plan.
+//! Runs a plan with one of the engines.
 
 mod classical;
 mod heap;
@@ -19,11 +19,13 @@ use afflux_engine::Exchange;
 use afflux_units::Time;
 use std::time::Instant;
 
-/// Carries out `plan`. Deterministic: the same plan gives the same [`Output`] (but for its `engine` part) with either
-/// engine of packets and any number of threads. The engine of flows has an answer of its own.
+/// Runs `plan`. The result is deterministic: the same plan gives the same [`Output`] (except for
+/// its `engine` part) with either packet engine and any number of threads. The flow-level engine
+/// ([`EngineKind::Ideal`]) gives different results.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] if `progress` was cancelled: the shards stand at different times then, so there is no output.
+/// [`RunError::Cancelled`] if `progress` was cancelled. The shards have then reached different
+/// times, so there is no output.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     assert!(plan.undrawn.is_empty(), "a plan with flows that are not drawn is for estimates");
     if plan.run.engine == EngineKind::Ideal {

@@ -1,5 +1,6 @@
-//! A network driven from outside: somebody else's clock says how late it is, and packets of real hosts enter and leave. It is the classical
-//! engine with everything the plan has, switches and simulated flows, so all that is simulated works on real packets too.
+//! Runs a network in real time, with packets of real hosts that enter and leave. The caller's clock
+//! decides how far the simulation advances. The classical engine runs the whole plan, including
+//! switches and simulated flows, so every simulated mechanism also acts on real packets.
 
 use super::classical::Later;
 use super::merge;
@@ -21,25 +22,27 @@ pub use crate::shard::Departure;
 /// A packet of a real host.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
-    /// Where it enters: host and its port.
+    /// Host and port at which the packet enters the network.
     pub host: u32,
     pub nic: u32,
-    /// The host it is for.
+    /// Destination host.
     pub dst: u32,
-    /// Bytes of the frame in buffers, without the gap.
+    /// Size of the frame in buffers in bytes, without the gap.
     pub size: u16,
-    /// ECN-capable; has met congestion already.
+    /// ECN-capable (`capable`), and marked on its way here (`marked`).
     pub capable: bool,
     pub marked: bool,
-    /// 0 to 7.
+    /// Priority, 0 (lowest) to 7.
     pub priority: u8,
-    /// Numbers that stand for its two ends (protocol, address and port): packets of equal ends are one flow.
+    /// Hashes of the packet's two ends (protocol, address and port). Packets with equal ends are
+    /// one flow.
     pub ends: (u64, u64),
-    /// Comes back with the packet.
+    /// Handle that the caller gets back with the packet.
     pub token: u32,
 }
 
-/// Flows of a pair of hosts that switches with flow tables tell apart; further ones share entries, as they do in switches.
+/// Number of flows per pair of hosts that switches with flow tables can distinguish. Additional
+/// flows share entries, as they do in real switches.
 const TOLD_APART: u64 = 4096;
 
 pub struct Driven<'w, 'p> {
@@ -48,17 +51,20 @@ pub struct Driven<'w, 'p> {
     later: Later,
     events: u64,
     now: u64,
-    /// By source, destination and what [`TOLD_APART`] leaves of the ends: the flow, and its packets so far.
+    /// Flow and its packets so far, by source, destination and the hash of the ends modulo
+    /// [`TOLD_APART`].
     flows: FxHashMap<(u32, u32, u64), (FlowId, u32)>,
 }
 
-/// Builds `plan`'s network and lets `work` drive it. Returns what was recorded, up to where `work` has brought it.
+/// Builds the network of `plan` and lets `work` drive it. Returns the records up to the time that
+/// `work` has reached.
 ///
 /// # Errors
-/// As for [`crate::run`].
+/// Returns the errors of [`crate::run`].
 ///
 /// # Panics
-/// If the plan has applications, captures or paths to record, which take flows that are known here.
+/// Panics if the plan has applications, or captures or paths to record: they need flows that are
+/// known in advance.
 pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Output, R), RunError> {
     assert!(plan.applications.is_none() && plan.record.captures.is_empty() && !plan.record.paths, "not with packets from outside");
     let wall = Instant::now();
@@ -78,20 +84,20 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     let cpu_s = crate::clock::thread_cpu_s() - cpu;
     let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, limited: None, cancelled: false };
     let mut output = merge::merge(&world, vec![shard], &[done], now, true);
-    // What came from outside is not a flow of which there is anything to tell.
+    // Flows of packets from outside have no results.
     output.flows.truncate(plan.flows.len());
     output.engine = Engine { events, thread_cpu_s: vec![cpu_s], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 };
     Ok((output, result))
 }
 
 impl Driven<'_, '_> {
-    /// When something happens next, if nothing enters before.
+    /// Returns the time of the next event, assuming that no packet enters before.
     #[inline]
     pub fn due(&mut self) -> Option<Time> {
         self.later.next().map(Time)
     }
 
-    /// Everything up to `now` happens.
+    /// Handles all events up to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         while self.later.next().is_some_and(|at| at <= now.0) {
@@ -101,7 +107,7 @@ impl Driven<'_, '_> {
         self.now = self.now.max(now.0);
     }
 
-    /// A packet enters, now.
+    /// Lets a packet enter the network at the current time.
     pub fn enter(&mut self, packet: &Packet) {
         let (flow, number) = self.flow_of(packet);
         let mut flags = packet.priority as u16 & Frame::PRIORITY;
@@ -117,24 +123,26 @@ impl Driven<'_, '_> {
         self.shard.enter_from_outside(&mut self.later, self.now, (packet.host, packet.nic), flow, frame);
     }
 
-    /// Hosts of the network.
+    /// Returns the number of hosts in the network.
     pub fn hosts(&self) -> u32 {
         self.world.plan.topology.hosts
     }
 
-    /// Of a path from `a` to `b` at the beginning, with what hosts and switches add; `None`: there is none.
+    /// Returns the propagation delay of a path from `a` to `b` at the beginning of the run,
+    /// including the delays of hosts and switches; `None` if there is no path.
     pub fn propagation(&self, a: u32, b: u32) -> Option<Span> {
         let path = self.world.path(0, self.world.pair_hash(a, b), a, b);
         let delays = path.iter().map(|&(node, port)| self.world.delay(node, &self.world.ports.of(node)[port as usize]));
         (!path.is_empty()).then(|| Span(delays.sum()))
     }
 
-    /// Packets that have come to their hosts, in order of time: to be taken out.
+    /// Returns the packets that have reached their hosts, in order of time. The caller removes
+    /// them.
     pub fn arrived(&mut self) -> &mut Vec<Departure> {
         &mut self.outside().arrived
     }
 
-    /// Tokens of packets that were dropped: to be taken out.
+    /// Returns the tokens of dropped packets. The caller removes them.
     pub fn lost(&mut self) -> &mut Vec<u32> {
         &mut self.outside().lost
     }
@@ -143,7 +151,7 @@ impl Driven<'_, '_> {
         self.shard.outside.as_mut().expect("set at the beginning")
     }
 
-    /// Its flow, and how many packets of it have come before.
+    /// Returns the flow of a packet, and the number of its earlier packets.
     fn flow_of(&mut self, packet: &Packet) -> (FlowId, u32) {
         let Packet { host, dst, ends, priority, .. } = *packet;
         let apart = mix(mix(ends.0) ^ ends.1) % TOLD_APART;
@@ -158,7 +166,7 @@ impl Driven<'_, '_> {
         (entry.0, number)
     }
 
-    /// For equal-cost choices.
+    /// Returns the hash for the choice among equal-cost paths.
     fn hash(&self, (a, b): (u64, u64)) -> u32 {
         let (a, b) = if self.world.hashes_symmetrically() { (a.min(b), a.max(b)) } else { (a, b) };
         mix(mix(a ^ mix(self.world.plan.run.seed)) ^ b) as u32

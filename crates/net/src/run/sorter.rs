@@ -1,5 +1,6 @@
-//! Brings a window's entries into the order in which their nodes deal with them. All nodes together first: a counting sort by cells of
-//! time, then one by node, which keeps that order. The few entries of a node that fell into one cell are ordered last.
+//! Sorts the entries of a window into the order in which their nodes handle them. Two counting
+//! sorts cover all nodes at once: the first by cells of time, the second by node, which keeps the
+//! order of time. The few entries of a node that share a cell are sorted last.
 
 use crate::frame::{Frame, Rank, Ties};
 use crate::shard::{Node, Shard};
@@ -8,39 +9,43 @@ use afflux_engine::{WindowLog, Windows};
 pub struct Sorter {
     /// Node of each port, then of each node's pseudo port.
     node_of_port: Vec<u32>,
-    /// Bits of a time within a window.
+    /// Number of bits of a time within a window.
     time_bits: u32,
-    /// Per cell of time: where its next entry goes.
+    /// Next free place in `by_time`, per cell of time.
     cells: Box<[u32; CELLS]>,
-    /// Places in the log, by cell.
+    /// Places of the entries in the log, ordered by cell.
     by_time: Vec<u32>,
-    /// Entries by node, and the nodes that have any.
+    /// Entries ordered by node; end of each node's entries so far; number of entries of each node;
+    /// nodes that have entries.
     entries: Vec<Frame>,
     next: Vec<u32>,
     count: Vec<u32>,
     pub active: Vec<u32>,
-    /// A bit for each of them, while they are counted.
+    /// Bit set of the nodes in `active`, used while entries are counted.
     present: Vec<u64>,
-    /// Entries of the window.
+    /// Number of entries in the window.
     pub taken: usize,
-    /// Times in one cell are equal but for so many bits.
+    /// Width of a cell as a power of two: entries with equal `offset >> shift` share a cell.
     shift: u32,
-    /// The state of a node is loaded ahead: worth its instructions where the state of all nodes does not fit the cache.
+    /// True if the state of nodes is prefetched. This pays only if the state of all nodes does not
+    /// fit into the cache.
     ahead: bool,
-    /// Queue pairs of thousands of flows, open for as long as they are slow, do not fit the cache.
+    /// True if the plan has queue pairs. Those of thousands of slow flows stay open and do not fit
+    /// into the cache.
     pairs: bool,
-    /// Balancers write on frames: many carry something.
+    /// True if balancers write metadata on frames, so that many frames have some.
     tagged: bool,
     ties: Ties,
 }
 
-/// For each entry that a node has on average (going by the nodes of the window before): hardly any two of them share one.
+/// Number of cells per entry of a node with an average number of entries (judged by the number of
+/// nodes in the previous window), so that two entries of a node rarely share a cell.
 const CELLS_PER_ENTRY: usize = 64;
-/// All of them stay in the first cache.
+/// Largest number of cells. All of them fit into the first-level cache.
 const CELLS: usize = 1 << 12;
 
-/// Ports beyond this are more than a core's caches hold with all that goes with them (measured: loading ahead gains 8 % at k = 32, and costs
-/// as much in smaller fabrics).
+/// Number of ports above which the state of ports and nodes exceeds the caches of a core. Measured:
+/// prefetching gains 8 % at k = 32, and costs as much in smaller fabrics.
 const PORTS_IN_CACHE: usize = 12_000;
 
 impl Sorter {
@@ -67,7 +72,7 @@ impl Sorter {
         }
     }
 
-    /// Takes the log of the current window.
+    /// Takes all entries from the log of the current window.
     pub fn collect(&mut self, log: &mut WindowLog<Frame>) {
         self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
         let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
@@ -101,7 +106,8 @@ impl Sorter {
                 *at += 1;
             }
         }
-        // Nodes in ascending order: what is next to each other in memory is used one after the other.
+        // Nodes are processed in ascending order, so that neighbours in memory are used one after
+        // the other.
         for (word, bits) in self.present.iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
             while left != 0 {
@@ -129,7 +135,7 @@ impl Sorter {
         end - self.count[node as usize] as usize..end
     }
 
-    /// Orders the entries of `node` by time, those of one moment by rank.
+    /// Sorts the entries of `node` by time, and entries of the same time by rank.
     pub fn sort(&mut self, node: u32, shard: &Shard) {
         let range = self.range(node);
         let entries = &mut self.entries[range];
@@ -148,14 +154,15 @@ impl Sorter {
         }
     }
 
-    /// The entries of `node`, in the order that [`Self::sort`] has made.
+    /// Returns the entries of `node`, in the order made by [`Self::sort`].
     #[inline(always)]
     pub fn entries(&self, node: u32) -> &[Frame] {
         &self.entries[self.range(node)]
     }
 }
 
-/// Orders the entries that share a cell of time with entry `i`, which may have to come before the one in front of it. Returns where the next cell begins.
+/// Sorts the entries that share a cell of time with entry `i`, which may belong before its
+/// predecessor. Returns the index at which the next cell begins.
 #[inline(never)]
 fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize {
     let cell = entries[i].offset >> shift;
@@ -165,12 +172,12 @@ fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize 
     end
 }
 
-/// A cell with more entries than this is ordered without keys.
+/// Largest number of entries in a cell that is sorted with keys.
 const KEYS: usize = 32;
-/// A key's last bits are the place where its entry stands.
+/// Number of low bits of a key that hold the index of its entry.
 const PLACE_BITS: u32 = KEYS.ilog2();
 
-/// Orders entries of one cell by time, those of one moment by rank.
+/// Sorts entries of one cell by time, and entries of the same time by rank.
 fn order_entries(entries: &mut [Frame], ties: Ties) {
     let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
     if let [one, other] = entries {
@@ -188,7 +195,8 @@ fn order_entries(entries: &mut [Frame], ties: Ties) {
     }
     let keys = &mut keys[..entries.len()];
     keys.sort_unstable();
-    // A rank costs a hash: it is computed once, and only where moments are equal.
+    // Computing a rank costs a hash, so it is computed once per entry and only for entries of equal
+    // time.
     for moment in keys.chunk_by_mut(|one, next| one >> PLACE_BITS == next >> PLACE_BITS).filter(|moment| moment.len() > 1) {
         for key in moment.iter_mut() {
             let place = *key % KEYS as u64;
@@ -198,7 +206,8 @@ fn order_entries(entries: &mut [Frame], ties: Ties) {
     }
     let came_from = |place: usize| keys[place] as usize % KEYS;
     for place in 0..entries.len() {
-        // An entry that came from an earlier place has been swapped away from there: the keys tell where to.
+        // If the entry came from an earlier place, it has been swapped away from there. Follow the
+        // keys to its present place.
         let mut from = came_from(place);
         while from < place {
             from = came_from(from);

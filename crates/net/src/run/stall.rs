@@ -1,7 +1,8 @@
-//! The end of a run in which nothing moves any more: frames wait in the network, and for `run.stall` none has left it. Only pauses can hold frames so
-//! long, so only plans with flow control are looked at.
+//! Ends a run without progress: frames wait in the network, and none has left it for `run.stall`.
+//! Only pauses can block frames for so long, so only plans with flow control are checked.
 //!
-//! Progress is seen window by window, in the same windows by both engines: only those count in which a frame enters or leaves the network.
+//! Progress is checked window by window. Only windows in which a frame enters or leaves the network
+//! affect the check, so both engines see the same progress.
 
 use crate::queue::flowcontrol::Party;
 use crate::record::Ended;
@@ -11,11 +12,12 @@ use afflux_engine::Windows;
 pub struct Stall {
     windows: Windows,
     patience: u64,
-    /// Frames that have left the network, at the end of the latest window.
+    /// Number of frames that had left the network at the end of the latest window.
     absorbed: u64,
-    /// There were none in it.
+    /// True if the network held no frames then.
     empty: bool,
-    /// The run ends here, at the start of a window, unless a frame leaves the network before.
+    /// Time in ps, at the start of a window, at which the run ends unless a frame leaves the
+    /// network before.
     deadline: u64,
     ended: bool,
 }
@@ -27,8 +29,9 @@ impl Stall {
         pauses.then_some(Stall { windows, patience, absorbed: 0, empty: true, deadline: u64::MAX, ended: false })
     }
 
-    /// The latest window has ended at `end`, with so many frames sent into the network and gone from it since the start; something happens next in
-    /// the window that starts at `next`.
+    /// Checks for progress after a window that ended at `end`. `sent` and `absorbed` count the
+    /// frames that have entered and left the network since the start. `next` is the start of the
+    /// window with the next event.
     #[inline]
     pub fn check(&mut self, world: &World, end: u64, next: u64, (sent, absorbed): (u64, u64)) {
         if absorbed != self.absorbed || self.empty {
@@ -36,7 +39,7 @@ impl Stall {
         }
         self.absorbed = absorbed;
         self.empty = sent == absorbed;
-        // One that is to end before has not stalled, whatever would come later.
+        // A run whose regular end comes before the deadline has not stalled.
         if !self.empty && next >= self.deadline && self.deadline <= world.until() && !self.ended {
             self.ended = true;
             world.stop_by(self.deadline - 1);

@@ -1,4 +1,4 @@
-//! Shows a worker's part of a view, if somebody has asked for one.
+//! Publishes a worker's part of the live view, if a view was requested.
 
 use crate::Progress;
 use crate::progress::End;
@@ -6,15 +6,17 @@ use crate::shard::Shard;
 
 #[derive(Default)]
 pub struct Viewer {
-    /// The number of the request that was answered last.
+    /// Number of the latest request that was answered.
     answered: u64,
-    /// How many records of flows, at the source and at the destination, were part of an answer.
+    /// Number of flow records, at the source and at the destination, that were part of an earlier
+    /// answer.
     sent: usize,
     received: usize,
 }
 
 impl Viewer {
-    /// Everything up to `now` has happened in the shard.
+    /// Answers a new request, if there is one. All events up to `now` must have been handled in the
+    /// shard.
     #[inline(always)]
     pub fn look(&mut self, shard: &Shard, now: u64, progress: &Progress) {
         let asked = progress.asked();
@@ -24,7 +26,7 @@ impl Viewer {
         }
     }
 
-    /// The run is over: whoever has asked before finds everything in the last view.
+    /// Publishes the final view at the end of a run, if a view was ever requested.
     pub fn close(&mut self, shard: &Shard, now: u64, progress: &Progress) {
         if progress.asked() > 0 {
             self.show(shard, now, progress);

@@ -1,4 +1,4 @@
-//! The fast engine: every worker takes its shard through the windows.
+//! Window engine: each worker thread takes its shard through the time windows.
 
 use super::limit::Limit;
 use super::sorter::Sorter;
@@ -13,14 +13,14 @@ use afflux_engine::{Exchange, WindowLog, Windows};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What one shard has for another.
+/// Frames and metadata that one shard sends to another.
 #[derive(Default)]
 pub struct Mail {
     frames: Vec<(u64, Frame)>,
     extras: Vec<Extra>,
 }
 
-/// An event that a node makes for itself inside the window under way.
+/// An event that a node schedules for itself inside the current window.
 #[derive(Clone, Copy)]
 struct Soon {
     at: u64,
@@ -45,20 +45,23 @@ impl Ord for Soon {
     }
 }
 
-/// Files what happens later: in this worker's log, in the mail to another, or in the heap of the node at hand.
+/// Files later events: into this worker's log, the mail to another worker, or the heap of the
+/// current node.
 struct Later {
     me: u16,
     log: WindowLog<Frame>,
-    /// Bounds of the window under way.
+    /// Start and end of the current window, in ps.
     window_start: u64,
     window_end: u64,
     soon: BinaryHeap<Reverse<Soon>>,
-    /// When the NIC of the node at hand looks for its next frame within the window; `u64::MAX` for not.
+    /// Time in the current window at which the NIC of the current node looks for its next frame;
+    /// `u64::MAX` if it does not.
     nic_at: u64,
     mail: Vec<Mail>,
     /// Earliest time in the mail.
     mail_next: u64,
-    /// Entries filed less entries taken, less one for each series of samples, which always has its next one filed.
+    /// Number of entries filed minus entries taken, minus one for each series of samples (a series
+    /// always has its next sample filed).
     pending: i64,
     until: u64,
 }
@@ -90,7 +93,8 @@ impl Outlet for Later {
 
     fn event(&mut self, at: u64, event: Frame) {
         if at > self.until {
-            // Never dealt with, but the run does not end before `until` while it is to come.
+            // The event is never handled, but while it is pending the run does not end before
+            // `until`.
             self.pending += 1;
         } else if at < self.window_end {
             assert!(at >= self.window_start, "an event in the past");
@@ -140,25 +144,25 @@ impl Later {
     }
 }
 
-/// A worker's result besides its shard.
+/// Result of a worker in addition to its shard.
 pub struct Done {
     pub events: u64,
     pub cpu_s: f64,
     pub in_flight: (u64, u64),
     pub reached_until: bool,
-    /// Why it ended before that was planned, if it did so for want of memory or of progress.
+    /// Reason for an early end: lack of memory or of progress.
     pub limited: Option<Ended>,
     pub cancelled: bool,
 }
 
-/// Windows no longer than this: events of one node and window should fit the cache.
+/// Largest window length in ps. The events of a node in a window should fit into the cache.
 const LONGEST_WINDOW: u64 = 1 << 25;
 
 pub fn windows(world: &World) -> Windows {
     Windows::new(world.lookahead.min(LONGEST_WINDOW))
 }
 
-/// Takes `shard` through the run.
+/// Runs `shard` from the first window to the last.
 pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progress: &Progress) -> Done {
     let _abort = exchange.abort_on_panic();
     let cpu = crate::clock::thread_cpu_s();
@@ -182,7 +186,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let mut limit = Limit::new(world, me == 0);
     let mut stall = Stall::new(world, windows);
     let mut viewer = Viewer::default();
-    // All records when the workers met last; the end of the latest window.
+    // Bytes of all records when the workers last met, and the end of the latest window.
     let (mut kept, mut end) = (0, 0);
     let (mut reported_hops, mut reported_flows) = (0, 0);
     later.pending -= shard.begin(&mut later);
@@ -196,7 +200,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             next = Some(next.map_or(mailed, |n| n.min(mailed)));
             later.mail_next = u64::MAX;
         }
-        // A cancelled worker makes the sum of what is pending so small that all see it.
+        // A cancelled worker makes the sum of pending entries so small that all workers notice.
         let pending = if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
         let own = limit.as_mut().map_or(0, |limit| limit.report(shard, kept, done.events));
         let turn = exchange.meet(round, me, next, (shard.live, pending, [own, shard.counters.sent_packets, shard.counters.absorbed()]));
@@ -226,7 +230,8 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         }
         later.until = world.until();
         let Some(window) = turn.next.filter(|_| to_come) else {
-            // What is still to come lies beyond the end, in the window in which it falls.
+            // Pending entries lie beyond the end of the run, in the same window as the end or
+            // later.
             done.reached_until = to_come;
             break;
         };
@@ -241,7 +246,8 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         sorter.collect(&mut later.log);
         done.events += sorter.taken as u64;
         later.pending -= sorter.taken as i64;
-        // One node ahead: while a node's events are dealt with, what the next one's need is being loaded.
+        // The loop runs one node ahead: the state of the next node is prefetched while the events
+        // of the current node are handled.
         for i in 0..=sorter.active.len() {
             if let Some(&node) = sorter.active.get(i) {
                 sorter.sort(node, shard);
@@ -270,7 +276,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     done
 }
 
-/// The events of one node in one window, in order.
+/// Handles the events of one node in one window, in order.
 #[inline(always)]
 fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
     if shard.nodes[node as usize].eager && later.window_end <= later.until {
@@ -287,7 +293,7 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
     shard.finish_window(later, later.window_end.min(later.until.saturating_add(1)), node);
 }
 
-/// The same at a switch that passes on frames in a loop.
+/// Handles the events of a switch in one window, if the switch passes runs of frames in a loop.
 #[inline(never)]
 fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
     loop {
@@ -313,7 +319,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
         run_before(shard, later, node, (now, Rank::of(frame, shard.world.ties)), done);
     }
     if now > later.until {
-        // Only in the window in which the run ends.
+        // Happens only in the window in which the run ends.
         later.pending += 1;
         if frame.is_traffic() {
             done.in_flight.0 += 1;
@@ -324,7 +330,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
     shard.handle(later, now, node, frame);
 }
 
-/// What the node does by itself before that moment.
+/// Handles the events that the node has scheduled for itself before `end`, and its NIC.
 #[inline(always)]
 fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank), done: &mut Done) {
     loop {

@@ -1,4 +1,4 @@
-//! Nodes and links.
+//! Specifies the topology: nodes, links and link failures.
 
 use afflux_units::{Probability, Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -17,44 +17,49 @@ pub enum NodeKind {
 
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Unique, as written in results: as the scenario names it, else `host0`, `leaf3`, `spine1`, `edge0`, `agg0`, `core0`, `switch0`.
+    /// Unique name for results: the name in the scenario, otherwise `host0`, `leaf3`, `spine1`,
+    /// `edge0`, `agg0`, `core0` or `switch0`.
     pub name: String,
     pub kind: NodeKind,
     /// Index into `Plan::hosts` or `Plan::switches`.
     pub config: u32,
-    /// Rack or pod: nodes of one group are kept in one partition. `None` for spines and cores, which are spread.
+    /// Rack or pod. Nodes of one group stay in one partition. `None` for spines and cores, which
+    /// are spread over the partitions.
     pub group: Option<u32>,
     /// Height above the hosts: 0 host, 1 ToR/leaf/edge, 2 aggregation or spine, 3 core.
     pub tier: u8,
 }
 
-/// A full-duplex link. The order of links fixes the port numbers: a node's ports are numbered from 0 in the order in
-/// which its links appear.
+/// A full-duplex link. The order of links fixes the port numbers: a node's ports are numbered from
+/// 0 in the order in which its links appear.
 #[derive(Debug, Clone)]
 pub struct Link {
     pub a: NodeId,
     pub b: NodeId,
-    /// From `a` to `b`; in the other direction as well, unless that has a rate of its own.
+    /// Rate from `a` to `b`, and also from `b` to `a` unless `rate_back` is set.
     pub rate: Rate,
     pub rate_back: Option<Rate>,
     /// Propagation delay, one way; never zero.
     pub delay: Span,
-    /// Probability that a frame is lost on the wire, likewise.
+    /// Probability that a frame from `a` to `b` is lost on the wire, and also from `b` to `a`
+    /// unless `loss_back` is set.
     pub loss: Probability,
     pub loss_back: Option<Probability>,
-    /// Longest frame, without preamble and gap, that the ports at its ends accept: longer ones are discarded where they arrive.
+    /// Longest frame in bytes, without preamble and gap, that the ports at both ends accept. The
+    /// receiving port discards longer frames.
     pub longest: Option<u16>,
-    /// When the link is down, sorted and disjoint. A frame that is on the wire at any moment of an interval is lost.
+    /// Intervals in which the link is down, sorted and disjoint. A frame that is on the wire at any
+    /// instant of an interval is lost.
     pub down: Vec<Down>,
 }
 
 impl Link {
-    /// Between these, alike in both directions.
+    /// Returns a link between `a` and `b` with equal properties in both directions.
     pub fn new(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
         Link { a, b, rate, rate_back: None, delay, loss: Probability::ZERO, loss_back: None, longest: None, down: Vec::new() }
     }
 
-    /// The rate from `a` to `b`, or from `b` to `a`.
+    /// Returns the rate from `a` to `b`, or from `b` to `a` if `reverse`.
     pub fn rate_of(&self, reverse: bool) -> Rate {
         self.rate_back.filter(|_| reverse).unwrap_or(self.rate)
     }
@@ -63,31 +68,33 @@ impl Link {
         self.loss_back.filter(|_| reverse).unwrap_or(self.loss)
     }
 
-    /// Both, once where they are the same.
+    /// Returns the rates of both directions, or a single rate if they are equal.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
         std::iter::once(self.rate).chain(self.rate_back.filter(|back| *back != self.rate))
     }
 }
 
-/// The link is down in `from..to`. Its ends stop using it for new decisions at `from + detect`; the routes of the whole fabric leave it out from
-/// `from + detect + converge` until `to + detect + converge`.
+/// A failure of a link in `from..to`. The ends of the link stop using it for new decisions at `from
+/// + detect`. The routes of the whole fabric avoid it from `from + detect + converge` until `to +
+/// detect + converge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Down {
     pub from: Time,
-    /// `None`: never comes up again.
+    /// End of the failure; `None` if the link never comes up again.
     pub to: Option<Time>,
-    /// How long the nodes at its ends take to notice a change, and all others after that.
+    /// Time until the nodes at the ends notice a change (`detect`), and further time until all
+    /// other nodes know it (`converge`).
     pub detect: Span,
     pub converge: Span,
 }
 
 impl Down {
-    /// When the ends of the link notice that it is down.
+    /// Returns the time in ps at which the ends of the link notice that it is down.
     pub fn noticed(&self) -> u64 {
         (self.from + self.detect).0
     }
 
-    /// From when and until when all know it.
+    /// Returns the times in ps from which and until which all nodes know that the link is down.
     pub fn known(&self) -> (u64, Option<u64>) {
         let after = |time: Time| (time + self.detect + self.converge).0;
         (after(self.from), self.to.map(after))
@@ -100,14 +107,14 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Nodes `0..hosts` are hosts.
     pub hosts: u32,
-    /// Hosts forward what is not for them, by the same rules as switches.
+    /// True if hosts forward frames for other hosts, by the same rules as switches.
     pub relays: bool,
-    /// Addresses that hosts have outside; most have none.
+    /// Real addresses of hosts outside the simulation. Most hosts have none.
     pub addresses: BTreeMap<IpAddr, NodeId>,
 }
 
 impl Topology {
-    /// What comes to `node` for others goes on.
+    /// True if `node` forwards frames for other nodes.
     pub fn forwards(&self, node: NodeId) -> bool {
         self.relays || self.nodes[node as usize].kind == NodeKind::Switch
     }

@@ -1,17 +1,19 @@
-//! What is to be sent.
+//! Specifies the traffic: flows and their start times.
 
 use afflux_units::{Span, Time};
 
 /// Index into `Plan::flows`.
 pub type FlowId = u32;
-/// A set of flows with the same destination whose common end starts others (closed loop).
+/// A set of flows with the same destination. When the last of them ends, other flows start (closed
+/// loop).
 pub type GroupId = u32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     At(Time),
-    /// `delay` after the last byte of the last flow of `group` has arrived at its destination: the time a request
-    /// takes from there to this flow's source. Never shorter than the shortest link delay.
+    /// Starts `delay` after the last byte of the last flow of `group` has arrived at its
+    /// destination. `delay` is the time that a request takes from that destination to the source of
+    /// this flow. It is never shorter than the shortest link delay.
     After {
         group: GroupId,
         delay: Span,
@@ -20,7 +22,7 @@ pub enum Start {
 
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// The identifier in results: the flow list's, or a running number.
+    /// Identifier in results: from the flow list, or a running number.
     pub id: i64,
     pub src: u32,
     /// May be `src`: such a flow finishes at its start and never sees the network.
@@ -28,9 +30,10 @@ pub struct Flow {
     /// Payload bytes; for a datagram source the total it sends. Never zero.
     pub bytes: u64,
     pub start: Start,
-    /// When its sender ends, whatever it has sent by then; [`Flow::ENDLESS`]: when all is there.
+    /// Time at which the sender stops, no matter how much it has sent. [`Flow::ENDLESS`]: the
+    /// sender stops when all data are sent.
     pub stop: Time,
-    /// Relative to the flow's start.
+    /// Deadline, relative to the start of the flow.
     pub deadline: Option<Span>,
     /// Index into the scenario's class names.
     pub class: u16,
@@ -40,10 +43,11 @@ pub struct Flow {
     pub transport: u16,
     /// The group this flow belongs to, if its end starts others.
     pub group: Option<GroupId>,
-    /// Flows with the same number are sent one after the other over one TCP connection: same hosts, transport and priority, in the order of
-    /// their `FlowId`s, in which they also start. `None`: a connection of its own.
+    /// Flows with the same number are sent one after the other over one TCP connection, in the
+    /// order of their `FlowId`s, which is also the order of their starts. They have the same hosts,
+    /// transport and priority. `None`: the flow has its own connection.
     pub connection: Option<u32>,
-    /// 0 lowest … 7 highest; for switches and NICs with strict priority.
+    /// Priority for switches and NICs with strict priority, 0 (lowest) to 7 (highest).
     pub priority: u8,
 }
 
@@ -52,16 +56,18 @@ impl Flow {
     pub const ENDLESS: Time = Time(u64::MAX);
 }
 
-/// The later part of a random process, which is known by its rate and its mean size: its flows are not drawn for an estimate.
+/// The later part of a random process, known by its rate and its mean flow size. An estimate does
+/// not draw the flows of this part.
 #[derive(Debug, Clone)]
 pub struct Undrawn {
-    /// Expected number of flows, and of bytes of payload.
+    /// Expected number of flows, and expected bytes of payload.
     pub flows: f64,
     pub bytes: f64,
-    /// Start of the process. The flows of the plan are those before `drawn`, the undrawn ones begin from then until `end`.
+    /// Start of the process. The plan contains the flows that begin before `drawn`. Undrawn flows
+    /// begin from `drawn` until `end`.
     pub start: Time,
     pub drawn: Time,
     pub end: Time,
-    /// Evenly picked flows of the drawn part.
+    /// Sample of the drawn flows, picked at even distances.
     pub sample: Vec<Flow>,
 }

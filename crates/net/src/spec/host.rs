@@ -1,33 +1,36 @@
-//! Hosts, TCP, and what has few settings.
+//! Specifies hosts, frame sizes and TCP.
 
 use crate::congestion::EcnMode;
 use afflux_config::words;
 use afflux_units::{Bytes, Rate, Span};
 
-/// Frame sizes. A frame's `size` is what occupies buffers; on the link it takes `size + gap` bytes' time.
+/// Frame sizes in bytes. A frame occupies `size` bytes in buffers, and takes the time of `size +
+/// gap` bytes on the link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wire {
-    /// The profile's name, for results.
+    /// Name of the profile, for results.
     pub name: String,
-    /// Bytes of all headers and trailers of a data frame.
+    /// Size of all headers and trailers of a data frame.
     pub data_header: u16,
     /// Size of an acknowledgement without options.
     pub ack: u16,
-    /// Size of a congestion notification of RDMA in a frame of its own.
+    /// Size of an RDMA congestion notification that is sent as a frame of its own.
     pub cnp: u16,
     /// Size of a SYN or SYN-ACK.
     pub syn: u16,
-    /// Option bytes that come on top when an acknowledgement carries `n` SACK blocks, `n > 0`: `sack_base + n * sack_block`.
+    /// Size of the additional options if an acknowledgement carries `n` SACK blocks, `n > 0`:
+    /// `sack_base + n * sack_block`.
     pub sack_base: u16,
     pub sack_block: u16,
-    /// Smaller frames are padded to this.
+    /// Size to which smaller frames are padded.
     pub min_frame: u16,
-    /// Preamble, start delimiter and inter-frame gap: on the link only.
+    /// Preamble, start delimiter and interframe gap. They take time on the link, but no space in
+    /// buffers.
     pub gap: u16,
 }
 
 impl Wire {
-    /// Bytes of the shortest frame.
+    /// Returns the size of the shortest frame in bytes.
     pub fn least(&self) -> u64 {
         self.min_frame.max(self.data_header.min(self.ack).min(self.cnp).min(self.syn)).max(1).into()
     }
@@ -35,101 +38,115 @@ impl Wire {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostConfig {
-    /// Added once when a frame leaves the host and once when one arrives (NIC and stack).
+    /// Delay of the NIC and the stack. It is added once when a frame leaves the host and once when
+    /// a frame arrives.
     pub delay: Span,
-    /// Limit of the NIC's queue; `None` is unbounded. What does not fit is dropped.
+    /// Limit of the NIC's queue; `None`: unlimited. Frames that exceed the limit are dropped.
     pub queue: Option<super::Limit>,
-    /// As on switches.
+    /// Scheduling, queue management and marking of the NIC's queues, with the same options as on
+    /// switches.
     pub scheduling: super::Scheduling,
     pub aqm: Option<super::Aqm>,
     pub marking: Option<super::Marking>,
-    /// Holds back data of TCP flows that have met congestion.
+    /// Pacer that holds back data of TCP flows that have met congestion.
     pub pacer: Option<super::Pacer>,
-    /// What its kernel holds back while the card has enough; `None`: the card takes everything. Only with one queue that neither marks nor is limited.
+    /// Queueing discipline of the kernel, which holds frames back while the card has enough.
+    /// `None`: the card takes all frames. It requires a single queue that has no limit and does not
+    /// mark.
     pub qdisc: Option<super::Qdisc>,
-    /// Asks for explicit congestion notification where its transport uses it, and agrees to it when a peer asks.
+    /// True if the host requests explicit congestion notification where its transport uses it, and
+    /// accepts it from peers that request it.
     pub ecn: bool,
-    /// Its NIC stops sending when told to.
+    /// True if the NIC stops sending when it receives a PAUSE frame.
     pub honours_pause: bool,
     pub storm: Option<super::Storm>,
-    /// Deals with what arrives; `None`: that takes no time.
+    /// Processor for arriving frames; `None`: processing takes no time.
     pub processor: Option<super::Processor>,
-    /// `None`: everything happens at once and exactly.
+    /// Timing model of the host; `None`: no delay or jitter.
     pub timing: Option<super::Timing>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
     pub congestion: super::CongestionControl,
-    /// Payload of a full segment.
+    /// Payload of a full segment in bytes.
     pub mss: u16,
-    /// Initial window, segments.
+    /// Initial window in segments.
     pub initial_window: u32,
-    /// Window in segments above which the congestion window never grows; `None` is unlimited.
+    /// Maximum congestion window in segments; `None`: unlimited.
     pub max_window: Option<u32>,
     pub receive: Receive,
-    /// How much an application can have handed over that is not acknowledged; `None` never limits.
+    /// Send buffer, which limits the unacknowledged data of an application; `None`: unlimited.
     pub send: Option<SendBuffer>,
-    /// How the receiver's application reads.
+    /// Reading pattern of the receiving application; `None`: it reads everything at once.
     pub reader: Option<Reader>,
-    /// Whose way of taking acknowledgements.
+    /// Implementation whose processing of acknowledgements is followed.
     pub manner: Manner,
     pub recovery: Recovery,
-    /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `None` switches fast retransmit off.
+    /// Number of duplicate acknowledgements (or of SACKed segments above a hole) that indicate a
+    /// loss; `None`: no fast retransmit.
     pub dupack_threshold: Option<u32>,
-    /// The window falls to the threshold over a round trip (RFC 6937), not at once.
+    /// `true`: the window falls to the threshold gradually over a round trip (RFC 6937). `false`:
+    /// the window falls at once.
     pub proportional_reduction: bool,
-    /// Tail loss probes (RFC 8985 §7). With SACK or RACK.
+    /// Enables tail loss probes (RFC 8985 §7), with SACK or RACK.
     pub tail_probe: bool,
-    /// Is a time-out checked with new data before everything is repeated (RFC 5682), and are needless reductions undone (RFC 3522)?
+    /// Enables checking a time-out with new data before everything is retransmitted (RFC 5682), and
+    /// undoing spurious reductions (RFC 3522).
     pub undo: bool,
-    /// A sender that was idle for longer than the time-out starts again from a smaller window: halved per time-out, as Linux does.
+    /// Enables restarting from a smaller window after the sender was idle for longer than the
+    /// time-out. The window is halved per time-out, as in Linux.
     pub idle_restart: bool,
     pub delayed_ack: Option<DelayedAck>,
-    /// Duplicate acknowledgements after the third are sent at most so often.
+    /// Limits the rate of duplicate acknowledgements after the third one.
     pub sack_compression: Option<SackCompression>,
-    /// SYN and SYN-ACK come first.
+    /// Enables the handshake with SYN and SYN-ACK.
     pub handshake: bool,
-    /// What a finished connection leaves to the next one to the same host.
+    /// State that a finished connection leaves to the next connection to the same host.
     pub metrics: Metrics,
-    /// Data are spread over the round trip.
+    /// Spreads data over the round trip.
     pub pacing: Option<Pacing>,
     pub burst: Burst,
-    /// Only a millisecond's worth of a connection waits at its host's own transmitter.
+    /// Limits the data of a connection that wait at its host's own transmitter to the amount of one
+    /// millisecond.
     pub small_queues: bool,
-    /// It is part of a real kernel: its frames wait for interrupts and softirqs.
+    /// True if the stack is part of a real kernel, so that its frames wait for interrupts and
+    /// softirqs.
     pub kernel: bool,
-    /// Timers expire on multiples of this; zero is exact.
+    /// Timer resolution: timers expire at multiples of this; zero is exact.
     pub tick: Span,
     pub estimator: Estimator,
-    /// Floor of the retransmission time-out.
+    /// Minimum of the retransmission time-out.
     pub min_rto: Span,
-    /// The variance term is at least this (RFC 6298's clock granularity).
+    /// Minimum of the variance term (clock granularity of RFC 6298).
     pub granularity: Span,
-    /// `true`: the floor is on the variance term (Linux); `false`: on the whole time-out (RFC 6298).
+    /// `true`: `min_rto` applies to the variance term (Linux). `false`: it applies to the whole
+    /// time-out (RFC 6298).
     pub min_rto_on_variance: bool,
     pub initial_rto: Span,
     pub max_rto: Span,
-    /// When a connection is given up whose oldest segment is not acknowledged; `None`: never.
+    /// Rule for giving up a connection whose oldest segment is not acknowledged; `None`: never.
     pub retries: Option<Retries>,
-    /// SYNs that are sent again before that.
+    /// Number of retransmissions of a SYN before the connection is given up.
     pub syn_retries: Option<u32>,
     pub ecn: EcnMode,
-    /// Priority of what the receiver sends; `None`: that of the flow.
+    /// Priority of the frames that the receiver sends; `None`: priority of the flow.
     pub ack_priority: Option<u8>,
 }
 
-/// How long a segment is sent again.
+/// Limit for the retransmission of a segment, after which the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retries {
-    /// At the time-out after so many others (ns-3's `DataRetries`).
+    /// Gives up at the time-out that follows this number of time-outs (`DataRetries` of ns-3).
     Count(u32),
-    /// At the first time-out so long after the first one (Linux retransmits_timed_out).
+    /// Gives up at the first time-out that is this long after the first one
+    /// (`retransmits_timed_out` of Linux).
     Time(Span),
 }
 
 impl Retries {
-    /// Linux tcp_model_timeout: what so many time-outs take that double from TCP_RTO_MIN up to TCP_RTO_MAX.
+    /// Returns the total duration of `count` time-outs that double from TCP_RTO_MIN up to
+    /// TCP_RTO_MAX (`tcp_model_timeout` of Linux).
     pub fn doubled(count: u32) -> Retries {
         let (least, most) = (Span::from_ms(200).0, Span::from_s(120).0);
         let doubling = (most / least).ilog2();
@@ -139,7 +156,7 @@ impl Retries {
 }
 
 impl TcpConfig {
-    /// The RFCs' machine with the fewest parts.
+    /// Returns the simplest configuration that follows the RFCs.
     pub fn basic(congestion: super::CongestionControl, mss: u16) -> TcpConfig {
         TcpConfig {
             congestion,
@@ -179,53 +196,60 @@ impl TcpConfig {
     }
 }
 
-/// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many, or for a third of itself.
+/// Number of segments that leave together, as with segmentation offload. The sender waits until the
+/// window has space for all of them, or for a third of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Burst {
-    /// This many; 1 for no waiting.
+    /// Fixed number; 1 disables waiting.
     Segments(u32),
-    /// As many as Linux puts into one buffer, and it does not wait where the next acknowledgement is far off.
+    /// Number that Linux puts into one buffer. The sender does not wait if the next acknowledgement
+    /// is far off.
     Linux,
 }
 
-/// Whose way of taking acknowledgements, where the RFCs leave a choice or are departed from.
+/// Implementation that is followed in processing acknowledgements, where the RFCs leave a choice or
+/// where the implementation departs from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Linux,
-    /// But with RACK as Linux.
+    /// ns-3, except that RACK works as in Linux.
     Ns3,
 }
 
-/// Who limits the window at the receiver.
+/// Rule that limits the receive window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Receive {
     Unlimited,
-    /// Always this much beyond what has been acknowledged.
+    /// Constant window beyond the acknowledged data.
     Window(Bytes),
-    /// A buffer: what has been received and not read takes room.
+    /// Receive buffer, in which received but unread data occupy space.
     Buffer(ReceiveBuffer),
 }
 
-/// A receive buffer as Linux counts it.
+/// Receive buffer with the accounting of Linux.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReceiveBuffer {
     pub initial: Bytes,
-    /// It grows up to this with what the application reads per round trip; equal to `initial` if it is fixed.
+    /// Maximum size. The buffer grows up to it with the amount that the application reads per round
+    /// trip. Equal to `initial` for a fixed size.
     pub most: Bytes,
-    /// Share of the buffer that payload can take, the rest is bookkeeping; in 1/256.
+    /// Share of the buffer that payload can occupy, in 1/256. The rest is bookkeeping.
     pub share: u32,
 }
 
-/// A send buffer. Linux makes it larger than three windows of payload (tcp_sndbuf_expand), so below its largest size it does not limit.
+/// Send buffer. Linux makes it larger than three windows of payload (`tcp_sndbuf_expand`), so it
+/// limits only at its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendBuffer {
-    /// It has no less for payload, and keeps it if that is also the most.
+    /// Minimum number of bytes for payload. Equal to `most` for a fixed size.
     pub initial: Bytes,
     pub most: Bytes,
 }
 
 impl SendBuffer {
-    /// Memory that Linux reckons for one segment in a window, twice: of 1460 B with headers rounded up to a power of two, and one more for each doubling.
+    /// Returns the capacity in segments while the congestion window is `cwnd` segments. As in
+    /// Linux, the buffer has twice the memory of the window. The memory of a segment is its payload
+    /// with 640 bytes of headers, rounded up to a power of two, plus 256 bytes.
     pub fn segments(&self, mss: u16, cwnd: u32) -> u32 {
         let of_segment = (u64::from(mss) + 640).next_power_of_two() + 256;
         let grown = 2 * u64::from(cwnd.max(10)) * of_segment;
@@ -234,16 +258,17 @@ impl SendBuffer {
     }
 }
 
-/// How the receiving application reads.
+/// Reading pattern of the receiving application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// For a while everything at once, then not, in turn.
+    /// Alternates between reading everything at once for `read` and not reading for `sleep`.
     Turns { read: Span, sleep: Span },
-    /// Up to `chunk` at a time, which it then works on at `rate` before it reads on.
+    /// Reads up to `chunk` at a time, and processes it at `rate` before reading on.
     Worker { chunk: Bytes, rate: Rate },
 }
 
-/// Linux's compression of SACKs: one per `1 / part` of the round trip, at most `most` apart, at the latest after `segments`.
+/// SACK compression of Linux: one acknowledgement per `1 / part` of the round trip, at most `most`
+/// apart, and at the latest after `segments`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SackCompression {
     pub part: u32,
@@ -251,19 +276,19 @@ pub struct SackCompression {
     pub segments: u32,
 }
 
-/// Linux's tcp_metrics: what is kept per destination.
+/// Values kept per destination (`tcp_metrics` of Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Metrics {
     #[default]
     Off,
-    /// The slow start threshold.
+    /// Keeps the slow start threshold.
     Full,
 }
 
-/// Rate: `mss * max(cwnd, in flight) / srtt`, times a percentage.
+/// Pacing at the rate `mss * max(cwnd, in flight) / srtt`, times a percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pacing {
-    /// Payload leaves no faster than this (Linux's `SO_MAX_PACING_RATE`).
+    /// Maximum rate of payload (`SO_MAX_PACING_RATE` of Linux).
     pub most: Option<Rate>,
     pub slow_start_percent: u32,
     pub avoidance_percent: u32,
@@ -274,25 +299,27 @@ pub struct DelayedAck {
     /// Largest number of full segments per acknowledgement.
     pub segments: u32,
     pub timeout: Span,
-    /// Acknowledgements that are not delayed at the start of a connection and after disorder (Linux: 16).
+    /// Number of acknowledgements that are not delayed at the start of a connection and after
+    /// reordering or loss (Linux: 16).
     pub quick: u32,
 }
 
 words! {
-    /// Variance of the round trip.
+    /// Estimator of the round-trip time variance.
     pub enum Estimator {
         /// RFC 6298.
         Rfc6298,
-        /// The largest deviation of a round trip counts, and shorter round trips count less.
+        /// Linux: the largest deviation within a round trip counts, and shorter round trips count
+        /// less.
         Linux,
     }
-    /// How a sender detects losses.
+    /// Method by which a sender detects losses.
     pub enum Recovery {
         /// RFC 6675: a scoreboard of selective acknowledgements.
         Sack,
-        /// RFC 8985: a segment is lost if one that was sent later has arrived.
+        /// RFC 8985: a segment is lost if a segment that was sent later has arrived.
         Rack,
-        /// RFC 6582: one hole per round trip.
+        /// RFC 6582: repairs one hole per round trip.
         #[serde(rename = "newreno")]
         NewReno,
     }

@@ -1,16 +1,16 @@
-//! Shared-memory switches as bought: what their memory management unit may admit.
+//! Specifies the memory management unit of shared-memory switches.
 
 use afflux_units::Rate;
 
-/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the priority group of its ingress port and
-/// once to the queue of its egress port.
+/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the
+/// priority group of its ingress port and once to the queue of its egress port.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mmu {
     pub total: u64,
-    /// Memory is handed out in cells of so many bytes, the first of which holds 64 B of metadata; `None` counts bytes as the ns-3
-    /// simulators do.
+    /// Size in bytes of the cells in which memory is allocated. The first cell of a frame also
+    /// holds 64 bytes of metadata. `None` counts bytes, as the ns-3 simulators do.
     pub cell: Option<u16>,
-    /// Priorities whose frames are neither counted nor limited, bit p for priority p.
+    /// Priorities whose frames are neither counted nor limited; bit p stands for priority p.
     pub bypass: u8,
     pub rules: Rules,
 }
@@ -22,29 +22,30 @@ pub enum Rules {
     Hpcc(HpccRules),
 }
 
-/// As real switches, configured in SONiC's terms. Priority groups and queues have these values unless they have their own.
+/// Rules of real switches, configured in SONiC's terms. These values apply to all priority groups
+/// and queues that have no values in `own`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SonicRules {
-    /// Of lossless priority groups.
+    /// Alpha of lossless priority groups.
     pub alpha: f64,
-    /// Bytes that each lossless priority group has to itself.
+    /// Bytes reserved for each lossless priority group.
     pub reserved: u64,
-    /// Of lossy priority groups; `None`: their ingress is not limited.
+    /// Alpha of lossy priority groups; `None`: their ingress is not limited.
     pub lossy_ingress_alpha: Option<f64>,
-    /// Of lossy queues.
+    /// Alpha of lossy queues.
     pub lossy_alpha: f64,
-    /// Bytes that each lossy queue has to itself.
+    /// Bytes reserved for each lossy queue.
     pub queue_reserved: u64,
-    /// Memory for lossy queues; `None`: 80 % of what the headroom leaves.
+    /// Bytes for lossy queues; `None`: 80 % of the memory that the headroom leaves.
     pub lossy_pool: Option<u64>,
-    /// Memory set aside for the headroom of all priority groups; `None`: the sum of what each may have.
+    /// Bytes for the headroom of all priority groups; `None`: the sum of their maximum headrooms.
     pub headroom_pool: Option<u64>,
     pub xon: u64,
     pub xon_offset: u64,
     pub own: Box<OwnShares>,
 }
 
-/// Priority groups (by priority) and egress queues (by number) with shares of their own.
+/// Individual shares of priority groups (by priority) and egress queues (by number).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnShares {
     pub groups: [GroupShare; 8],
@@ -53,9 +54,10 @@ pub struct OwnShares {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GroupShare {
-    /// Of a lossy group: it is limited at ingress, even if the others are not.
+    /// Alpha of the group. It limits a lossy group at ingress even if `lossy_ingress_alpha` limits
+    /// no others.
     pub alpha: Option<f64>,
-    /// Fixed threshold in bytes instead of a share of the free pool; not together with `alpha`.
+    /// Fixed threshold in bytes instead of a share of the free pool. It excludes `alpha`.
     pub limit: Option<u64>,
     pub reserved: Option<u64>,
 }
@@ -67,30 +69,32 @@ pub struct QueueShare {
 }
 
 impl SonicRules {
-    /// Bytes that the group of this priority has to itself.
+    /// Returns the bytes reserved for the group of this priority.
     pub fn reserved_of(&self, class: usize, lossless: bool) -> u64 {
         self.own.groups[class].reserved.unwrap_or(if lossless { self.reserved } else { 0 })
     }
 
-    /// Bytes that the groups of one port have to themselves; `lossless` has a bit for each lossless priority.
+    /// Returns the bytes reserved for the groups of one port. `lossless` has a bit for each
+    /// lossless priority.
     pub fn reserved_per_port(&self, lossless: u8) -> u64 {
         (0..8).map(|class| self.reserved_of(class, lossless >> class & 1 != 0)).sum()
     }
 }
 
-/// As in ConWeave's ns-3.
+/// Rules of ConWeave's ns-3 simulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConweaveRules {
     pub ingress_alpha: f64,
     pub egress_alpha: f64,
-    /// Minimum of a priority group and of a port; a queue has one byte more.
+    /// Minimum bytes of a priority group and of a port. A queue has one byte more.
     pub mtu: u64,
 }
 
-/// As in HPCC's ns-3.
+/// Rules of HPCC's ns-3 simulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HpccRules {
-    /// A port at the hosts' rate has alpha 2^-shift; twice that for every doubling above.
+    /// Exponent of alpha: a port at the rate of the hosts has alpha 2^-shift, and each doubling of
+    /// the rate doubles it.
     pub shift: u8,
     pub nic_rate: Rate,
     pub reserved: u64,

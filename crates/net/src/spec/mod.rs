@@ -1,5 +1,5 @@
-//! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
-//! after this point only assertions.
+//! Defines the plan, the input of a simulation. The caller (the `scenario` crate) has validated it,
+//! so this crate only asserts.
 
 mod fabric;
 mod flow;
@@ -55,19 +55,20 @@ pub use transport::{TransportConfig, TransportKeys};
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub topology: Topology,
-    /// Host settings, shared by all hosts of one kind; `Node::config` indexes it for hosts.
+    /// Host settings, shared by all hosts of one kind. `Node::config` of a host is an index into
+    /// them.
     pub hosts: Vec<HostConfig>,
-    /// Switch settings; `Node::config` indexes it for switches.
+    /// Switch settings. `Node::config` of a switch is an index into them.
     pub switches: Vec<SwitchConfig>,
-    /// Transports; `Flow::transport` indexes it.
+    /// Transports. `Flow::transport` is an index into them.
     pub transports: Vec<TransportConfig>,
     /// Sizes of frames on the wire.
     pub wire: Wire,
     /// Flows in order of `FlowId`. Those with `Start::At` must be sorted by time.
     pub flows: Vec<Flow>,
-    /// Flows that only an estimate counts. A plan that is run has none.
+    /// Flows that only an estimate counts. Empty in a plan that is run.
     pub undrawn: Vec<Undrawn>,
-    /// What starts further flows while the run is under way.
+    /// Applications, which start more flows during the run.
     pub applications: Option<Applications>,
     pub run: RunConfig,
     pub record: Record,

@@ -1,53 +1,60 @@
-//! Multipath TCP.
+//! Specifies Multipath TCP.
 
 use super::{Receive, TcpConfig};
 use crate::frame::Control;
 use afflux_config::words;
 
-/// One connection over several subflows, each a TCP of its own (RFC 8684).
+/// A connection over several subflows, each of which is a TCP connection (RFC 8684).
 #[derive(Debug, Clone, PartialEq)]
 pub struct MptcpConfig {
-    /// Of the subflows. Their windows at the receiver are without bounds: the connection has one.
+    /// Settings of the subflows. Subflows have unlimited receive windows: only the connection has a
+    /// receive window.
     pub tcp: TcpConfig,
     pub receive: Receive,
     pub manager: PathManager,
     pub scheduler: PathScheduler,
-    /// Where the connection's one receive window is full, the oldest segment is sent on a faster subflow too, and the one that holds it back is
-    /// slowed down.
+    /// Opportunistic retransmission and penalisation: while the connection's receive window is
+    /// full, the sender also sends the oldest segment on a faster subflow, and reduces the window
+    /// of the subflow that delays it.
     pub opportunistic: bool,
 }
 
-/// Which subflows there are.
+/// Rule that selects the subflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathManager {
-    /// So many between the same two addresses, told apart by their ports.
+    /// This number of subflows between the same two addresses, which differ in their ports.
     DiffPorts(u8),
-    /// One from every NIC of the source to every one of the destination that it reaches, so many at most.
+    /// A subflow from every NIC of the source to every NIC of the destination that it reaches, up
+    /// to this number.
     FullMesh(u8),
 }
 
 words! {
-    /// Schedulers.
+    /// Scheduler that selects the subflow of a segment.
     pub enum PathScheduler {
-        /// Of the subflows with room in their windows the one with the smallest smoothed round trip.
+        /// Chooses the subflow with the smallest smoothed round trip, among those with space in
+        /// their windows.
         LowestRtt,
-        /// Those with room in turn.
+        /// Uses the subflows with space in their windows in turn.
         RoundRobin,
-        /// Every segment on every subflow.
+        /// Sends every segment on every subflow.
         Redundant,
     }
 }
 
 impl MptcpConfig {
-    /// Bytes of the options of a segment: a mapping of eight bytes of sequence, and the acknowledgement of data (RFC 8684 §3.3), padded.
+    /// Bytes of the options of a segment: a mapping with eight bytes of data sequence number, and
+    /// the data acknowledgement (RFC 8684 §3.3), padded.
     pub const DATA_OPTION: u16 = 24;
-    /// Of an acknowledgement.
+    /// Bytes of the options of an acknowledgement.
     pub const ACK_OPTION: u16 = 8;
-    /// What is left for SACK beside them and timestamps.
+    /// Number of SACK blocks that fit next to these options and timestamps.
     pub const BLOCKS: usize = 2;
 
-    /// Of a segment that opens a connection (MP_CAPABLE) or `joins` it (MP_JOIN), from the host that `asks` or the one that answers (RFC 8684 §3.1,
-    /// §3.2). The fourth segment of a subflow that joins is a plain acknowledgement.
+    /// Returns the bytes of the options of a frame that opens a connection (MP_CAPABLE) or adds a
+    /// subflow to it (MP_JOIN, `joins`). `asks` is true for the host that opens, and false for the
+    /// one that replies (RFC 8684 §3.1, §3.2). The fourth segment of a joining subflow is a plain
+    /// acknowledgement.
     pub const fn opening_option(what: Control, joins: bool, asks: bool) -> u16 {
         match (what, joins, asks) {
             (Control::Syn, false, _) => 4,

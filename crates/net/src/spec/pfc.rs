@@ -1,37 +1,39 @@
-//! Priority flow control (IEEE 802.1Qbb).
+//! Specifies priority flow control (IEEE 802.1Qbb).
 
 use afflux_config::words;
 use afflux_units::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pfc {
-    /// Lossless priorities, bit p for priority p.
+    /// Lossless priorities; bit p stands for priority p.
     pub priorities: u8,
     pub headroom: Headroom,
-    /// How long a PAUSE frame holds; a longer one is sent as 65535 quanta.
+    /// Duration of a PAUSE frame. A longer duration is sent as 65535 quanta.
     pub pause: PauseTime,
     pub refresh: Refresh,
-    /// From the arrival of a PAUSE frame to its effect, if not by the table of IEEE 802.3 annex 31B.
+    /// Time from the arrival of a PAUSE frame to its effect; `None`: from the table of IEEE 802.3
+    /// annex 31B.
     pub response: Option<Span>,
     pub watchdog: Option<Watchdog>,
-    /// A cycle of paused links that has lasted for so long is reported as a deadlock.
+    /// Time after which a cycle of paused links is reported as a deadlock.
     pub deadlock_after: Option<Span>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseTime {
-    /// Of 512 bit times each.
+    /// Number of quanta of 512 bit times each.
     Quanta(u16),
     Time(Span),
 }
 
 words! {
-    /// When a PAUSE frame is repeated.
+    /// Condition for repeating a PAUSE frame.
     pub enum Refresh {
-        /// When half of its time has passed, while the priority group is paused.
+        /// Repeats when half of the pause time has passed, while the priority group is paused.
         #[serde(rename = "half")]
         AtHalf,
-        /// With every frame that arrives while the group is above its threshold (ConWeave's ns-3).
+        /// Repeats with every frame that arrives while the group is above its threshold (ConWeave's
+        /// ns-3).
         #[serde(rename = "arrival")]
         OnArrival,
     }
@@ -46,11 +48,11 @@ words! {
     }
 }
 
-/// Memory of a port and priority for what arrives after XOFF.
+/// Memory of a port and priority for frames that arrive after XOFF was sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Headroom {
     Bytes(u64),
-    /// By formula, from the port's rate, its cable and the largest frame.
+    /// Computed from the port's rate, its cable and the largest frame.
     Formula {
         formula: Formula,
         cable: Cable,
@@ -67,30 +69,30 @@ pub enum Formula {
     Hpcc,
     /// TU Berlin's ns-3.
     Tub,
-    /// All that can arrive, whatever the frames.
+    /// Upper bound of the arriving bytes, for any mix of frame sizes.
     WorstCase,
 }
 
-/// Where the length of a cable comes from.
+/// Source of the length of a cable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cable {
     Metres(f64),
-    /// From the link's delay, at 1.98e8 m/s.
+    /// Computed from the delay of the link, at 1.98e8 m/s.
     FromDelay,
 }
 
-/// SONiC's pfcwd.
+/// Watchdog of SONiC (`pfcwd`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watchdog {
     pub detection: Span,
     pub restoration: Span,
     pub poll: Span,
     pub action: StormAction,
-    /// Priorities that it watches, bit p for priority p.
+    /// Priorities that the watchdog checks; bit p stands for priority p.
     pub priorities: u8,
 }
 
-/// A host that tells its switch to stop sending, again and again.
+/// A PAUSE storm: a host sends PAUSE frames to its switch again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Storm {
     pub priority: u8,
@@ -100,15 +102,16 @@ pub struct Storm {
     pub pause: PauseTime,
 }
 
-/// What a transport expects of switches that pause.
+/// Requirements of a transport for switches that send or receive PAUSE frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pauses {
-    /// The key that says so.
+    /// Key of the scenario that sets the requirement.
     pub key: &'static str,
-    /// They pause the priorities of its flows; otherwise they must not.
+    /// `true`: switches must pause the priorities of the transport's flows. `false`: switches must
+    /// not pause them.
     pub needed: bool,
-    /// They stop when they are told to.
+    /// True if switches must obey PAUSE frames.
     pub obeyed: bool,
-    /// What to write where switches do otherwise.
+    /// Advice for the error message if switches do not meet the requirement.
     pub instead: &'static str,
 }

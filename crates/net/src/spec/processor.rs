@@ -1,20 +1,24 @@
-//! Processors that deal with what arrives.
+//! Specifies processors that handle arriving frames.
 
 use afflux_units::Span;
 
-/// A processor that deals with the frames that arrive at a node by any link, one after the other: a router made of a personal computer, or a host.
+/// A processor that handles the frames arriving at a node by any link, one after the other. It
+/// models a router built from a personal computer, or a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
-    /// What a frame takes.
+    /// Processing time of a frame.
     pub packet: Span,
-    /// What the arrival of a frame takes on top, of all other work, whether the frame is dropped or not.
+    /// Additional time for the arrival of a frame, taken before all other work. Dropped frames need
+    /// it too.
     pub interrupt: Span,
-    /// Frames that it holds at most, the one that it is at included; what comes then is dropped.
+    /// Maximum number of frames at the processor, including the one in process. More frames are
+    /// dropped.
     pub queue: u32,
     pub stall: Option<Stall>,
 }
 
-/// From the run's start on it works for a while, then does nothing, in turn.
+/// Alternation from the start of the run: the processor works for `work`, then does nothing for
+/// `pause`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
     pub work: Span,

@@ -1,4 +1,4 @@
-//! How much a queue holds, and when it marks.
+//! Specifies the limits and the marking of a queue.
 
 use afflux_config::words;
 use afflux_units::{Probability, Span};
@@ -10,71 +10,78 @@ pub enum Limit {
 }
 
 words! {
-    /// At a length of exactly the limit:
+    /// Whether a limit takes effect at a length of exactly the limit.
     #[derive(Default)]
     pub enum Compare {
-        /// nothing happens yet.
+        /// Takes effect only above the limit.
         #[default]
         Above,
-        /// it happens.
+        /// Takes effect at the limit and above.
         AtOrAbove,
     }
-    /// Which length a marking decision sees.
+    /// Queue length on which a marking decision is based.
     pub enum MarkAt {
-        /// On arrival: the queue before the arriving frame joins it.
+        /// On arrival: the length before the arriving frame joins the queue.
         Enqueue,
-        /// At the start of transmission: what is left behind the departing frame.
+        /// At the start of transmission: the length that the departing frame leaves behind.
         Dequeue,
     }
-    /// How marks between `kmin` and `kmax` are drawn.
+    /// Random spacing of the marks between `kmin` and `kmax`.
     #[derive(Default)]
     pub enum Spacing {
-        /// Independently for each frame, with the probability p of the curve.
+        /// Marks each frame independently, with the probability p of the curve.
         #[default]
         Independent,
-        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and
-        /// Jacobson 1993).
+        /// Marks with probability p / (1 − count · p), where `count` is the number of frames since
+        /// the last mark. Spacings are then uniform, up to 1/p (Floyd and Jacobson 1993).
         Uniform,
-        /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
-        /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+        /// Default of ns-3 (`Wait`): no mark before 1/p frames, then with probability p / (2 −
+        /// count · p), so that spacings are uniform from 1/p to 2/p. No mark while at most one
+        /// frame is queued, nor for the first frame after that. A frame that ends an idle period
+        /// also counts in the average.
         Ns3,
-        /// As in ns-2 by default (`wait_`, `use_mark_p_`): like `"ns3"`, but none only while nothing is queued, and above `kmax` too the first
-        /// frame after a queue below `kmin` is spared.
+        /// Default of ns-2 (`wait_`, `use_mark_p_`): like `"ns3"`, with two differences. Only an
+        /// empty queue prevents marks. Above `kmax`, the first frame after a queue below `kmin` is
+        /// not marked either.
         Ns2,
-        /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
+        /// Linux: draws one number R per mark, uniform in 0 to 1, and marks the first frame with
+        /// count · p ≥ R.
         Linux,
     }
 }
 
-/// What the average of a queue learns of the time in which nothing was there.
+/// Treatment of idle time in the average queue length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
-    /// One arrival that found nothing for every 1500 B that the port could have sent.
+    /// Counts one arrival at an empty queue per 1500 bytes that the port could have sent.
     PortFrame,
-    /// One in every such time.
+    /// Counts one arrival at an empty queue per interval of this length.
     Frame(Span),
-    /// Nothing: it moves with arrivals only.
+    /// Ignores idle time: the average changes only with arrivals.
     Unseen,
 }
 
-/// ECN or RED on each queue: never below `kmin`, with probability rising to `pmax` at `kmax`, always above.
-/// A step has `kmin == kmax` and `pmax` one. Frames that are not ECN-capable are dropped by the same curve.
+/// ECN marking or RED on each queue: never below `kmin`, with a probability that rises to `pmax` at
+/// `kmax`, always above. A step function has `kmin == kmax` and `pmax` one. Frames that are not
+/// ECN-capable are dropped by the same curve if `drop_incapable`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marking {
     pub kmin: Limit,
     pub kmax: Limit,
     pub pmax: Probability,
     pub at: MarkAt,
-    /// Is a queue of exactly `kmin` marked (`AtOrAbove`) or not (`Above`)?
+    /// Whether a queue of exactly `kmin` is marked (`AtOrAbove`) or not (`Above`).
     pub compare: Compare,
-    /// Weight of the newest sample in the average; `None` is the instantaneous length.
+    /// Weight of the newest sample in the average; `None`: the instantaneous length is used.
     pub average_weight: Option<f64>,
     pub idle: Idle,
-    /// Drop ECN-incapable frames by the same curve (RED, real switches' WRED); `false` lets them pass.
+    /// Drops frames that are not ECN-capable by the same curve (RED, WRED of real switches).
+    /// `false` admits them.
     pub drop_incapable: bool,
-    /// From `kmax` to twice `kmax` the probability rises from `pmax` to one, instead of being one at once.
+    /// The probability rises from `pmax` to one between `kmax` and twice `kmax`, instead of jumping
+    /// to one at `kmax`.
     pub gentle: bool,
     pub spacing: Spacing,
-    /// Where everything is marked, drop ECN-capable frames too.
+    /// Also drops ECN-capable frames where the curve marks every frame.
     pub hard_drop: bool,
 }

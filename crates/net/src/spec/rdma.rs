@@ -1,4 +1,4 @@
-//! RDMA over converged Ethernet: queue pairs.
+//! Specifies RDMA over converged Ethernet: queue pairs.
 
 use super::Cnp;
 pub use crate::transport::rdma::reps::RepsConfig as Reps;
@@ -6,7 +6,7 @@ use afflux_units::Span;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RdmaConfig {
-    /// Payload of a full frame.
+    /// Payload of a full frame in bytes.
     pub payload: u16,
     pub pauses: super::Pauses,
     pub recovery: RdmaRecovery,
@@ -14,16 +14,17 @@ pub struct RdmaConfig {
     pub window: RdmaWindow,
     pub cnp: Cnp,
     pub entropy: Entropy,
-    /// A frame out of order causes a congestion notification, like a marked one.
+    /// True if a frame out of order causes a congestion notification, like a marked frame.
     pub cnp_out_of_order: bool,
-    /// The same gap, or the same block, is not answered negatively again before.
+    /// Minimum time between two negative acknowledgements of the same gap or block.
     pub nack_interval: Span,
-    /// Priority of what the receiver sends; `None`: that of the flow.
+    /// Priority of the frames that the receiver sends; `None`: priority of the flow.
     pub ack_priority: Option<u8>,
 }
 
 impl RdmaConfig {
-    /// Bytes that data and acknowledgements have more than the profile says.
+    /// Returns the bytes of data frames and acknowledgements that the wire profile does not
+    /// include.
     pub fn overhead(&self) -> u16 {
         if self.control.has_telemetry() { crate::telemetry::BYTES } else { 0 }
     }
@@ -31,44 +32,48 @@ impl RdmaConfig {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RdmaRecovery {
-    /// What comes out of order is dropped, and everything from the gap on is sent again.
+    /// Go-back-N: the receiver drops frames out of order, and the sender retransmits everything
+    /// from the gap on.
     GoBackN {
         rto: Span,
     },
     Irn(Irn),
 }
 
-/// Selective repeat (Mittal et al., SIGCOMM 2018).
+/// Selective repeat of IRN (Mittal et al., SIGCOMM 2018).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Irn {
-    /// Bytes in flight at most; `None`: rate times idle round trip of the flow's path.
+    /// Maximum bytes in flight; `None`: rate times idle round trip of the flow's path.
     pub bdp: Option<u64>,
-    /// With at most so many full frames in flight, and with more.
+    /// Number of full frames in flight up to which the time-out is `rto_low`. Above it, the
+    /// time-out is `rto_high`.
     pub few: u32,
     pub rto_low: Span,
     pub rto_high: Span,
-    /// Without them nothing that is lost without a later frame is repeated.
+    /// Enables time-outs. Without them, a lost frame is retransmitted only if a later frame
+    /// arrives.
     pub timeouts: bool,
-    /// ConWeave's ns-3: everything that is not known to be held is repeated, an acknowledgement without NACK ends that, and skipped blocks are
-    /// forgotten.
+    /// Deviations of ConWeave's ns-3: the sender retransmits everything that it does not know to be
+    /// held, ends recovery at an acknowledgement without NACK, and forgets skipped blocks.
     pub ns3: bool,
 }
 
-/// What the hash of a frame comes from, where switches choose by hash.
+/// Source of the hash of a frame, for switches that choose paths by hash.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entropy {
-    /// The flow: one path.
+    /// The flow: all its frames take one path.
     Flow,
-    /// Each frame its own; acknowledgements bring back those of frames that came unmarked. Needs [`Cnp::Ack`].
+    /// Each frame has its own value. Acknowledgements return the values of frames that arrived
+    /// unmarked. Needs [`Cnp::Ack`].
     Reps(Reps),
 }
 
-/// Bytes that may be unacknowledged.
+/// Maximum of unacknowledged bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RdmaWindow {
     None,
-    /// `None`: rate times idle round trip of the flow's path.
+    /// Fixed bytes; `None`: rate times idle round trip of the flow's path.
     Fixed(Option<u64>),
-    /// The same times the rate over the NIC's.
+    /// Bytes as in `Fixed`, multiplied by the flow's current rate divided by the rate of the NIC.
     Scaled(Option<u64>),
 }

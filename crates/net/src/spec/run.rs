@@ -1,4 +1,4 @@
-//! How to run and what to write down.
+//! Specifies the run: engine, end conditions and records.
 
 use super::{LinkId, NodeId};
 use crate::Model;
@@ -7,36 +7,41 @@ pub use afflux_engine::memory::Bound;
 use afflux_units::{Span, Time};
 
 words! {
-    /// Which engine runs it.
+    /// Engine that runs the simulation.
     #[schemars(rename = "Engine")]
     pub enum EngineKind {
-        /// Logs of windows as long as the shortest crossing link delay: the fast one.
+        /// Fast engine: logs events in windows as long as the shortest crossing link delay.
         WindowLog,
-        /// A binary heap of events: the oracle.
+        /// Reference engine: keeps events in a binary heap. It serves as oracle for the fast
+        /// engine.
         Classical,
-        /// No packets: flows on one big switch, the flow with the fewest remaining bytes first (pFabric's Ideal). What transports, switches and links
-        /// inside the fabric do has no effect; a completion time includes the idle path's latency.
+        /// Flow-level model without packets: flows share one big switch, and the flow with the
+        /// fewest remaining bytes goes first (pFabric's Ideal). Transports, switches and links
+        /// inside the fabric have no effect. A completion time includes the latency of the idle
+        /// path.
         Ideal,
     }
-    /// When a flow counts as complete.
+    /// Event at which a flow counts as complete.
     pub enum FctEnd {
         /// The last byte is acknowledged at the sender.
         LastAck,
         /// The last byte has been received.
         LastByte,
     }
-    /// Simulator whose deviations are copied.
+    /// Simulator whose deviations are reproduced.
     pub enum Compat {
-        /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
-        /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with
-        /// a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats everything that it does not
-        /// know to be held, and forgets blocks that it has skipped.
+        /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801). Times on links and between
+        /// frames are rounded down to whole nanoseconds. Switches without another hash choose among
+        /// next hops by MurmurHash3 of addresses and ports, which are numbered as in that
+        /// simulator. Frames out of order are answered with a congestion notification. The sender
+        /// of IRN ends its recovery at any acknowledgement without NACK, retransmits everything
+        /// that it does not know to be held, and forgets blocks that it has skipped.
         #[serde(rename = "conweave-ns3")]
         ConweaveNs3,
     }
 }
 
-/// For `afflux models`: a row for each deviation, so that anybody can see what `compat` does.
+/// Returns the rows of `afflux models` for `compat`, one for each deviation.
 pub(crate) fn models() -> Vec<Model> {
     let row = |&(name, faithful): &(&'static str, &'static str)| Model {
         kind: "compat",
@@ -49,7 +54,7 @@ pub(crate) fn models() -> Vec<Model> {
 }
 
 impl Compat {
-    /// What is copied, each by a name and what it is.
+    /// Returns the deviations that are reproduced, each with its name and a description.
     pub const fn deviations(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Compat::ConweaveNs3 => &[
@@ -78,61 +83,64 @@ impl Compat {
     }
 }
 
-/// How much memory the process may take.
+/// Limit of the memory that the process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxMemory {
-    /// Resident, in all.
+    /// Total resident memory in bytes.
     pub bytes: u64,
-    /// What sets this bound; `None`: the scenario.
+    /// Source of this limit; `None`: the scenario.
     pub by: Option<Bound>,
-    /// Of that, what records may take while the run goes on, by [`crate::memory::Record`]. It ends where they take more.
+    /// Part of `bytes` for records during the run, counted by [`crate::memory::Record`]. The run
+    /// ends if they need more.
     pub records: u64,
 }
 
 #[derive(Debug, Clone)]
 pub struct RunConfig {
     pub seed: u64,
-    /// Stop after the events of this moment; `None` runs until nothing is left to happen.
+    /// Time after whose events the run ends; `None`: the run ends when no event is left.
     pub until: Option<Time>,
-    /// Stop when all applications have done what they had to do, a latency later.
+    /// Ends the run when all applications have finished, plus their latency.
     pub until_done: bool,
     pub fct_end: FctEnd,
     pub engine: EngineKind,
     /// Worker threads of the window-log engine; results do not depend on it.
     pub threads: u32,
     pub compat: Option<Compat>,
-    /// The run ends when frames wait in the network and none has left it for so long; `None`: it goes on.
+    /// Ends the run if frames wait in the network and none has left it for this long; `None`:
+    /// never.
     pub stall: Option<Span>,
-    /// The run ends before it takes more; `None`: no bound.
+    /// Ends the run before the process uses more memory; `None`: no limit.
     pub max_memory: Option<MaxMemory>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// Split every flow's completion time by cause.
+    /// Splits the completion time of every flow by cause.
     pub explain: bool,
     pub ports: Option<PortSeries>,
-    /// Count frames per flow and path.
+    /// Counts frames per flow and path.
     pub paths: bool,
-    /// Bytes sent per switch uplink in windows of this length.
+    /// Records the bytes sent per switch uplink, in windows of this length.
     pub imbalance: Option<Span>,
-    /// Reorder queues of each ToR, at intervals.
+    /// Records the reorder queues of each ToR, at this interval.
     pub reordering: Option<Span>,
     pub captures: Vec<Capture>,
-    /// Links both of whose directions are captured, and kept together; ascending.
+    /// Links of which both directions are captured into one list; ascending.
     pub joined: Vec<LinkId>,
     /// Bytes kept of each captured frame.
     pub snaplen: u32,
-    /// Round trips as senders measure them.
+    /// Records the round trips that senders measure.
     pub round_trips: bool,
-    /// What senders know of their flows, at this interval.
+    /// Records the state of senders, at this interval.
     pub senders: Option<Span>,
-    /// Nodes whose ports note the gaps between the frames of a flow, and those that note who stood in front of whom; ascending.
+    /// Nodes whose ports record the gaps between the frames of a flow (`gaps`), and nodes whose
+    /// ports record which flows were ahead of a frame in the queue (`waits`); ascending.
     pub gaps: Vec<NodeId>,
     pub waits: Vec<NodeId>,
 }
 
-/// A row per port, queue and interval.
+/// Records a row per port, queue and interval.
 #[derive(Debug, Clone)]
 pub struct PortSeries {
     pub interval: Span,
@@ -140,10 +148,10 @@ pub struct PortSeries {
     pub nodes: Vec<NodeId>,
 }
 
-/// Every frame that starts on the wire in one direction of a link.
+/// Records every frame that starts on the wire in one direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
     pub link: LinkId,
-    /// `false`: from `Link::a` to `Link::b`.
+    /// `false`: from `Link::a` to `Link::b`. `true`: from `Link::b` to `Link::a`.
     pub reverse: bool,
 }

@@ -1,4 +1,4 @@
-//! Switches: buffers, marking, scheduling, forwarding, choice of path.
+//! Specifies switches: buffers, marking, scheduling, forwarding and the choice of path.
 
 use super::queue::{Compare, Limit, Marking};
 use super::{Aqm, Balance, RouteHash, Scheduling};
@@ -9,36 +9,39 @@ use afflux_units::Span;
 pub struct SwitchConfig {
     pub buffer: Buffer,
     pub marking: Option<Marking>,
-    /// A discipline that controls delay on each queue; not beside marking.
+    /// Discipline that controls the delay of each queue. It excludes marking.
     pub aqm: Option<Aqm>,
     pub scheduling: Scheduling,
-    /// What each queue has of its own, one entry per queue; none: every queue is as said above.
+    /// Individual settings of the queues, one entry per queue. Empty: all queues have the settings
+    /// above.
     pub own: Vec<QueueConfig>,
     pub forwarding: Forwarding,
-    /// Pipeline latency added to every frame between its arrival and its joining the output queue.
+    /// Pipeline latency of every frame between its arrival and joining the output queue.
     pub latency: Span,
     pub balance: Balance,
-    /// Of what goes by hash.
+    /// Hash for frames whose path is chosen by hash.
     pub hash: RouteHash,
     pub queue_length: QueueLength,
-    /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
-    /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
+    /// Capacity in frames of the FIFO between the queue discipline and the transmitter. Frames in
+    /// it have left the queue. Above 0, `QueueLength::BeforeTransmission` counts a frame until it
+    /// leaves the queue instead of until its transmission starts.
     pub device_queue: u32,
-    /// Priority flow control of what arrives; only with `Buffer::Mmu` and `Buffer::Voq`.
+    /// Priority flow control for arriving frames; only with `Buffer::Mmu` and `Buffer::Voq`.
     pub pfc: Option<super::Pfc>,
-    /// Stops sending when told to.
+    /// True if ports stop sending when they receive a PAUSE frame.
     pub honours_pause: bool,
-    /// Deals with what arrives; `None`: that takes no time. Not with cut-through or a memory management unit.
+    /// Processor for arriving frames; `None`: processing takes no time. It excludes cut-through and
+    /// a memory management unit.
     pub processor: Option<super::Processor>,
 }
 
 impl SwitchConfig {
-    /// The frame's hash and the switch's seed alone choose among equal-cost ports.
+    /// True if only the hash of the frame and the seed of the switch choose among equal-cost ports.
     pub fn hashes_plainly(&self) -> bool {
         self.balance == Balance::default() && self.hash != RouteHash::Murmur3
     }
 
-    /// From a frame's arrival to when it may leave at the earliest.
+    /// Returns the minimum time from the arrival of a frame until it may leave.
     pub fn least_latency(&self) -> Span {
         match &self.buffer {
             Buffer::Voq(voq) => self.latency + voq.grant_latency,
@@ -46,12 +49,12 @@ impl SwitchConfig {
         }
     }
 
-    /// What the queue of a priority has of its own.
+    /// Returns the individual settings of the queue of a priority.
     pub fn own_of(&self, priority: u8) -> Option<&QueueConfig> {
         self.own.get(usize::from(self.scheduling.of_priority()[usize::from(priority & 7)]))
     }
 
-    /// Queues of each port of a switch with `ports` of them.
+    /// Returns the number of queues of each port, for a switch with `ports` ports.
     pub fn queues(&self, ports: usize) -> usize {
         let priorities = self.scheduling.queues() as usize;
         match &self.buffer {
@@ -62,15 +65,17 @@ impl SwitchConfig {
 }
 
 words! {
-    /// Frames that count in a queue's length.
+    /// Frames that count in the length of a queue.
     #[derive(Default)]
     pub enum QueueLength {
-        /// A frame as a whole until its last bit has left.
+        /// Counts the whole frame until its last bit has left.
         #[default]
         ThroughTransmission,
-        /// A frame until its transmission starts (ns-3's convention).
+        /// Counts a frame until its transmission starts (convention of ns-3).
         BeforeTransmission,
-        /// As `"before_transmission"`; in addition a frame that arrives exactly at the start still counts it (ns-3, if that arrival was planned first).
+        /// Like `"before_transmission"`, but a frame that arrives exactly at the start of a
+        /// transmission still counts the frame that starts (ns-3, if that arrival was scheduled
+        /// first).
         ThroughStart,
     }
 }
@@ -78,30 +83,33 @@ words! {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Buffer {
     Unlimited,
-    /// Every queue has its own limit. A frame is dropped iff the queue would exceed it (`Compare::Above`) or
-    /// reach it (`Compare::AtOrAbove`: ns-2's convention).
+    /// Separate limit for every queue. A frame is dropped if the queue would exceed the limit
+    /// (`Compare::Above`) or reach it (`Compare::AtOrAbove`, the convention of ns-2).
     Static {
         per_queue: Limit,
         drop_when: Compare,
     },
-    /// Memory shared by all queues of the switch, dynamic threshold of Choudhury and Hahne: a frame is admitted iff the queue with it
-    /// does not exceed `reserved + alpha * (total - used)` and the memory holds it.
+    /// Memory shared by all queues of the switch, with the dynamic threshold of Choudhury and
+    /// Hahne. A frame is admitted if the queue including it does not exceed `reserved + alpha *
+    /// (total - used)` and the memory can hold it.
     Shared {
         total: u64,
         alpha: f64,
         reserved_per_queue: u64,
     },
-    /// Ingress and egress accounting. Without device queue and discipline, and not with `QueueLength::ThroughStart`.
+    /// Shared memory with ingress and egress accounting. It excludes a device queue, a discipline
+    /// and `QueueLength::ThroughStart`.
     Mmu(super::Mmu),
-    /// A deep buffer with virtual output queues at the ingress: one per core, egress port and class, in on-chip memory and DRAM.
+    /// Deep buffer with virtual output queues at the ingress, in on-chip memory and DRAM: one queue
+    /// per core, egress port and class.
     Voq(super::Voq),
 }
 
-/// A queue that is not as the switch's others.
+/// Individual settings of a queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueueConfig {
     pub buffer: Buffer,
-    /// On top of the buffer's rule, the most that this queue may hold.
+    /// Maximum length of this queue, in addition to the rule of the buffer.
     pub limit: Option<Limit>,
     pub marking: Option<Marking>,
 }
@@ -109,8 +117,8 @@ pub struct QueueConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
     StoreAndForward,
-    /// A frame may leave once `header` bytes of it have arrived, if its output is idle and not faster than its input;
-    /// otherwise it is stored first.
+    /// Cut-through: a frame may leave after `header` bytes of it have arrived, if its output is
+    /// idle and not faster than its input. Otherwise the frame is stored first.
     CutThrough {
         header: u16,
     },

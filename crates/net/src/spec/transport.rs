@@ -1,4 +1,4 @@
-//! Any transport.
+//! Specifies the transports, with one variant for each kind.
 
 use crate::transport::around::Around;
 use crate::transport::list::transports;
@@ -9,7 +9,8 @@ use afflux_config::tree::{Key, Wrong};
 macro_rules! configs {
     ($($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, { $(#[doc = $doc:literal])+ $keys:ty, $read:ident })?;)+) => {
         /// The settings of a transport.
-        // A handful per run: what the smaller ones waste does not matter.
+        // A run has only a few of these values, so the memory wasted by smaller variants does not
+        // matter.
         #[allow(clippy::large_enum_variant)]
         #[derive(Debug, Clone, PartialEq)]
         pub enum TransportConfig {
@@ -31,7 +32,7 @@ macro_rules! configs {
         })+
 
         tagged! {
-            /// How hosts send, chosen by `kind`; without it `"tcp"`.
+            /// Transport of the hosts, chosen by `kind`; default `"tcp"`.
             #[schemars(rename = "Transport")]
             pub enum TransportKeys, default "tcp" {
                 $($($(#[doc = $doc])+ $name $kind($keys),)?)+
@@ -39,7 +40,7 @@ macro_rules! configs {
         }
 
         impl TransportKeys {
-            /// Checks the keys that are written, and writes the defaults of the others down.
+            /// Checks the keys that are written, and fills in the defaults of the others.
             pub fn resolve(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
                 match self {
                     $($(TransportKeys::$kind(keys) => <$keys>::$read(keys, key, around).map(TransportConfig::from),)?)+
@@ -51,15 +52,15 @@ macro_rules! configs {
 transports!(configs);
 
 impl TransportConfig {
-    /// Segments of a flow, or connection, are numbered with 32 bits.
+    /// Maximum number of segments of a flow or connection. Segments have numbers of 32 bits.
     pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
 
-    /// Payload of a full segment, in bytes.
+    /// Returns the payload of a full segment in bytes.
     pub fn payload(&self) -> u16 {
         self.parameters().frames().payload
     }
 
-    /// The largest flow, in bytes.
+    /// Returns the size of the largest flow in bytes.
     pub fn most_bytes(&self) -> u64 {
         Self::MOST_SEGMENTS * u64::from(self.payload())
     }

@@ -1,4 +1,4 @@
-//! Flows that are created at run time.
+//! Tests flows that are created at run time.
 
 use crate::app::{Application, Applications, Context, NewFlow, Program};
 use crate::record::{Status, TaskRecord};
@@ -9,7 +9,8 @@ use afflux_engine::random::Stream;
 use afflux_units::{Bytes, Rate, Span, Time};
 use std::sync::Arc;
 
-/// Some tokens wander: each flow's end starts one from its destination to a drawn host, after a drawn pause.
+/// A program whose tokens wander: the end of each flow starts another flow from its destination to
+/// a random host, after a random pause.
 #[derive(Debug, Clone)]
 pub struct Wander {
     pub hosts: u32,
@@ -36,9 +37,9 @@ struct Wandering {
     what: Wander,
     stream: Stream,
     left: u32,
-    /// Tokens at rest.
+    /// Number of tokens at rest.
     resting: u64,
-    /// Where the token of each flow is going, by flow.
+    /// Destination of the token that each flow carries, by flow.
     at: Vec<(FlowId, u32)>,
 }
 
@@ -47,7 +48,7 @@ impl Wandering {
         let dst = (src + 1 + self.stream.below(self.what.hosts as u64 - 1) as u32) % self.what.hosts;
         let bytes = 1 + self.stream.below(self.what.bytes);
         let new = NewFlow { src, dst, bytes, transport: self.what.transport, class: 0, priority: self.stream.below(3) as u8, job: 0 };
-        // Whole microseconds: ties abound.
+        // Whole microseconds make many ties.
         let at = Time(context.now().0.next_multiple_of(1_000_000));
         self.at.push((context.start_flow(new, at), dst));
     }
@@ -92,7 +93,7 @@ pub fn example(hosts: u32) -> Wander {
 fn every_flow_is_told_of_once_and_the_run_lasts_until_all_is_over() {
     let plan = wander(leaf_spine(3, 2, 4), &[example(12)], Vec::new());
     let output = run(&plan, &Progress::default()).unwrap();
-    // As many as the timers, and no token is at rest before.
+    // There are as many flows as timers, and no token is at rest before.
     assert_eq!((output.flows.len(), output.started.len()), (300, 300));
     assert_eq!(output.tasks.len(), 300);
     assert!(output.flows.iter().all(|flow| flow.status == Status::Finished));
@@ -126,11 +127,11 @@ fn until_done_ends_a_run_that_would_go_on() {
     let heard = output.tasks.iter().map(|task| task.start).max().unwrap();
     assert_eq!(output.end, heard + Span::from_us(2));
     assert_eq!(output.flows[0].status, Status::Running);
-    // The last acknowledgement may still be under way.
+    // The last acknowledgement may still be in flight.
     assert!(output.started.iter().zip(&output.flows[1..]).all(|(flow, record)| flow.bytes == record.bytes_received));
 }
 
-/// A reader that works on what it reads limits the flow to its rate, by the receive window.
+/// A reader that processes what it reads limits the flow to its rate, through the receive window.
 #[test]
 fn a_reader_at_work_holds_the_sender_back() {
     let rate = Rate::from_gbps(1);
@@ -147,7 +148,8 @@ fn a_reader_at_work_holds_the_sender_back() {
     let slow = with(rate);
     let took = (slow.flows[0].finish.unwrap() - slow.flows[0].start.unwrap()).0;
     let reading = rate.serialize(bytes).0;
-    // All but what fits the buffer has been read when the last byte is acknowledged.
+    // When the last byte is acknowledged, everything has been read except what fits into the
+    // buffer.
     let unread = rate.serialize(6 << 20).0;
     assert!(took <= reading + Span::from_ms(1).0 && took + unread >= reading, "{took} {reading}");
     let fast = with(Rate::from_gbps(400));

@@ -1,4 +1,4 @@
-//! Queue disciplines in a network: what their papers and RFCs promise.
+//! Tests queue disciplines in a network against the promises of their papers and RFCs.
 
 use crate::record::Output;
 use crate::spec::*;
@@ -32,7 +32,7 @@ fn pi2() -> Pi2Config {
     Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn: false, scalable: false, coupling: None }
 }
 
-/// Hosts 1.. send to host 0 over `rate`; the other links are ten times as fast.
+/// A star in which hosts 1.. send to host 0 over `rate`. The other links are ten times as fast.
 fn bottleneck(senders: u32, rate: Rate, delay: Span) -> Topology {
     let mut topology = star(senders + 1);
     for (i, link) in topology.links.iter_mut().enumerate() {
@@ -46,7 +46,7 @@ fn slow_tcp() -> TcpConfig {
     TcpConfig { min_rto: Span::from_ms(200), initial_rto: Span::from_s(1), ..tcp() }
 }
 
-/// The longest waits per interval of `ms` at the bottleneck after `warm`.
+/// Returns the longest wait at the bottleneck in each interval after `warm`, in ms.
 fn waits(output: &Output, warm: Span) -> Vec<f64> {
     output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + warm).map(|r| r.latency_max as f64 * 1e-9).collect()
 }
@@ -55,19 +55,20 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// RFC 8289: under an overload that does not respond, the k-th drop is followed by the next after 100 ms / sqrt(k).
+/// RFC 8289: under an unresponsive overload, drop k + 1 follows drop k after 100 ms / sqrt(k).
 #[test]
 fn codel_drops_ever_faster_under_constant_overload() {
     let topology = bottleneck(1, Rate::from_mbps(100), Span::from_us(10));
     let mut plan = plan(topology, vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
-    // A tenth more than fits: after four seconds CoDel drops 40 frames a second, too few to matter.
+    // The load exceeds the rate by a tenth. After four seconds CoDel drops 40 frames per second,
+    // too few to have an effect.
     plan.transports = vec![datagrams(Rate::from_mbps(110))];
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.switches[0].aqm = Some(Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))));
     plan.run.until = Some(Time::from_ns(4_000_000_000));
     plan.record.captures = vec![Capture { link: 0, reverse: true }];
     let output = run(&plan, &Progress::default()).unwrap();
-    // A missing frame was dropped just before the one that follows it left.
+    // A missing frame was dropped just before the frame behind it left.
     let sent = &output.captures[0];
     let drops: Vec<f64> = sent.windows(2).filter(|w| w[1].sequence != w[0].sequence + w[0].payload as u64).map(|w| w[1].time.0 as f64 * 1e-9).collect();
     assert_eq!(output.counters.drops_red as usize, drops.len());
@@ -79,8 +80,9 @@ fn codel_drops_ever_faster_under_constant_overload() {
     }
 }
 
-/// Memory that holds everything has no say: what a discipline drops is the same on every kind of memory, and each has its frames back at the end (which
-/// every run checks). With priority flow control that never pauses too.
+/// A memory that holds everything has no influence: a discipline drops the same frames on every
+/// kind of memory. All frames are accounted for at the end, which every run checks. Both also hold
+/// with priority flow control that never pauses.
 #[test]
 fn disciplines_do_the_same_on_any_memory() {
     let rules = SonicRules {
@@ -118,7 +120,7 @@ fn disciplines_do_the_same_on_any_memory() {
         (mmu(conweave), true),
         (mmu(hpcc), true),
         (deep(None), false),
-        // One port sends: its core's queues are as one queue.
+        // With one sending port, the queues of its core behave like a single queue.
         (deep(Some(1)), false),
     ];
     let fair = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 10_240, 64);
@@ -139,7 +141,7 @@ fn disciplines_do_the_same_on_any_memory() {
         };
         let expected = sent(&Buffer::Unlimited, false);
         assert!(expected.0 > 0 && expected.0 == expected.2, "{aqm:?}: {} drops", expected.0);
-        // Each queue of PI² and of RED has draws of its own.
+        // Each queue of PI² and of RED draws its own random numbers.
         let cores = !matches!(aqm, Some(Aqm::Pi2(_)) | None);
         for (buffer, pauses) in memories.iter().filter(|(buffer, _)| cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))) {
             let got = sent(buffer, *pauses);
@@ -148,7 +150,8 @@ fn disciplines_do_the_same_on_any_memory() {
     }
 }
 
-/// What CoDel drops frees the group that is paused, in its order: nothing is lost for want of memory, and every flow ends.
+/// Drops by CoDel free the memory of a paused group, in its order. No frame is lost for lack of
+/// memory, and every flow ends.
 #[test]
 fn drops_let_paused_groups_go_on() {
     let rate = Rate::from_gbps(10);
@@ -192,7 +195,8 @@ fn drops_let_paused_groups_go_on() {
     }
 }
 
-/// A responsive source: the wait goes down to about the target although the buffer is endless, and the link stays busy.
+/// With responsive sources, the wait falls to about the target although the buffer is unlimited,
+/// and the link stays busy.
 #[test]
 fn disciplines_hold_their_target() {
     let rate = Rate::from_mbps(100);
@@ -203,7 +207,7 @@ fn disciplines_hold_their_target() {
         ("pie, derandomised", Aqm::Pie(PieConfig { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
     ] {
         let flows = (0..4).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
-        // 20 ms round trip.
+        // The round trip is 20 ms.
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(5)), flows);
         plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
         plan.switches[0].buffer = Buffer::Unlimited;
@@ -221,7 +225,8 @@ fn disciplines_hold_their_target() {
     }
 }
 
-/// With p' squared for NewReno (1.22 / sqrt(p) segments per round trip) and twice p' marked for DCTCP (2 / p segments), both have windows in the ratio 1.22 : 1.
+/// PI² marks NewReno with p' squared (1.22 / sqrt(p) segments per round trip) and DCTCP with twice
+/// p' (2 / p segments), so their windows have the ratio 1.22 : 1.
 #[test]
 fn pi2_lets_classic_and_scalable_flows_live_together() {
     let rate = Rate::from_mbps(100);
@@ -238,19 +243,20 @@ fn pi2_lets_classic_and_scalable_flows_live_together() {
     assert!(classic + scalable > 0.9 && classic / scalable > 0.6 && classic / scalable < 1.7, "{classic} {scalable}");
 }
 
-/// Elephants behind FQ-CoDel share equally, one that does not respond included, and a mouse hardly waits.
+/// Elephants behind FQ-CoDel share equally, including an unresponsive one, and a mouse hardly
+/// waits.
 #[test]
 fn fq_codel_isolates() {
     let rate = Rate::from_mbps(100);
     let (ms, end) = (1_000_000u64, 10_000u64);
     let mut flows = vec![flow(0, 1, 0, 2_000_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000_000, Time::ZERO)];
     flows.push(Flow { transport: 1, ..flow(2, 3, 0, 2_000_000_000, Time::ZERO) });
-    // The mouse: a frame every 50 ms.
+    // The mouse sends a frame every 50 ms.
     flows.extend((0..180u64).map(|i| Flow { transport: 1, ..flow(3 + i as i64, 4, 0, 200, Time::from_ns((1_000 + 50 * i) * ms)) }));
     let mouse = |aqm: Option<Aqm>| {
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(1)), flows.clone());
         plan.transports = vec![TransportConfig::Tcp(slow_tcp()), datagrams(Rate::from_mbps(90))];
-        // FQ-CoDel has a limit of its own, which costs the right flow.
+        // FQ-CoDel has its own limit, which drops frames of the longest flow.
         let tail = Buffer::Static { per_queue: Limit::Bytes(2_000_000), drop_when: Compare::Above };
         plan.switches[0].buffer = if aqm.is_some() { Buffer::Unlimited } else { tail };
         plan.switches[0].aqm = aqm;
@@ -265,7 +271,8 @@ fn fq_codel_isolates() {
     let (waits, shares) = mouse(Some(fq));
     eprintln!("fq_codel: mouse waits {:.3} ms, shares {shares:.3?}", mean(&waits));
     assert_eq!(waits.len(), 180);
-    // The frame in transmission (0.12 ms), and now and then another flow that is new at the moment. It shares no bucket here.
+    // The mouse waits for the frame in transmission (0.12 ms), and sometimes for another flow that
+    // is new at that time. It shares no bucket here.
     assert!(mean(&waits) < 0.121 && waits.iter().all(|&wait| wait <= 0.361), "{waits:?}");
     assert!(shares.iter().all(|&share| (share - 0.973 / 3.0).abs() < 0.02), "{shares:?}");
     let (waits, shares) = mouse(None);
@@ -273,7 +280,8 @@ fn fq_codel_isolates() {
     assert!(mean(&waits) > 50.0 && shares[2] > 0.6);
 }
 
-/// ns-3's queue: a frame is marked when it finds K in the discipline; the device queue and the transmitter hold two more.
+/// As in ns-3's queue, a frame is marked if it finds K frames in the discipline. The device queue
+/// and the transmitter hold two more.
 #[test]
 fn a_step_before_a_device_queue() {
     let largest = |device_queue: u32| {
@@ -293,7 +301,8 @@ fn a_step_before_a_device_queue() {
     assert_eq!(largest(0).1, largest(5).1 + 5);
 }
 
-/// A drop-tail queue of n packets before a device queue of m is one of n + m.
+/// A drop-tail queue of n packets before a device queue of m packets equals a queue of n + m
+/// packets.
 #[test]
 fn a_device_queue_is_part_of_a_fifo() {
     let flows = || (0..6).map(|s| flow(s, 1 + s as u32, 0, 300_000, Time::ZERO)).collect::<Vec<_>>();
@@ -310,7 +319,8 @@ fn a_device_queue_is_part_of_a_fifo() {
     assert_eq!(result(20, 0), result(13, 7));
 }
 
-/// RED on a responsive source: the average settles between its thresholds, where the curve gives the loss that TCP needs.
+/// With responsive sources, the average of RED settles between its thresholds, where the curve
+/// gives the loss rate that TCP needs.
 #[test]
 fn red_settles_between_its_thresholds() {
     let rate = Rate::from_mbps(100);

@@ -1,4 +1,4 @@
-//! Balancers: the same result everywhere, and what each of them is for.
+//! Tests balancers: equal results from all engines, and the purpose of each balancer.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::record::Output;
@@ -8,7 +8,7 @@ use crate::world::World;
 use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// Every balancer, with parameters that make it busy.
+/// Returns every balancer, with parameters that make it act often.
 pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
     let letflow = |ns3| Balance::Letflow(LetflowConfig { gap: Span::from_us(5), ns3 });
     let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(5), tdre: Span::from_us(4), alpha: 0.2, bits: 3, aging: Span::from_us(40), ns3 });
@@ -34,7 +34,7 @@ pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
     ]
 }
 
-/// Fabrics and settings in which they may go wrong.
+/// Returns fabrics and settings that are difficult for balancers.
 fn settings() -> Vec<(&'static str, Plan)> {
     let base = |topology: Topology| {
         let hosts = topology.hosts;
@@ -82,7 +82,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
     plans
 }
 
-/// Every eighth balancer in all settings, so that the tests share the cores.
+/// Tests every eighth balancer in all settings. The eight tests share the cores.
 fn balancers_agree(part: usize) {
     for (balancer, balance) in balancers().into_iter().skip(part).step_by(8) {
         for (name, mut plan) in settings() {
@@ -138,11 +138,12 @@ fn outcome(plan: &Plan) -> Output {
     run(plan, &Progress::default()).unwrap()
 }
 
-/// Two leaves, `spines` spines; a datagram flow from rack to rack whose frames are `spacing` apart.
+/// Returns a plan with two leaves, `spines` spines, and a datagram flow between the racks with
+/// `spacing` between its frames.
 fn probe(spines: u32, frames: u64, spacing: Span, balance: Balance) -> Plan {
     let flows = vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)];
     let mut p = plan(leaf_spine(2, spines, 1), flows);
-    // 1500 bytes in `spacing`.
+    // Rate for 1500 bytes per `spacing`.
     let rate = Rate(1_500 * 8 * 1_000_000_000_000 / spacing.0);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1_460, ecn_capable: false })];
     p.switches[0].balance = balance;
@@ -154,13 +155,13 @@ fn probe(spines: u32, frames: u64, spacing: Span, balance: Balance) -> Plan {
 fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
     let letflow = |us| Balance::Letflow(LetflowConfig { gap: Span::from_us(us), ns3: false });
     let (spines, frames) = (8, 4_000);
-    // Not longer: one flowlet, one path.
+    // The gap is not longer than the limit, so there is one flowlet on one path.
     let together = outcome(&probe(spines, frames, Span::from_us(10), letflow(10)));
     assert_eq!((together.paths.len(), together.counters.balance.flowlets, together.counters.balance.reroutes), (1, 0, 0));
     let apart = outcome(&probe(spines, frames, Span::from_us(11), letflow(10)));
     assert_eq!(apart.counters.balance.flowlets, frames - 1);
     assert_eq!(apart.paths.len(), spines as usize);
-    // Chi-square with 7 degrees of freedom: above 24.3 once in a thousand.
+    // Chi-square with 7 degrees of freedom exceeds 24.3 once in a thousand.
     let expected = frames as f64 / spines as f64;
     let chi: f64 = apart
         .paths
@@ -171,18 +172,18 @@ fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
         })
         .sum();
     assert!(chi < 24.3, "{chi}");
-    // A draw meets another path seven times of eight.
+    // A draw changes the path in seven of eight cases.
     let reroutes = apart.counters.balance.reroutes as f64 / (frames - 1) as f64;
     assert!((reroutes - 0.875).abs() < 0.02, "{reroutes}");
 }
 
-/// Frames of a run by spine, of two.
+/// Returns the number of frames of a run through each of two spines.
 fn by_spine(p: &Plan, output: &Output) -> [u64; 2] {
     let spine = |name: &str| p.topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
     [spine("spine0"), spine("spine1")].map(|spine| output.paths.iter().filter(|path| path.nodes.contains(&spine)).map(|path| path.frames).sum())
 }
 
-/// The link between two nodes.
+/// Returns the link between two nodes.
 fn link_between<'p>(topology: &'p mut Topology, a: &str, b: &str) -> &'p mut Link {
     let id = |name: &str| topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
     let (a, b) = (id(a), id(b));
@@ -197,7 +198,8 @@ fn in_turn_is_exactly_even() {
 
 #[test]
 fn flowcells_are_exactly_even() {
-    // Forty frames of 1500 bytes to a cell of 60 kB; eight paths; fifty cells and a half.
+    // A flowcell of 60 kB has forty frames of 1500 bytes. There are eight paths, and fifty and a
+    // half flowcells.
     let output = outcome(&probe(8, 2_020, Span::from_us(1), Balance::Presto(PrestoConfig { flowcell: 60_000 })));
     let mut frames: Vec<u64> = output.paths.iter().map(|p| p.frames).collect();
     frames.sort_unstable();
@@ -205,7 +207,7 @@ fn flowcells_are_exactly_even() {
     assert_eq!(output.counters.balance.reroutes, 50);
 }
 
-/// Eight hosts of one leaf burst to the other: twice as much as the two uplinks take.
+/// Eight hosts of one leaf send bursts to the other leaf, at twice the rate of the two uplinks.
 fn burst(balance: Balance) -> i64 {
     let flows = (0..8).map(|h| flow(h, h as u32, 8 + h as u32, 400_000, Time::ZERO)).collect();
     let mut p = plan(leaf_spine(2, 2, 8), flows);
@@ -222,7 +224,8 @@ fn burst(balance: Balance) -> i64 {
 
 #[test]
 fn drill_keeps_queues_even() {
-    // With both next hops sampled it is join-the-shortest-queue: lengths differ by the frame that has just come and the one that is leaving.
+    // With both next hops sampled, DRILL is join-the-shortest-queue. The lengths differ by the
+    // frame that has just arrived and the frame that is leaving.
     let difference = burst(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false }));
     assert!(difference <= 2 * 1_500, "{difference}");
     let memory_alone = burst(Balance::Drill(DrillConfig { samples: 1, memory: 1, ns3: true }));
@@ -231,8 +234,9 @@ fn drill_keeps_queues_even() {
     assert!(random > 20_000 && random > 2 * memory_alone, "{random}");
 }
 
-/// The CONGA paper's figure 2: two paths of 80 Gbps, but the second spine's link to the destination has 40 Gbps. Flows of 100 kB ask for 85
-/// Gbps. Returns the second path's share and the mean completion time in microseconds.
+/// Figure 2 of the CONGA paper: two paths of 80 Gbps, except that the second spine's link to the
+/// destination has 40 Gbps. Flows of 100 kB offer 85 Gbps. Returns the second path's share and the
+/// mean completion time in microseconds.
 fn conga_paper(balance: Balance) -> (f64, f64) {
     let mut topology = leaf_spine(2, 2, 10);
     topology.links.iter_mut().skip(20).for_each(|link| link.rate = Rate::from_gbps(80));
@@ -241,7 +245,7 @@ fn conga_paper(balance: Balance) -> (f64, f64) {
     let forth = (0..count).map(|id| flow(id, id as u32 % 10, 10 + id as u32 / 10 % 10, 100_000, Time::from_ns(id as u64 * 9_400)));
     let flows = forth.chain([flow(count, 19, 0, 1_000_000, Time::from_ns(1_000 * 9_400))]).collect();
     let mut p = plan(topology, flows);
-    // What goes back is slow, and brings reports where acknowledgements do not.
+    // A slow reverse flow brings reports where acknowledgements do not.
     p.transports =
         vec![TransportConfig::Tcp(dctcp()), TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(1)), payload: 1_460, ecn_capable: false })];
     p.flows[count as usize].transport = 1;
@@ -260,9 +264,9 @@ fn conga_paper(balance: Balance) -> (f64, f64) {
 #[test]
 fn conga_avoids_the_slow_path() {
     let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(100), tdre: Span::from_us(32), alpha: 0.2, bits: 3, aging: Span::from_us(500), ns3 });
-    // Even shares ask for 42.5 Gbps of 40.
+    // Even shares offer 42.5 Gbps to a link of 40 Gbps.
     let (even, slow) = conga_paper(Balance::default());
-    // Equal use of both is a third over the slow link, 28.3 Gbps.
+    // With equal utilisation of both paths, a third uses the slow link (28.3 Gbps).
     for ns3 in [false, true] {
         let (share, time) = conga_paper(conga(ns3));
         eprintln!("conga, ns-3 {ns3}: {share:.3} over the slow path, {time:.1} us; ecmp {even:.3}, {slow:.1} us");
@@ -274,7 +278,7 @@ fn conga_avoids_the_slow_path() {
 
 #[test]
 fn dlb_avoids_a_slow_uplink() {
-    // Even use is a fifth.
+    // With even utilisation, a fifth uses the slow uplink.
     for idle in [None, Some(Span::from_ns(300))] {
         let share = slow_share("leaf0", Balance::Dlb(dlb(idle)));
         assert!((0.1..0.27).contains(&share), "{idle:?}: {share}");
@@ -286,7 +290,8 @@ fn dlb(idle: Option<Span>) -> DlbConfig {
     DlbConfig { idle, sampling_interval, past_load_weight: 16, future_load_weight: 16, future_load_range: 64_000, bands: 8 }
 }
 
-/// 80 Gbps from leaf0 to leaf1 over two spines; of the second, the link to `leaf` has 25 Gbps where the others have 100. Returns the second's share.
+/// Sends 80 Gbps from leaf0 to leaf1 over two spines. The second spine's link to `leaf` has 25
+/// Gbps, all other links 100 Gbps. Returns the second spine's share.
 fn slow_share(leaf: &str, balance: Balance) -> f64 {
     let mut topology = leaf_spine(2, 2, 4);
     link_between(&mut topology, leaf, "spine1").rate = Rate::from_gbps(25);
@@ -312,13 +317,14 @@ fn glb_knows_of_a_slow_downlink() {
 
 #[test]
 fn glb_reports_the_whole_load_of_a_link_that_always_sends() {
-    // Both spines are told apart only if the slow link, which sends all the time, is in the worst of two bands.
+    // With two bands the spines differ only if the link that always sends counts as fully loaded.
     let coarse = DlbConfig { future_load_weight: 0, bands: 2, ..dlb(None) };
     let share = slow_share("leaf1", Balance::Glb(coarse));
     assert!(share < 0.4, "{share}");
 }
 
-/// Hosts with two links to their switch, and with links to two switches: the last switch chooses, too.
+/// Hosts may have two links to their switch, or links to two switches. The last switch then chooses
+/// a link, too.
 #[test]
 fn hosts_may_have_several_links() {
     let mut twice = leaf_spine(2, 2, 3);
@@ -331,7 +337,7 @@ fn hosts_may_have_several_links() {
     let to_others: Vec<Link> = to_others.collect();
     assert_eq!(to_others.len(), 6);
     both.links.extend(to_others);
-    // One host has two links, its neighbours one.
+    // One host has two links, and its neighbours have one.
     let mut one = leaf_spine(2, 2, 3);
     let first = one.links[0].clone();
     one.links.push(first);
@@ -349,21 +355,22 @@ fn hosts_may_have_several_links() {
 
 #[test]
 fn detail_leaves_a_port_alone_where_much_waits() {
-    // As much as the slow link carries: 25 of 80 Gbps, and what waits there at the end.
+    // The share equals what the slow link carries, 25 of 80 Gbps, plus the frames that wait there
+    // at the end.
     let share = slow_share("leaf0", Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] }));
     assert!((0.29..0.34).contains(&share), "{share}");
     let never = slow_share("leaf0", Balance::Detail(DetailConfig { thresholds: [u64::MAX; 2] }));
     assert!((0.48..0.52).contains(&never), "all are favoured: {never}");
 }
 
-/// What waits in lower classes does not stand in the way.
+/// Frames that wait in lower classes do not count.
 #[test]
 fn detail_counts_what_goes_before() {
     let share = |priority| {
         let mut topology = leaf_spine(2, 2, 4);
         link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
         let mut flows: Vec<Flow> = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
-        // Its own frames come last.
+        // The host's own frames are served last.
         flows[3].priority = priority;
         let mut p = plan(topology, flows);
         p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
@@ -383,7 +390,8 @@ fn detail_counts_what_goes_before() {
     assert!((0.46..0.54).contains(&high), "{high}");
 }
 
-/// Many small flows over two spines, one of which has 40 Gbps where the other has 100; returns the second's share.
+/// Sends many small flows over two spines, one of which has 40 Gbps instead of 100. Returns the
+/// share of that spine.
 fn many_flows(balance: Balance) -> f64 {
     let mut topology = leaf_spine(2, 2, 4);
     link_between(&mut topology, "leaf1", "spine1").rate = Rate::from_gbps(40);
@@ -399,7 +407,7 @@ fn many_flows(balance: Balance) -> f64 {
 
 #[test]
 fn wcmp_shares() {
-    // Four standard deviations of a share over 4000 flows are below 0.032.
+    // Four standard deviations of a share of 4000 flows are below 0.032.
     let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.032, "{share}, expected {expected}");
     near(many_flows(Balance::default()), 0.5);
     near(many_flows(Balance::Wcmp(WcmpConfig { weights: None, entries: None })), 40.0 / 140.0);
@@ -407,7 +415,7 @@ fn wcmp_shares() {
     let mut weights = vec![1; 12];
     weights[11] = 9;
     near(many_flows(Balance::Wcmp(WcmpConfig { weights: Some(weights), entries: None })), 0.9);
-    // Flows are hashed to components by their capacity.
+    // DRILL hashes flows to components in proportion to their capacity.
     near(many_flows(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false })), 40.0 / 140.0);
 }
 
@@ -416,7 +424,7 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
     let paths = |balance: Balance, fails: bool| {
         let mut topology = leaf_spine(2, 5, 4);
         if fails {
-            // Of the second, known at once; flows start after that.
+            // The second spine's link fails and is known at once. Flows start after that.
             link_between(&mut topology, "leaf0", "spine2").down = vec![Down { from: Time::from_ns(1), to: None, detect: Span::ZERO, converge: Span::ZERO }];
         }
         let flows = (0..500).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(1_000 + id as u64 * 500))).collect();
@@ -435,7 +443,7 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
     };
     let (all, of_failed, after) = moved(Balance::Resilient(ResilientConfig {}));
     assert_eq!(all, of_failed);
-    // A quarter each.
+    // Each of the four spines gets a quarter of the flows.
     for spine in [10, 11, 13, 14] {
         let flows = after.iter().filter(|s| **s == spine).count();
         assert!((90..160).contains(&flows), "{flows}");
@@ -466,7 +474,8 @@ fn both_directions_take_the_same_way_with_symmetric_hashing() {
 #[test]
 fn a_known_failure_is_avoided_by_all() {
     for (name, balance) in balancers().into_iter().chain([("spray", Balance::Spray(SprayConfig {})), ("ecmp", Balance::default())]) {
-        // A slow link, and one that fails while flows are under way; both on the second tier too.
+        // One link is slow, and another one fails while flows are active. Both are on the second
+        // tier, too.
         let mut topology = leaf_spine(3, 4, 4);
         link_between(&mut topology, "leaf1", "spine0").rate = Rate::from_gbps(25);
         link_between(&mut topology, "leaf2", "spine3").down =

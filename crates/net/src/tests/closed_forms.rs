@@ -1,4 +1,5 @@
-//! Queues, thresholds, hashing and DCTCP against their formulas (spec numbers in the comments are those of the literature).
+//! Tests queues, thresholds, hashing and DCTCP against their formulas. (Section numbers in the
+//! comments are those of the literature.)
 
 use crate::congestion::Flavour;
 use crate::congestion::cubic::HyStart;
@@ -13,7 +14,8 @@ fn datagram(payload: u16, rate: Option<Rate>) -> TransportConfig {
     TransportConfig::Datagram(Datagram { rate, payload, ecn_capable: false })
 }
 
-/// M/D/1: Poisson arrivals of equal frames at one transmitter wait rho * S / (2 * (1 - rho)) on average.
+/// M/D/1: Poisson arrivals of equal frames at one transmitter wait rho * S / (2 * (1 - rho)) on
+/// average.
 #[test]
 fn md1_waiting_time() {
     for (rho, tolerance) in [(0.3, 0.03), (0.5, 0.03), (0.8, 0.06)] {
@@ -42,7 +44,7 @@ fn md1_waiting_time() {
 fn dynamic_threshold_steady_state() {
     for (n, alpha) in [(1u32, 0.5), (1, 1.0), (2, 1.0), (4, 2.0), (4, 0.25), (6, 8.0)] {
         let total = 1_000_000u64;
-        // Two hosts at line rate for each receiver.
+        // Two hosts send at line rate to each receiver.
         let topology = star(3 * n);
         let switch = 3 * n;
         let flows = (0..2 * n).map(|s| flow(s as i64, n + s, s % n, 100_000_000, Time::from_ns(s as u64 * 7))).collect();
@@ -56,7 +58,8 @@ fn dynamic_threshold_steady_state() {
         let settled: Vec<_> = output.ports.iter().filter(|r| r.time >= Time::from_ns(1_000_000) && r.port < n).collect();
         assert_eq!(settled.len(), 101 * n as usize);
         for row in settled {
-            // One frame either way, plus alpha of one for each other queue that is between two frames.
+            // The tolerance is one frame in both directions, plus alpha times one frame for each
+            // other queue that is between two frames.
             let frames = 1500.0 * (2.0 + alpha);
             assert!((row.queue_bytes as f64 - expected).abs() <= frames, "n {n} alpha {alpha}: {} B, expected {expected}", row.queue_bytes);
         }
@@ -64,8 +67,10 @@ fn dynamic_threshold_steady_state() {
     }
 }
 
-/// Three classes with an alpha and a reserve each, of which two, two and one queues are saturated. Free memory F is what all thresholds leave:
-/// F + sum of T_i = B. The reserve of `"dynamic"` is on top of alpha * F (Choudhury and Hahne with a constant), that of `"sonic"` is what a queue has at least.
+/// Three classes have an alpha and a reserve each, and two, two and one of their queues are
+/// saturated. The free memory F is what all thresholds leave: F + sum of T_i = B. With `"dynamic"`,
+/// the reserve is added to alpha * F (Choudhury and Hahne with a constant). With `"sonic"`, the
+/// reserve is the minimum of a queue.
 #[test]
 fn dynamic_thresholds_by_class() {
     const TOTAL: u64 = 1_000_000;
@@ -110,7 +115,8 @@ fn dynamic_thresholds_by_class() {
                 let (share, reserve) = (alphas[class] * free, reserves[class] as f64);
                 if sonic { share.max(reserve) } else { share + reserve }
             };
-            // The free memory at which the thresholds of all saturated queues leave just that.
+            // Find the free memory F that equals the memory left by the thresholds of all saturated
+            // queues.
             let (mut low, mut high) = (0.0, TOTAL as f64);
             for _ in 0..60 {
                 let free = (low + high) / 2.0;
@@ -125,7 +131,8 @@ fn dynamic_thresholds_by_class() {
                 let rows = output.ports.iter().filter(|r| r.port == port && r.queue == i32::from(class) && r.time >= Time::from_ns(2_000_000));
                 let lengths: Vec<f64> = rows.map(|r| r.queue_bytes as f64).collect();
                 let (mean, expected) = (lengths.iter().sum::<f64>() / lengths.len() as f64, length(class.into(), low));
-                // A queue is less than a frame below its threshold. The threshold is above the closed form by alpha for each byte that the queues leave.
+                // A queue is less than a frame below its threshold. The threshold exceeds the
+                // closed form by alpha for each byte that the queues leave free.
                 assert!(
                     (mean - expected).abs() <= 1_500.0,
                     "{} {alphas:?} {reserves:?}: {mean} B in queue {class} of port {port}, expected {expected}",
@@ -155,12 +162,12 @@ fn ecmp_collisions() {
     let mean = used as f64 / seeds as f64;
     let m = spines as f64;
     let expected = m * (1.0 - libm::pow(1.0 - 1.0 / m, flows as f64));
-    // The standard deviation of one draw is about 0.9: 400 of them give 0.045.
+    // The standard deviation of one draw is about 0.9, so that of the mean of 400 draws is 0.045.
     assert!((mean - expected).abs() < 0.15, "{mean} spines used on average, expected {expected}");
 }
 
-/// In a fat-tree choices at successive switches are independent with seeds of their own; with one seed the second choice repeats the
-/// first and most cores stay idle.
+/// In a fat-tree, choices at successive switches are independent if each switch has its own seed.
+/// With a single seed, the second choice repeats the first one, and most cores stay idle.
 #[test]
 fn polarisation_with_one_seed() {
     let cores = |balance: Balance, hash: RouteHash| {
@@ -178,8 +185,8 @@ fn polarisation_with_one_seed() {
     assert_eq!(cores(Balance::Spray(SprayConfig {}), RouteHash::OwnSeed), 16);
 }
 
-/// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays
-/// busy as long as that is above zero.
+/// Alizadeh et al.: the queue of N synchronised flows oscillates between K + N and K + N - A, with
+/// A = 1/2 * sqrt(2 N (C * RTT + K)). The link stays busy as long as this is above zero.
 #[test]
 fn dctcp_sawtooth() {
     for (gbps, k, n, rtt_us) in [(10u64, 65u64, 2u32, 100u64), (10, 65, 4, 100), (1, 20, 2, 100)] {
@@ -204,9 +211,10 @@ fn dctcp_sawtooth() {
         let amplitude = 0.5 * libm::sqrt(2.0 * n as f64 * (bdp + k as f64));
         let (top, bottom) = (k as f64 + n as f64, k as f64 + n as f64 - amplitude);
         eprintln!("{gbps}G K={k} N={n}: queue {low:.1}..{high:.1} packets, formula {bottom:.1}..{top:.1}");
-        // The marks take a round trip to act, in which each flow may add one more segment.
+        // Marks act after a round trip, in which each flow may add one more segment.
         assert!((high - top).abs() <= n as f64 + 2.0, "{gbps}G N={n}: highest queue {high}, formula {top}");
-        // The formula is an estimate from fluid equations: whole segments (one packet), flows that are not synchronised, alpha's own swing.
+        // The formula is a fluid approximation. Deviations come from whole segments (one packet),
+        // unsynchronised flows, and the oscillation of alpha.
         assert!((low - bottom).abs() <= 0.5 * amplitude + 1.0, "{gbps}G N={n}: lowest queue {low}, formula {bottom}");
         let port = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(100_000_000));
         let sent: u64 = port.map(|r| r.tx_bytes).sum();
@@ -238,7 +246,7 @@ fn window_limited_throughput() {
         let record = &output.flows[0];
         let seconds = (record.finish.unwrap() - record.start.unwrap()).as_seconds();
         let segments = window_bytes / 1460;
-        // Slow start: 10, 20, 40 … until the window.
+        // Slow start sends 10, 20, 40 … segments per round trip until the window is full.
         let mut rounds = 0.0;
         let (mut sent, mut w) = (0, 10);
         while sent < bytes / 1460 {
@@ -248,14 +256,15 @@ fn window_limited_throughput() {
         }
         let expected = rounds * rtt_ms as f64 * 1e-3;
         assert!((seconds / expected - 1.0).abs() < 0.02, "{window_bytes} B over {rtt_ms} ms: {seconds} s, expected {expected}");
-        // All beyond the ideal is the window's.
+        // All time beyond the ideal is charged to the window.
         let beyond = (record.finish.unwrap() - record.start.unwrap()).0 - record.ideal.0;
         assert_eq!(record.split.window, beyond);
     }
 }
 
-/// One flow over 100 Mbps and 300 ms with a buffer of one bandwidth-delay product, in frames of 1514 B. Returns the window (what is
-/// in the pipe and in the queue) at the given times in tenths of a second, and the segments repeated.
+/// Simulates one flow over 100 Mbps and 300 ms with a buffer of one bandwidth-delay product, in
+/// frames of 1514 B. Returns the window (the segments in the pipe and in the queue) at the given
+/// times in tenths of a second, and the number of retransmitted segments.
 fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64) {
     let mut topology = star(2);
     topology.links[0].rate = Rate::from_gbps(10);
@@ -278,7 +287,8 @@ fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64)
     (tenths.iter().map(|&at| queue[at - 1] + pipe).collect(), output.flows[0].packets_retransmitted)
 }
 
-/// The windows that Linux 6.12 had on this path (connection set up at 0.3 s, HZ = 250), with CUBIC and with H-TCP.
+/// Compares with the windows of Linux 6.12 on this path (connection set up at 0.3 s, HZ = 250),
+/// with CUBIC and with H-TCP.
 #[test]
 fn linux_on_a_long_path() {
     let cubic = CubicConfig {
@@ -292,7 +302,8 @@ fn linux_on_a_long_path() {
         mss: 1448,
         paced: false,
     };
-    // HyStart ends slow start at 2,524 segments; 5 % per round trip until the first loss; two times the curve.
+    // HyStart ends slow start at 2,524 segments. The window grows by 5 % per round trip until the
+    // first loss. Two periods of the curve follow.
     let measured = [
         (35, 2732),
         (45, 3144),
@@ -315,14 +326,15 @@ fn linux_on_a_long_path() {
         assert!((window - f64::from(expected)).abs() <= 10.0, "CUBIC at {:.1} s: {window:.0}, Linux {expected}", at as f64 / 10.0);
     }
     assert!((290..=305).contains(&repeated), "{repeated} repeated, Linux 297");
-    // Without HyStart the window overshoots by as much again.
+    // Without HyStart, the window overshoots by as much again.
     let (_, overshoot) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Off, ..cubic.clone() }), &times);
     assert!(overshoot > 4_000, "{overshoot}");
-    // Five rounds of conservative slow start may also be too many, but not by so much.
+    // Five rounds of conservative slow start may also overshoot, but by less.
     let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Plusplus, ..cubic }), &times);
     assert!(plus < overshoot / 2, "{plus}");
 
-    // H-TCP has no HyStart. Its time counts from the end of recovery: a few tenths of a second, according to how the window comes down.
+    // H-TCP has no HyStart. Its time counts from the end of recovery, which varies by a few tenths
+    // of a second with the way in which the window is reduced.
     let htcp = CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) });
     let measured =
         [(85, 2550), (105, 2789), (125, 3225), (145, 3797), (165, 4459), (205, 2596), (225, 2739), (245, 3102), (265, 3624), (285, 4253), (295, 4597)];

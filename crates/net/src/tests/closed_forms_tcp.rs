@@ -1,4 +1,4 @@
-//! TCP against its formulas: windows, losses and what is left of the path.
+//! Tests TCP against its formulas for windows, losses and the utilisation of the path.
 
 use crate::congestion::Flavour;
 use crate::congestion::cubic::HyStart;
@@ -8,7 +8,8 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Bytes, Rate, Span, Time};
 
-/// One switch; the first host's link is `rate` and takes `delay`, the others ten times that and 1 us.
+/// Returns a star in which the first host's link has `rate` and `delay`. The other links have ten
+/// times the rate and 1 us.
 fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
     let mut topology = star(hosts);
     for (i, link) in topology.links.iter_mut().enumerate() {
@@ -17,8 +18,8 @@ fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
     topology
 }
 
-/// Receive windows of W over a round trip of R carry W / R: KEK's 64 KB and 700 KB over 300 ms, and eight connections of 450 KB that fill
-/// Fast Ethernet.
+/// A receive window of W carries W / R over a round trip of R: KEK's 64 KB and 700 KB over 300 ms,
+/// and eight connections of 450 KB that fill Fast Ethernet.
 #[test]
 fn receive_windows_over_a_long_path() {
     for (window, flows, expected) in [(65_536u64, 1u32, 1.75e6), (700_000, 1, 18.7e6), (450_000, 8, 96e6)] {
@@ -36,9 +37,10 @@ fn receive_windows_over_a_long_path() {
                 plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
                 run(&plan, &Progress::default()).unwrap().counters.delivered_bytes
             };
-            // Slow start is over after ten round trips. Acknowledgements are counted too, and headers.
+            // Slow start is over after ten round trips. The measured bytes include acknowledgements
+            // and headers.
             let bits = (measured(15) - measured(6)) as f64 * 8.0 / 9.0 * 1460.0 / (1500.0 + 20.0);
-            // A whole number of segments.
+            // The tolerance includes a whole segment per window.
             let (wanted, segment) = (window as f64 * 8.0 / 0.3 * flows as f64, 1460.0 * 8.0 / 0.3 * flows as f64);
             assert!((bits - wanted).abs() <= 0.01 * wanted + segment, "{window} B, {flows} flows, buffer {buffer}: {bits} b/s, expected {wanted}");
             assert!((wanted / expected - 1.0).abs() < 0.005 || flows == 8);
@@ -46,8 +48,10 @@ fn receive_windows_over_a_long_path() {
     }
 }
 
-/// Of a flow whose window W is far beyond its path no more waits in the host than is sent in a millisecond at the rate it reckons with, twice W per
-/// round trip: with the queue itself for the round trip, q = sqrt(2 W C / 1024 Hz), about which it swings. 1 MiB and one buffer at most; and it is finished no later.
+/// If the window W of a flow is far larger than its path, the host queues at most the data of one
+/// millisecond at the assumed rate of twice W per round trip. The round trip includes the queue
+/// itself, so the queue oscillates about q = sqrt(2 W C / 1024 Hz). It is at most 1 MiB plus one
+/// buffer. The flow finishes no later than without the limit.
 #[test]
 fn small_queues() {
     let with = |gbps: u64, window, small_queues| {
@@ -75,7 +79,8 @@ fn small_queues() {
     }
 }
 
-/// A send buffer of B bytes carries B every round trip, when the window and the path have room for more; one that may grow does so with the window.
+/// A send buffer of B bytes carries B per round trip, if the window and the path allow more. A
+/// growing buffer grows with the window.
 #[test]
 fn a_send_buffer() {
     let with = |send| {
@@ -98,7 +103,8 @@ fn a_send_buffer() {
     assert_eq!(with(Some(SendBuffer { initial: Bytes(16 << 10), most: Bytes(1 << 30) })), free);
 }
 
-/// Two segments from each of n senders fit into the buffer: DCTCP loses nothing; and 1 MB takes 8 ms at least at 1 Gb/s, and not much more.
+/// Two segments from each of n senders fit into the buffer, so DCTCP loses nothing. A transfer of 1
+/// MB takes at least 8 ms at 1 Gb/s, and not much more.
 #[test]
 fn incast_floor() {
     for senders in [8u32, 16, 32] {
@@ -122,11 +128,12 @@ fn incast_floor() {
     }
 }
 
-/// What one flow keeps in the path and in the queue of its bottleneck: (window in segments every 10 ms, segments lost).
+/// Returns the data that one flow keeps in the path and in the queue of its bottleneck (window in
+/// segments, every 10 ms), and the number of lost segments.
 fn windows(congestion: CongestionControl, queue: u32, seconds: u64, machine: TcpConfig) -> (Vec<f64>, u64) {
     let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
     let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), ..machine };
-    // One by one: bursts make the window lag behind the formula.
+    // Segments are sent one by one, because bursts make the window lag behind the formula.
     plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, burst: Burst::Segments(1), ..times })];
     plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(queue), drop_when: Compare::Above };
     plan.record.explain = false;
@@ -137,24 +144,27 @@ fn windows(congestion: CongestionControl, queue: u32, seconds: u64, machine: Tcp
     (queue.collect(), output.counters.retransmits)
 }
 
-/// Standard TCP swings between half of the greatest window and all of it: three quarters on average.
+/// The window of standard TCP oscillates between half of the maximum and the maximum, so it is
+/// three quarters on average.
 #[test]
 fn reno_has_three_quarters_of_the_greatest_window() {
     for machine in [tcp(), TcpConfig { handshake: false, delayed_ack: None, ..linux() }] {
-        // 10,000 segments per second and 20 ms: 200 in the pipe. A queue of 200 never runs dry.
+        // 10,000 segments per second and 20 ms make a pipe of 200 segments. A queue of 200 never
+        // runs dry.
         let (all, _) = windows(newreno(), 200, 60, machine);
         let settled = &all[2_000..];
         let greatest = settled.iter().fold(0.0f64, |a, &b| a.max(b));
         let mean = settled.iter().sum::<f64>() / settled.len() as f64;
-        // In time the upper half of the swing counts for more, as round trips are longer there: (1/2 + 3/4 + 1 ...) weighted by the window
-        // gives 7/9.
+        // Over time, the upper half of the oscillation has more weight, because round trips are
+        // longer there: (1/2 + 3/4 + 1 ...) weighted by the window gives 7/9.
         let ratio = mean / greatest;
         assert!((greatest - 400.0).abs() < 4.0, "{greatest}");
         assert!((0.74..0.80).contains(&ratio), "{ratio}");
     }
 }
 
-/// CUBIC is back at the greatest window K = (0.3 W / 0.4)^(1/3) seconds after a loss, and rests there.
+/// CUBIC returns to the maximum window K = (0.3 W / 0.4)^(1/3) seconds after a loss, and stays
+/// there for a while.
 #[test]
 fn cubic_plateau() {
     for (w, seconds) in [(100.0, 4.2), (1_000.0, 9.1), (10_000.0, 19.6)] {
@@ -172,7 +182,7 @@ fn cubic_plateau() {
         paced: false,
     };
     let (all, _) = windows(CongestionControl::Cubic(config), 200, 40, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
-    // Drops: the window falls by a quarter or more within 100 ms.
+    // A drop is a fall of the window by a quarter or more within 100 ms.
     let mut drops: Vec<usize> = Vec::new();
     for at in 10..all.len() {
         if all[at] < 0.75 * all[at - 10] && drops.last().is_none_or(|&d| at > d + 100) {
@@ -181,27 +191,29 @@ fn cubic_plateau() {
     }
     let greatest = 400.0;
     let k = libm::cbrt(0.3 * greatest / 0.4);
-    // The greatest window is what overflows the queue, so the plateau is a loss as soon as the curve is within a segment of it.
+    // The maximum window is the one that overflows the queue, so a loss ends the plateau as soon as
+    // the curve is within a segment of it.
     let spans: Vec<f64> = drops.windows(2).map(|d| (d[1] - d[0]) as f64 / 100.0).collect();
     let settled = &spans[1..];
     assert!(settled.len() >= 3, "{spans:?}");
     for span in settled {
         assert!((span - (k - libm::cbrt(1.0 / 0.4))).abs() < 0.15, "{spans:?}, K {k}");
     }
-    // On the curve half-way: W - 0.4 (K / 2)^3.
+    // Half-way on the curve, the window is W - 0.4 (K / 2)^3.
     let from = drops[2];
     let half = all[from + (k * 50.0) as usize];
     let expected = greatest - 0.4 * (k / 2.0) * (k / 2.0) * (k / 2.0);
     assert!((half - expected).abs() < 0.03 * expected, "{half} after K / 2, expected {expected}");
 }
 
-/// H-TCP's window after a loss: its growth per round trip is 1 for a second, then 1 + 10 x + x^2 / 4, times 2 (1 - beta).
+/// H-TCP after a loss: the window grows by 1 per round trip for a second, then by 1 + 10 x + x^2 /
+/// 4, multiplied by 2 (1 - beta).
 #[test]
 fn htcp_growth() {
     let config = HtcpConfig { rtt_scaling: false, bandwidth_switch: false, tick: Span::from_ms(4) };
     let (all, _) = windows(CongestionControl::Htcp(config), 2_000, 12, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
     let peak = (0..all.len()).max_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
-    // From the end of the reduction on: where the window is least.
+    // The curve starts at the end of the reduction, where the window is smallest.
     let least = (peak..all.len()).min_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
     let (mut window, mut time) = (all[least], 0.0f64);
     let mut worst = 0.0f64;
@@ -219,8 +231,10 @@ fn htcp_growth() {
     assert!(worst < 0.15, "{worst}: {} to {}", all[least], all.last().unwrap());
 }
 
-/// Flows from hosts of their own, each with its start in seconds, over one link of 1,000 segments per second and a round trip of 20 ms, with a
-/// buffer of 300 ms. Measured from `from` to `until` (s): each flow's share of the link and the queueing delays (ms). And what was sent again in all.
+/// Runs flows from separate hosts, each with its start in seconds, over one link with 1,000
+/// segments per second, a round trip of 20 ms and a buffer of 300 ms. Returns each flow's share of
+/// the link and the queueing delays in ms, measured from `from` to `until` (s), and the number of
+/// all retransmissions.
 fn background(controls: &[(CongestionControl, u64)], from: u64, until: u64) -> (Vec<f64>, Vec<f64>, u64) {
     let switch = 1 + controls.len() as u32;
     let measured = |seconds: u64| {
@@ -247,9 +261,10 @@ fn background(controls: &[(CongestionControl, u64)], from: u64, until: u64) -> (
     (shares.collect(), queues.collect(), after.counters.retransmits)
 }
 
-/// Alone, LEDBAT++ loses nothing and fills the link but for slowdowns, which take a tenth of the time. Growth and decrease are equal, GAIN = W (delay /
-/// target - 1), where the delay is target (1 + GAIN / W): here by less than a segment above the target. Whole segments, and those whose
-/// acknowledgements are under way, add a few.
+/// A single LEDBAT++ flow loses nothing and fills the link except for slowdowns, which take a tenth
+/// of the time. Growth and decrease are equal, GAIN = W (delay / target - 1), if the delay is
+/// target (1 + GAIN / W). This is less than a segment above the target here. Whole segments, and
+/// segments whose acknowledgements are in flight, add a few more.
 #[test]
 fn ledbatpp_alone() {
     for target in [30, 60, 100] {
@@ -263,7 +278,8 @@ fn ledbatpp_alone() {
     }
 }
 
-/// Next to a sender that fills the queue LEDBAT++ takes little, whichever is first; two of them share the link and the queue.
+/// Next to a sender that fills the queue, LEDBAT++ gets a small share, whichever flow starts first.
+/// Two LEDBAT++ flows share the link and the queue.
 #[test]
 fn ledbatpp_next_to_others() {
     let cubic = CongestionControl::Cubic(CubicConfig {
@@ -289,8 +305,9 @@ fn ledbatpp_next_to_others() {
     assert!(most < 80.0 && repeated == 0, "{most}, {repeated}");
 }
 
-/// BBR in a buffer of four times the path: the queue of start-up is 1.89 of it at most (without Linux's allowance for offload), then there is none but for the pulses; PROBE_RTT costs
-/// about 2 %.
+/// BBR with a buffer of four times the path. The queue of start-up is at most 1.89 times the path
+/// (without Linux's allowance for offload). Afterwards there is no queue except for the pulses.
+/// PROBE_RTT costs about 2 %.
 #[test]
 fn bbr_queue() {
     let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
@@ -306,7 +323,7 @@ fn bbr_queue() {
     let mut sorted = settled.to_vec();
     sorted.sort_by(f64::total_cmp);
     assert!(sorted[sorted.len() / 2] < 0.1, "the queue is {} at most times", sorted[sorted.len() / 2]);
-    // Once more for what arrives.
+    // A second run measures the delivered data.
     let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
     let machine = TcpConfig { handshake: false, delayed_ack: None, initial_rto: Span::from_s(1), min_rto: Span::from_ms(200), ..linux() };
     plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Bbr(config), ..machine })];
@@ -317,6 +334,7 @@ fn bbr_queue() {
     let output = run(&plan, &Progress::default()).unwrap();
     let sent: u64 = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + Span::from_s(1)).map(|r| r.tx_bytes).sum();
     let share = sent as f64 * 8.0 / (120e6 * 40.0);
-    // 200 ms and a round trip out of 10 s; and it paces by one per cent less than it measures.
+    // PROBE_RTT takes 200 ms and a round trip out of 10 s, and BBR paces at one per cent less than
+    // its measured rate.
     assert!((0.968..1.001).contains(&share), "{share} of the link is used");
 }

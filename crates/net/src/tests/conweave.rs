@@ -1,4 +1,5 @@
-//! ConWeave on real fabrics: the same everywhere, in order but for what is counted, and with memory as the mode says.
+//! Tests ConWeave on whole fabrics: equal results from all engines, delivery in order except for
+//! counted frames, and memory according to the mode.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::record::{ConweaveCounters, LateCounters, Output};
@@ -7,7 +8,7 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// Parameters that make it busy on these small fabrics.
+/// Parameters that make ConWeave act often on these small fabrics.
 fn busy(ns3: bool) -> ConweaveConfig {
     ConweaveConfig {
         reply_extra: Span::from_us(1),
@@ -29,7 +30,8 @@ fn weave(plan: &mut Plan, change: impl FnOnce(&mut ConweaveConfig), ns3: bool) {
     plan.record.reordering = Some(Span::from_us(10));
 }
 
-/// Marks at 10 kB; TCP that listens to them, or datagrams at 40 Gb/s that do not.
+/// Returns a plan that marks at 10 kB. It has TCP that reacts to marks, or datagrams at 40 Gb/s
+/// that do not.
 fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     let hosts = topology.hosts;
     let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
@@ -47,18 +49,19 @@ fn outcome(plan: &Plan) -> Output {
     run(plan, &Progress::default()).unwrap()
 }
 
-/// Every frame that reaches its host after a later one says why, and the flows' own counts agree.
+/// Checks that each frame that arrives at its host after a later frame has a recorded cause, and
+/// that the flows' own counts agree.
 fn accounted(name: &str, output: &Output) {
     let late = output.counters.balance.late;
     assert_eq!(late.other, 0, "{name}: {late:?}");
     let LateCounters { recovery, early_flush, no_queue, old_epoch, inactivity, path_lost, other: _ } = late;
     let by_flow: u64 = output.flows.iter().map(|flow| flow.packets_reordered).sum();
-    // Responders of RDMA count repetitions too.
+    // The receivers of RDMA count retransmissions, too.
     let repeated = if name.starts_with("rdma") { recovery } else { 0 };
     assert_eq!(early_flush + no_queue + old_epoch + inactivity + path_lost + repeated, by_flow, "{name}: {late:?}");
 }
 
-/// Fabrics and settings in which it may go wrong.
+/// Returns fabrics and settings that are difficult for ConWeave.
 fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     let mut plans = vec![
         ("leaf-spine, tcp", base(leaf_spine(4, 4, 4), false, ns3)),
@@ -127,7 +130,8 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         });
     }
     add("silent between frames", true, &|p| {
-        // Every other flow sends a frame in 8 us and may take another path each time, between those that fill the queues.
+        // Every other flow sends a frame in 8 us, between the flows that fill the queues. It may
+        // take another path each time.
         p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate(1_500_000_000)), payload: 1_460, ecn_capable: true }));
         p.flows.iter_mut().step_by(2).for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
         weave(p, |c| c.inactive = Span::from_us(5), ns3);
@@ -178,7 +182,7 @@ fn the_same_everywhere_and_all_accounted_for() {
         }
         assert!(all.tails > 100 && all.clears > 100);
     }
-    // What can be brought about occurs.
+    // Every cause that these settings can produce occurs.
     for (cause, count) in late.list() {
         assert!(count > 0 || matches!(cause, "other" | "old_epoch" | "no_queue"), "{cause}: {late:?}");
     }
@@ -186,7 +190,8 @@ fn the_same_everywhere_and_all_accounted_for() {
 
 #[test]
 fn with_time_enough_nothing_is_out_of_order() {
-    // No loss, no silence of theta_inactive, and room for all that waits: a hundred microseconds of extra cover every queue here.
+    // Nothing is lost, no flow is silent for theta_inactive, and there is memory for all waiting
+    // frames. A hundred microseconds of extra time cover every queue here.
     for ns3 in [false, true] {
         for datagrams in [false, true] {
             let mut p = base(leaf_spine(4, 4, 4), datagrams, ns3);
@@ -204,19 +209,21 @@ fn with_time_enough_nothing_is_out_of_order() {
 
 #[test]
 fn what_waits_takes_memory_or_not_as_the_mode_says() {
-    // Datagrams from many senders; what waits at the destination's ToR is more than its memory.
+    // Datagrams from many senders. The waiting frames at the destination's ToR exceed its memory.
     let with = |ns3, memory: Option<ReorderMemory>| {
         let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
         weave(&mut p, |c| (c.flush_extra, c.reorder_memory) = (Span::from_us(100), memory.unwrap_or(c.reorder_memory)), ns3);
-        // Only what waits: the ports themselves never hold so much before the spines.
+        // The test counts waiting frames only, because the ports themselves never hold so much
+        // before the spines.
         outcome(&p)
     };
     let largest = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap();
     let (paper, ns3) = (with(false, None), with(true, None));
     assert!(largest(&paper) <= 15_000, "{}", largest(&paper));
     assert!(largest(&ns3) > 20_000, "{}", largest(&ns3));
-    // The two rules do not go together: the paper's with memory of their own, the simulator's with the switch's.
+    // The two rules are independent: the paper's mode also works with separate memory, and the
+    // simulator's mode with the switch's memory.
     assert!(largest(&with(false, Some(ReorderMemory::Apart))) > 20_000);
     assert!(largest(&with(true, Some(ReorderMemory::Shared))) <= 15_000);
 }
@@ -237,14 +244,14 @@ fn reorder_queues_are_bounded_per_port() {
     assert!(bounded.counters.balance.conweave.no_queue > 0 && bounded.counters.balance.late.no_queue > 0);
     assert_eq!(free.counters.balance.conweave.no_queue, 0);
     accounted("bounded", &bounded);
-    // The whole switch's rows are the sums of its ports'.
+    // The rows of the whole switch are the sums of the rows of its ports.
     for whole in bounded.reordering.iter().filter(|r| r.port < 0) {
         let ports = bounded.reordering.iter().filter(|r| r.port >= 0 && (r.time, r.node) == (whole.time, whole.node));
         assert_eq!(ports.fold((0, 0), |(queues, bytes), r| (queues + r.queues, bytes + r.bytes)), (whole.queues, whole.bytes));
     }
 }
 
-/// Two leaves, four spines; one datagram flow at 10 Gb/s.
+/// Returns a plan with two leaves, four spines, and one datagram flow at 10 Gb/s.
 fn lone(ns3: bool, frames: u64) -> Plan {
     let mut p = plan(leaf_spine(2, 4, 1), vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)]);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: true })];
@@ -255,7 +262,8 @@ fn lone(ns3: bool, frames: u64) -> Plan {
 
 #[test]
 fn an_idle_path_is_kept() {
-    // A reply takes 4 us and three transmissions; a frame leaves every 1.2 us. So an epoch is 4.8 us, and every reply is in time.
+    // A reply takes 4 us and three transmissions, and a frame leaves every 1.2 us. So an epoch
+    // lasts 4.8 us, and every reply is in time.
     let output = outcome(&lone(true, 1_000));
     let c = output.counters.balance.conweave;
     assert_eq!((output.counters.balance.reroutes, c.tails, c.replies_late, output.paths.len()), (0, 0, 0, 1));
@@ -268,7 +276,7 @@ fn the_header_is_on_the_wire_between_the_tors_only() {
     for (ns3, header) in [(false, 4), (true, 0)] {
         let p = lone(ns3, 100);
         let output = outcome(&p);
-        // Links 0 and 1 are the hosts', the others lead to spines.
+        // Links 0 and 1 belong to the hosts, the others lead to spines.
         let bytes = |link: u32, reverse: u32| output.links[(2 * link + reverse) as usize].bytes;
         assert_eq!((bytes(0, 0), bytes(1, 1)), (150_000, 150_000));
         assert_eq!((2..6).map(|link| bytes(link, 0)).sum::<u64>(), 100 * (1_500 + header));
@@ -277,8 +285,8 @@ fn the_header_is_on_the_wire_between_the_tors_only() {
 
 #[test]
 fn a_slow_path_is_left_and_the_order_kept() {
-    // Three of four spines are far away: their round trip is that much longer, but a reply is waited for as long as the path is long, and it may
-    // come back by a longer one: then it is late.
+    // Three of four spines are far away, so their round trips are longer. The ToR waits for a reply
+    // according to the length of the path. A reply that returns by a longer path is late.
     for ns3 in [false, true] {
         let mut p = lone(ns3, 2_000);
         for spine in 0..3 {

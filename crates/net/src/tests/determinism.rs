@@ -1,4 +1,4 @@
-//! The same result from both engines and any number of threads.
+//! Tests that both engines and any number of threads give the same result.
 
 use super::applications::{Wander, example, wander};
 use super::hull;
@@ -11,14 +11,14 @@ use crate::{Progress, run};
 use afflux_engine::random::Stream;
 use afflux_units::{Bytes, Probability, Rate, Span, Time};
 
-/// Random pairs, many starts at equal times.
+/// Random pairs, many of which start at equal times.
 pub(super) fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 99, 0);
     let mut flows: Vec<Flow> = (0..count)
         .map(|id| {
             let src = stream.below(hosts as u64) as u32;
             let dst = (src + 1 + stream.below(hosts as u64 - 1) as u32) % hosts;
-            // Whole microseconds: ties abound.
+            // Whole microseconds make many ties.
             let start = Time::from_ns(stream.below(span_us) * 1_000);
             Flow { priority: stream.below(3) as u8, ..flow(id as i64, src, dst, 1 + stream.below(largest), start) }
         })
@@ -71,7 +71,8 @@ fn shared(total: u64, alpha: f64) -> Buffer {
     Buffer::Shared { total, alpha, reserved_per_queue: 0 }
 }
 
-/// Everything that can refuse a frame does: the cap, the memories, the speed of the DRAM.
+/// A deep buffer in which every limit can refuse frames: the cap, the memories, and the bandwidth
+/// of the DRAM.
 fn deep(ports_per_core: Option<u32>) -> Buffer {
     Buffer::Voq(Voq {
         ingress: VoqIngress::Core,
@@ -96,7 +97,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
     })
 }
 
-/// Everything but the engine's own figures, as text.
+/// Returns the output as text, except for the engine's own figures.
 pub(super) fn digest(output: &Output) -> String {
     format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
@@ -123,12 +124,14 @@ pub(super) fn digest(output: &Output) -> String {
 }
 
 pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
-    // More threads than cores are slow: three and seven run once for each kind of port here, and everywhere in `make fuzz`.
+    // Runs with more threads than cores are slow. Three and seven threads run once for each kind of
+    // port here, and everywhere in `make fuzz`.
     let most = std::env::var("AFFLUX_MOST_THREADS").map_or(2, |text| text.parse().expect("a number of threads"));
     same_with_threads(name, plan, most)
 }
 
-/// Runs both engines, the default one with 1, 2, 3 and 7 threads as far as `most` allows, and compares all they record.
+/// Runs both engines, the default one with 1, 2, 3 and 7 threads up to `most`, and compares all
+/// records.
 fn same_with_threads(name: &str, plan: &Plan, most: u32) -> Output {
     let with = |engine, threads| {
         let mut plan = plan.clone();
@@ -154,7 +157,7 @@ fn same_with_threads(name: &str, plan: &Plan, most: u32) -> Output {
     oracle
 }
 
-/// One case for each kind of port, with seven threads.
+/// One scenario for each kind of port, to be run with seven threads.
 const SEVEN_THREADS: [&str; 6] = [
     "drop-tail",
     "three priorities",
@@ -164,7 +167,7 @@ const SEVEN_THREADS: [&str; 6] = [
     "loss and link down",
 ];
 
-/// Small scenarios, each with a feature of its own.
+/// Small scenarios, each of which tests one feature.
 fn scenarios() -> Vec<(&'static str, Plan)> {
     let mut plans: Vec<(&str, Plan)> = Vec::new();
     let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(SprayConfig {});
@@ -505,7 +508,8 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("small queues, buffers that grow", &|p| {
         let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(65_536), most: Bytes(4 << 20), share: 128 });
-        // Half of the hosts' links are slower than what is sent to them: their own queues are long.
+        // Half of the hosts' links are slower than the traffic sent to them, so their queues get
+        // long.
         p.topology.links.iter_mut().take(16).for_each(|link| link.rate = Rate::from_gbps(2));
         p.flows.iter_mut().filter(|f| f.id % 9 == 0).for_each(|f| f.bytes = 3_000_000);
         p.switches[0].buffer = Buffer::Unlimited;
@@ -551,7 +555,8 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("closed loop", &|p| {
-        // Three rounds of queries to each of four hosts; a round starts when the last answer of the one before is in.
+        // Three rounds of queries to each of four hosts. A round starts when the last reply of the
+        // previous round has arrived.
         let mut flows = Vec::new();
         for receiver in 0..4u32 {
             for round in 0..3u32 {
@@ -568,10 +573,10 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     plans
 }
 
-/// Parts that share the cores; each is short.
+/// Number of tests that share the scenarios and the cores. Each of them is short.
 const PARTS: usize = 8;
 
-/// Every eighth scenario.
+/// Tests every eighth scenario.
 fn scenarios_agree(part: usize) {
     let (mut drops, mut marks) = (0, 0);
     for (name, plan) in scenarios().iter().skip(part).step_by(PARTS) {

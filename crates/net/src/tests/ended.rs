@@ -1,4 +1,5 @@
-//! Senders that end before all of their flow is acknowledged: at a time, or after retries in vain.
+//! Tests senders that end before all of their flow is acknowledged: at a given time, or after
+//! unsuccessful retries.
 
 use super::determinism::same_everywhere;
 use crate::checks::failed_checks;
@@ -40,7 +41,7 @@ fn every_transport(stop: Time) -> Vec<(String, Plan)> {
     plans.collect()
 }
 
-/// Every transport stops, sets its network free, and the run ends.
+/// Every transport stops, empties its network, and lets the run end.
 #[test]
 fn every_transport_stops() {
     let stop = Time::from_ns(150_000);
@@ -53,8 +54,9 @@ fn every_transport_stops() {
     }
 }
 
-/// What a sender has handed to its NIC arrives after its stop. These bytes count with the time that they took: no flow gets more than its link carries,
-/// also where a window without bounds has piled up as much in the NIC again as was sent before the stop.
+/// Data that a sender has handed to its NIC arrive after its stop. They count together with the
+/// time that they took, so no flow exceeds the rate of its link. This holds even if an unlimited
+/// window has piled up as much in the NIC as was sent before the stop.
 #[test]
 fn goodput_of_a_stopped_flow_is_below_the_line_rate() {
     let stop = Time::from_ns(3_000_000);
@@ -70,7 +72,7 @@ fn goodput_of_a_stopped_flow_is_below_the_line_rate() {
         assert!(goodput > 0.0 && goodput < rate, "{name}: {goodput} of {rate}");
         assert_eq!(failed_checks(&plan, &output), [], "{name}");
     }
-    // Slow start without losses: the NIC holds what it sends for as long again.
+    // In slow start without losses, the NIC holds data for as long again as the sender was active.
     let plan = Plan { flows: vec![Flow { stop, ..flow(0, 0, 1, 1 << 40, Time::ZERO) }], ..plan(star(2), Vec::new()) };
     let output = run(&plan, &Progress::default()).unwrap();
     let record = &output.flows[0];
@@ -80,7 +82,8 @@ fn goodput_of_a_stopped_flow_is_below_the_line_rate() {
     assert_eq!(failed_checks(&plan, &output), []);
 }
 
-/// All data are there when the sender stops, but no acknowledgement says so: the flow has finished, and its time is known to the last part.
+/// All data have arrived when the sender stops, but no acknowledgement says so. The flow has
+/// finished, and every part of its time is known.
 #[test]
 fn every_transport_stops_before_the_last_acknowledgement() {
     for (name, mut plan) in every_transport(Time::from_ns(150_000)) {
@@ -90,17 +93,18 @@ fn every_transport_stops_before_the_last_acknowledgement() {
         plan.topology.links[2].delay = Span::from_us(20);
         let finish = run(&plan, &Progress::default()).unwrap().flows[0].finish.expect("it finishes long before");
         plan.flows[0].stop = finish + Span::from_ns(50);
-        // The sum of its parts is held in there.
+        // The call checks the sum of the parts, too.
         let &crate::record::FlowRecord { status, finish: again, given_up, .. } = &same_everywhere(&name, &plan).flows[0];
         let has_ended = matches!(plan.transports[0], TransportConfig::Datagram(_));
         assert_eq!((status, again, given_up.is_some()), (Status::Finished, Some(finish), !has_ended), "{name}");
     }
 }
 
-/// A source of constant rate sends a frame each time that its rate allows before it stops.
+/// A source with a constant rate sends a frame whenever its rate allows, until it stops.
 #[test]
 fn a_constant_rate_times_its_time() {
-    // 1,500 B with headers every 1.2 us, from 1 us on; at 13 us it stops before its eleventh frame.
+    // 1,500 B with headers every 1.2 us, starting at 1 us. A stop at 13 us comes before the
+    // eleventh frame.
     for (stop, frames) in [(12_999, 10), (13_000, 10), (13_001, 11)] {
         let transport = TransportConfig::Datagram(Datagram { rate: Some(Rate(1_460 * 8 * 1_000_000_000 / 1_200)), payload: 1_460, ecn_capable: false });
         let plan = stopping(transport, Time::from_ns(stop));
@@ -110,7 +114,7 @@ fn a_constant_rate_times_its_time() {
     }
 }
 
-/// A flow that would start later than it stops is not sent.
+/// A flow that stops before its start is not sent.
 #[test]
 fn a_stop_before_the_start() {
     let mut plan = stopping(TransportConfig::Tcp(tcp()), Time::from_ns(150_000));
@@ -122,12 +126,12 @@ fn a_stop_before_the_start() {
     assert_eq!((late.status, late.packets_sent, late.given_up), (Status::Terminated, 0, late.start));
 }
 
-/// A path that fails for ever under a flow, or before it begins.
+/// Runs a flow whose path fails for ever, during the flow or before it begins.
 fn cut(transport: TcpConfig, from: Time) -> Output {
     let mut plan = plan(star(3), vec![flow(0, 0, 1, 1 << 30, Time::from_ns(1_000)), flow(1, 2, 1, 10_000, Time::from_ns(2_000))]);
     plan.topology.links[1].down = vec![Down { from, to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
     plan.transports = vec![TransportConfig::Tcp(transport)];
-    // Without series: minutes of silence.
+    // There are no series, because minutes pass without events.
     let mut with = |engine, threads| {
         (plan.run.engine, plan.run.threads) = (engine, threads);
         run(&plan, &Progress::default()).unwrap()
@@ -141,7 +145,8 @@ fn cut(transport: TcpConfig, from: Time) -> Output {
     oracle
 }
 
-/// Time-outs of 1, 2, 4 ms … from the last acknowledgement: after `retries` repetitions the next one gives up.
+/// Time-outs of 1, 2, 4 ms … follow the last acknowledgement. After `retries` retransmissions, the
+/// next time-out gives up.
 #[test]
 fn retries_by_number() {
     let config = TcpConfig {
@@ -155,7 +160,8 @@ fn retries_by_number() {
     let output = cut(config, Time::from_ns(20_000));
     let flow = &output.flows[0];
     assert_eq!((flow.status, flow.timeouts), (Status::Terminated, 3));
-    // The timer was restarted by the last acknowledgement before 20 us: 1 + 2 + 4 + 8 ms later it expires for the fourth time.
+    // The last acknowledgement before 20 us restarted the timer. It expires for the fourth time 1 +
+    // 2 + 4 + 8 ms later.
     let given_up = flow.given_up.unwrap();
     let after = given_up.since(Time::from_ns(20_000)).0;
     let expected = Span::from_ms(15).0;
@@ -163,7 +169,8 @@ fn retries_by_number() {
     assert_eq!(output.end, given_up);
 }
 
-/// Linux: 15 doubled time-outs from 200 ms take 924.6 s; and a SYN is sent six times again, 1 + 2 + … + 64 s.
+/// Linux: 15 doubled time-outs from 200 ms take 924.6 s. A SYN is retransmitted six times, 1 + 2 +
+/// … + 64 s.
 #[test]
 fn retries_by_time() {
     assert_eq!(Retries::doubled(15), Retries::Time(Span::from_ms(924_600)));
@@ -179,7 +186,7 @@ fn retries_by_time() {
     let output = cut(config(), Time::from_ns(40_000));
     let flow = &output.flows[0];
     assert_eq!(flow.status, Status::Terminated);
-    // At the first time-out that is 3 s after the first one.
+    // The flow is given up at the first time-out that is 3 s after the first one.
     let first = flow.given_up.unwrap().since(Time::from_ns(40_000));
     assert!(first > Span::from_s(3) && first < Span::from_s(8), "{first}");
     let output = cut(config(), Time::ZERO);
@@ -188,7 +195,8 @@ fn retries_by_time() {
     }
 }
 
-/// A connection is given up with all of its flows; those that would use it later end when they start.
+/// A connection is given up with all of its flows. Flows that would use it later end when they
+/// start.
 #[test]
 fn connections_are_given_up_whole() {
     let config = TcpConfig { retries: Some(Retries::Count(2)), min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..tcp() };
@@ -202,7 +210,8 @@ fn connections_are_given_up_whole() {
     assert!(ends[0] < Time::from_ns(10_000_000));
 }
 
-/// `irn_pfc`: one long time-out from the last frame or acknowledgement repairs a tail that the link has lost.
+/// `irn_pfc`: a single long time-out after the last frame or acknowledgement repairs a tail that
+/// the link has lost.
 #[test]
 fn a_lost_tail_is_repaired() {
     let config = RdmaConfig {
@@ -218,7 +227,7 @@ fn a_lost_tail_is_repaired() {
     };
     let (whole, timeouts, start) = finish(Vec::new());
     assert_eq!(timeouts, 0);
-    // The last frame or two are on the wire in the second half of the last microseconds before the end.
+    // The last one or two frames are on the wire in the last 3 us before the end.
     let cut = Down { from: Time(whole.0 - 3_000_000), to: Some(whole), detect: Span::from_s(1), converge: Span::ZERO };
     let (later, timeouts, _) = finish(vec![cut]);
     assert_eq!(timeouts, 1);
@@ -226,7 +235,8 @@ fn a_lost_tail_is_repaired() {
     assert!(waited > Span::from_ms(4) && waited < Span::from_ms(4) + Span::from_us(40), "{waited}");
 }
 
-/// A receiving host pulls for all its flows by one timer, which goes off in the name of one: also of one whose sender has stopped.
+/// A receiving host paces the pulls of all its flows with one timer, which expires in the name of
+/// one flow. The sender of that flow may have stopped.
 #[test]
 fn a_flow_that_stops_leaves_the_others_their_pulls() {
     for stop in [140_000, 150_000, 160_000].map(Time::from_ns) {
@@ -236,7 +246,8 @@ fn a_flow_that_stops_leaves_the_others_their_pulls() {
         plan.switches[0].aqm = trimming();
         plan.switches[0].buffer = Buffer::Unlimited;
         let output = same_everywhere("ndp", &plan);
-        // 4 MB take 329 us at 100 Gbps; half of the time until the stop went to the other flow, and so do its 200 pulls that wait then.
+        // 4 MB take 329 us at 100 Gbps. Half of the time until the stop went to the other flow, and
+        // so did its 200 pulls that were waiting then.
         let took = output.flows[1].finish.unwrap().since(Time::ZERO);
         assert!(output.flows[1].timeouts == 0 && took < Span::from_us(440), "{took}, {} time-outs", output.flows[1].timeouts);
     }

@@ -1,4 +1,5 @@
-//! Where the time of a wait goes that ends in a time-out: it is recovery, whatever was lost. In each case a link is down at the right moment.
+//! Tests the explanation of waits that end in a time-out: they are recovery, whatever was lost. In
+//! each case a link is down at the critical time.
 
 use super::determinism::same_everywhere;
 use crate::idle::Idle;
@@ -18,7 +19,7 @@ fn lose(plan: &mut Plan, link: usize, from: u64, to: u64) {
     plan.topology.links[link].down.push(Down { from: Time(from), to: Some(Time(to)), detect: Span::from_s(1), converge: Span::ZERO });
 }
 
-/// Runs it with both engines; all flows finish, and their parts add up.
+/// Runs `plan` with both engines. Checks that all flows finish, and that their parts add up.
 fn explained(name: &str, plan: &Plan) -> Output {
     let run = RunConfig { until: Some(Time(200 * MS)), until_done: true, ..plan.run.clone() };
     let output = same_everywhere(name, &Plan { run, ..plan.clone() });
@@ -38,17 +39,17 @@ fn waits(record: &FlowRecord) -> u64 {
     s.recovery + s.reordering + s.paused + s.queueing + s.pacing + s.window + s.application
 }
 
-/// One flow of so many segments from host 0 to host 1.
+/// Returns a plan with one flow of `segments` segments from host 0 to host 1.
 fn one(transport: TransportConfig, segments: u64) -> Plan {
     Plan { transports: vec![transport], ..plan(star(2), vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)]) }
 }
 
-/// What is lost is the SYN, its answer, or both once each.
+/// The SYN, its reply, or both once each are lost.
 #[test]
 fn a_lost_handshake_is_recovery() {
     let rto = Span::from_ms(10);
     let opening = |tcp: TcpConfig| TcpConfig { handshake: true, initial_rto: rto, min_rto: Span::from_ms(1), ..tcp };
-    // A SYN of 52 B and its answer, over two links each way.
+    // A SYN of 52 B and its reply cross two links each.
     let round_trip = 4 * (4_160 + US);
     for (name, tcp) in [("linux", linux()), ("plain", tcp()), ("ns-3", TcpConfig { manner: Manner::Ns3, ..tcp() })] {
         for (lost, link, from, to, timeouts) in [("syn", 0, 0, US / 2, 1), ("answer", 1, 5 * US / 2, 3 * US, 1), ("two", 0, 0, rto.0 + US / 2, 2)] {
@@ -65,8 +66,8 @@ fn a_lost_handshake_is_recovery() {
     }
 }
 
-/// A SYN that comes again does not ask for ECN, so there is none if the first was lost. Where only its answer was lost, the first has asked (Linux
-/// tcp_ecn_fallback, tcp_check_req).
+/// A retransmitted SYN does not request ECN, so there is none if the first SYN was lost. If only
+/// its reply was lost, the first SYN has requested it (Linux tcp_ecn_fallback, tcp_check_req).
 #[test]
 fn a_lost_answer_leaves_ecn() {
     let rto = Span::from_ms(10);
@@ -74,7 +75,7 @@ fn a_lost_answer_leaves_ecn() {
     let marks = |name: &str, lost: Option<(usize, u64, u64)>| {
         let mut plan = one(TransportConfig::Tcp(tcp.clone()), 200);
         plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
-        // A queue at the switch.
+        // The slow link makes a queue at the switch.
         plan.topology.links[1].rate = Rate::from_gbps(10);
         if let Some((link, from, to)) = lost {
             lose(&mut plan, link, from, to);
@@ -88,7 +89,7 @@ fn a_lost_answer_leaves_ecn() {
     assert!(marks("answer", Some((1, 5 * US / 2, 3 * US))) > 0);
 }
 
-/// pFabric's hosts open a connection where all between two hosts are busy.
+/// Hosts with pFabric open another connection if all connections between two hosts are busy.
 #[test]
 fn a_lost_handshake_of_pooled_connections_is_recovery() {
     let mut plan = one(TransportConfig::Pfabric(Pfabric { pooled: true, ..pfabric() }), 1);
@@ -98,23 +99,26 @@ fn a_lost_handshake_of_pooled_connections_is_recovery() {
     assert_eq!((record.timeouts, record.split.recovery), (1, 45 * US), "{:?}", record.split);
 }
 
-/// All five segments come, no acknowledgement does: after five time-outs only probes go, and the answer to one says that everything is there.
+/// All five segments arrive, but no acknowledgement does. After five time-outs the sender only
+/// probes, and the reply to a probe reports that all data have arrived.
 #[test]
 fn what_a_probe_finds_done_was_recovery() {
     for segments in [1, 5] {
         let mut plan = one(TransportConfig::Pfabric(pfabric()), segments);
-        // The last segment is over the link at 3.72 us at the latest, and the first acknowledgement comes to it a host's delay later.
+        // The last segment leaves the link at 3.72 us at the latest. The first acknowledgement
+        // reaches the link a host's delay later.
         plan.hosts[0].delay = Span::from_us(1);
         lose(&mut plan, 1, 4 * US, 280 * US);
         let record = &explained("probed", &plan).flows[0];
-        // Time-outs repeat the first segment, the sixth and the seventh only probe.
+        // Time-outs retransmit the first segment. The sixth and the seventh time-out only probe.
         assert_eq!((record.timeouts, record.packets_retransmitted), (7, 4), "{record:?}");
         assert_eq!((record.split.queueing, record.split.window), (0, 0), "{:?}", record.split);
         assert_eq!(record.split.recovery, took(record) - record.ideal.0);
     }
 }
 
-/// Two paths of 10 Gbps and 5 us per link; number 0 carries the first subflow.
+/// Returns a plan with two paths of 10 Gbps and 5 us per link. Path number 0 carries the first
+/// subflow.
 fn two_paths(mptcp: MptcpConfig, segments: u64) -> Plan {
     let topology = parallel(&[Rate::from_gbps(10), Rate::from_gbps(10)]);
     let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp };
@@ -134,8 +138,8 @@ fn a_lost_handshake_over_several_paths_is_recovery() {
     assert!(record.split.window < 35 * US, "{:?}", record.split);
 }
 
-/// The first path is down for good from 60 us on, and the other one's SYN or third segment is lost: everything waits for that to be repeated, and
-/// then the rest goes there.
+/// The first path is down permanently from 60 us on, and the SYN or the third segment of the other
+/// path is lost. All data wait for its retransmission, and then use the other path.
 #[test]
 fn a_lost_join_is_recovery() {
     for (what, from, to) in [("syn", 0, 50 * US + 50 * US), ("third", 85 * US, 100 * US)] {
@@ -149,13 +153,15 @@ fn a_lost_join_is_recovery() {
         let record = &explained(what, &plan).flows[0];
         let s = record.split;
         assert!(record.timeouts >= 2, "{what}: {record:?}");
-        // The repeated opening, then the time-out of the first path, whose data go by the other one.
+        // The recovery consists of the repeated handshake and then the time-out of the first path,
+        // whose data move to the other path.
         assert!(s.recovery > 38 * MS && s.window < 2 * MS, "{what}: {s:?}");
         assert!(s.queueing + s.application < MS, "{what}: {s:?}");
     }
 }
 
-/// The first path goes down with data on it. The other one has sent all it was given long before the time-out hands it those.
+/// The first path goes down with data on it. The other path had sent all its data long before the
+/// time-out moves these data to it.
 #[test]
 fn what_another_path_repeats_was_recovery() {
     let mut plan = two_paths(MptcpConfig { tcp: TcpConfig { min_rto: Span::from_ms(5), initial_rto: Span::from_ms(5), ..mptcp().tcp }, ..mptcp() }, 20);
@@ -165,7 +171,7 @@ fn what_another_path_repeats_was_recovery() {
     assert!(record.split.recovery > 49 * MS / 10 && record.split.window < 100 * US, "{:?}", record.split);
 }
 
-/// PDQ's first frame; the time-out is 500 us.
+/// PDQ's first frame is lost. The time-out is 500 us.
 #[test]
 fn a_lost_request_is_recovery() {
     let mut plan = one(TransportConfig::Pdq(pdq()), 5);
@@ -175,7 +181,8 @@ fn a_lost_request_is_recovery() {
     assert!(record.split.window < 5 * US, "{:?}", record.split);
 }
 
-/// D3's likewise. Its links count what they grant to a frame that is lost, and have nothing left for the next: so a sender alone, answered by hand.
+/// D3's first frame is lost. D3's links count what they grant to a lost frame, and have nothing
+/// left for the next frame. So the test runs a sender alone, with replies made explicitly.
 #[test]
 fn a_lost_request_to_d3_is_recovery() {
     let (config, idle) = (crate::testing::d3(), Idle { round_trip: 4 * US, slowest_full: 120_000, slowest_last: 120_000, ..Idle::default() });
@@ -197,7 +204,7 @@ fn a_lost_request_to_d3_is_recovery() {
     assert_eq!((split.recovery, split.window, sender.half.timeouts), (500 * US, 5 * US, 1));
 }
 
-/// A flow that PDQ has paused asks every now and then. Its host cannot be heard while its turn comes.
+/// A flow that PDQ has paused sends probes. Its host cannot be heard when its turn comes.
 #[test]
 fn lost_probes_are_recovery() {
     let mut plan = plan(star(3), vec![flow(0, 1, 0, 1_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000, Time(10 * US))]);
@@ -211,7 +218,8 @@ fn lost_probes_are_recovery() {
     assert!(lost.window < heard.window, "{lost:?}, and where nothing is lost {heard:?}");
 }
 
-/// The receiver reads nothing from 20 us on, and again after 5 ms. That it does is lost; the sender asks when its timer goes off.
+/// The receiver stops reading at 20 us and resumes after 5 ms. Its window update is lost. The
+/// sender probes when its timer expires.
 #[test]
 fn a_lost_window_update_is_recovery() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
@@ -224,11 +232,12 @@ fn a_lost_window_update_is_recovery() {
     lose(&mut plan, 1, 5_000 * US, 5_100 * US);
     let lost = explained("not heard", &plan).flows[0].clone();
     assert_eq!((lost.packets_retransmitted, lost.timeouts), (0, 0));
-    // The window closed soon after 20 us, and is asked for 12 ms later.
+    // The window closes soon after 20 us, and the sender probes 12 ms later.
     assert!((6_990 * US..7_020 * US).contains(&lost.split.recovery), "{lost:?}");
 }
 
-/// The handshake takes longer than the application reads: its turns begin when the connection is open, not with the SYN.
+/// The handshake takes longer than the application reads. The turns of the application begin when
+/// the connection is open, not with the SYN.
 #[test]
 fn an_application_takes_turns_once_the_connection_is_open() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
@@ -239,11 +248,11 @@ fn an_application_takes_turns_once_the_connection_is_open() {
     let delay = Span::from_ms(1);
     plan.topology.links.iter_mut().for_each(|link| link.delay = delay);
     let record = &explained("turns", &plan).flows[0];
-    // Four times the path of two links, and nothing waits for the application.
+    // The time is four times the path of two links, without any wait for the application.
     assert!((8 * MS..8 * MS + 40 * US).contains(&took(record)), "{record:?}");
 }
 
-/// Datagrams with negative acknowledgements: the last one is lost, of which no report tells.
+/// Datagrams with negative acknowledgements: the last datagram is lost, which no report can show.
 #[test]
 fn a_lost_tail_of_datagrams_is_recovery() {
     let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
@@ -254,7 +263,8 @@ fn a_lost_tail_of_datagrams_is_recovery() {
     assert!(record.split.recovery > 38 * MS, "{:?}", record.split);
 }
 
-/// One before the last is lost, and so is the report of the gap: the next one comes at its time.
+/// The last datagram but one is lost, and so is the report of the gap. The next periodic report
+/// arrives on time.
 #[test]
 fn a_lost_report_is_recovery() {
     let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
@@ -267,8 +277,9 @@ fn a_lost_report_is_recovery() {
     assert!(record.split.recovery > 8 * MS, "{:?}", record.split);
 }
 
-/// Three flows on one connection. The first one's segment is lost; the second, which came, cannot be handed over before its time-out; the third starts
-/// long afterwards.
+/// Three flows on one connection. The first flow's segment is lost. The second flow has arrived,
+/// but cannot be delivered before the time-out of the first one. The third flow starts long
+/// afterwards.
 #[test]
 fn flows_behind_a_loss_on_their_connection_wait_for_recovery() {
     let mut plan = one(TransportConfig::Tcp(tcp()), 1);
@@ -277,13 +288,14 @@ fn flows_behind_a_loss_on_their_connection_wait_for_recovery() {
     lose(&mut plan, 0, 0, US / 2);
     let output = explained("behind", &plan);
     let [first, second, third] = [0, 1, 2].map(|flow| &output.flows[flow]);
-    // Its repetition comes behind the second flow's frame of 120 ns.
+    // The retransmission waits behind the second flow's frame of 120 ns.
     assert_eq!((first.timeouts, first.split.recovery, first.split.queueing), (1, MS - 120_000, 120_000), "{:?}", first.split);
     assert_eq!((second.split.recovery, second.split.application), (took(second) - second.ideal.0, 0), "{:?}", second.split);
     assert_eq!(waits(third), 0);
 }
 
-/// Behind a long one nothing is lost: the time goes into its frames and its waits for the window.
+/// A flow behind a long one, without losses, waits for the frames of the long flow and its waits
+/// for the window.
 #[test]
 fn flows_behind_others_wait_for_their_frames() {
     let mut plan = one(TransportConfig::Tcp(TcpConfig { max_window: Some(10), ..tcp() }), 40);
@@ -291,13 +303,15 @@ fn flows_behind_others_wait_for_their_frames() {
     plan.flows.iter_mut().for_each(|flow| flow.connection = Some(0));
     let output = explained("behind", &plan);
     let (first, second) = (output.flows[0].split, output.flows[1].split);
-    // Three times a window of ten, less what it takes to send; the flow behind begins within the first.
+    // The waits are three times a window of ten segments, minus the time to send it. The flow
+    // behind begins within the first window.
     assert_eq!(first.window, 3 * (output.flows[1].ideal.0 - 10 * 120_000), "{first:?}");
     assert!(second.window > first.window && second.application > 39 * 119_000, "{second:?}");
     assert_eq!((second.recovery, second.queueing), (0, 0), "{second:?}");
 }
 
-/// Frames of a host's own bulk flow are all that a request waits for: all of its queueing is in its own host, that of its SYN too.
+/// A request waits only for frames of its own host's bulk flow. All of its queueing, including that
+/// of its SYN, is in its own host.
 #[test]
 fn waits_for_the_own_host_are_told_apart() {
     let mut topology = star(3);
@@ -311,6 +325,7 @@ fn waits_for_the_own_host_are_told_apart() {
     plan.run.until = Some(Time::from_ns(1_000_000_000));
     let output = crate::run(&plan, &crate::Progress::default()).unwrap();
     let split = output.flows[1].split;
-    // Ten milliseconds for the SYN and ten for the data; the bulk flow's next acknowledgement costs its answer a little.
+    // The SYN takes ten milliseconds, and so do the data. The bulk flow's next acknowledgement
+    // delays the reply a little.
     assert!(split.queueing > 15 * MS && split.queueing - split.host < MS / 2, "{split:?}");
 }

@@ -1,4 +1,4 @@
-//! A congestion control from outside that does what a built-in one does gives what that one gives.
+//! Tests that an external congestion control that copies a built-in one gives the same results.
 
 use super::determinism::{digest, same_everywhere, traffic};
 use crate::congestion::{Ack, Algorithm, Factory, Foreign, Window};

@@ -1,4 +1,4 @@
-//! Fabrics at the edge of what the engine is made for.
+//! Tests fabrics at the limits of the engine.
 
 use crate::routing::Routes;
 use crate::spec::*;
@@ -7,7 +7,8 @@ use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 use std::time::Instant;
 
-/// A rack on 5 m cables beside a path of 300 ms: the window log's windows are as short as the cable, and almost all are empty.
+/// A rack with 5 m cables next to a path of 300 ms. The windows of the window log are as short as
+/// the cable, and almost all are empty.
 #[test]
 fn short_cables_beside_a_long_path() {
     let mut topology = star(4);
@@ -24,11 +25,12 @@ fn short_cables_beside_a_long_path() {
     let output = run(&plan, &Progress::default()).unwrap();
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
     assert!(output.end > Time::from_ns(3_000_000_000), "{}", output.end);
-    // Some 200,000 hops over five seconds of windows of 28 ns: a walk through all of them would take minutes.
+    // The run has about 200,000 hops in five seconds of 28 ns windows. Visiting all windows would
+    // take minutes.
     assert!(clock.elapsed().as_secs_f64() < 5.0, "{:?}", clock.elapsed());
 }
 
-/// k = 36: 11,664 hosts.
+/// A fat tree with k = 36 has 11,664 hosts.
 #[test]
 fn eleven_thousand_hosts() {
     let clock = Instant::now();

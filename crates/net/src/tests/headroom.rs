@@ -1,4 +1,5 @@
-//! Headroom: as much as the closed form says, found by worst-case alignment, and never more than `"worst_case"` gives.
+//! Tests the headroom: the minimum found by worst-case alignment equals the closed form and never
+//! exceeds `"worst_case"`.
 
 #[path = "../../examples/headroom/experiment.rs"]
 mod experiment;
@@ -25,7 +26,8 @@ fn smallest_safe_headroom() {
     }
 }
 
-/// Against the closed form, which the simulation above confirms: for every length of frames, in bytes and in cells.
+/// Compares with the closed form, which the simulation above confirms, for all frame lengths, in
+/// bytes and in cells.
 #[test]
 fn the_worst_case_covers_all_frames() {
     for gbps in RATES {
@@ -38,7 +40,8 @@ fn the_worst_case_covers_all_frames() {
                     assert!(case.formula(Formula::WorstCase) >= needed, "{case:?}: {needed}");
                     largest = largest.max(needed);
                 }
-                // Frames of several lengths may follow each other: a short one's rate, with long ones at both ends. More than that it is not.
+                // Frames of different lengths may follow each other: a short frame sets the rate,
+                // with long frames at both ends. `"worst_case"` adds no more than that.
                 let case = Case { rate: Rate::from_gbps(gbps), metres, frame: 9_216, blocking: 9_216, cell };
                 assert!(case.formula(Formula::WorstCase) <= largest + 2 * case.charge(), "{case:?}: {largest}");
             }
@@ -46,7 +49,8 @@ fn the_worst_case_covers_all_frames() {
     }
 }
 
-/// Made for cells: where bytes are counted it does not allow for two jumbo frames, and in cells not for frames that are all short (docs/headroom.md).
+/// SONiC's formula assumes cells. If bytes are counted, it does not allow for two jumbo frames.
+/// With cells, it does not allow for traffic of short frames only (docs/headroom.md).
 #[test]
 fn sonic_covers_full_frames() {
     for gbps in RATES {
@@ -59,7 +63,7 @@ fn sonic_covers_full_frames() {
     }
 }
 
-/// Speed and cable of the specification's table, in units of 100 B.
+/// Speeds and cables of the specification's table, in units of 100 B.
 #[test]
 fn sonic_formula() {
     let xoff = |gbps, metres| Case { rate: Rate::from_gbps(gbps), metres, frame: 1_024, blocking: 9_100, cell: Some(256) }.formula(Formula::Sonic);

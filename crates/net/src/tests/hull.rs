@@ -1,4 +1,4 @@
-//! HULL: phantom queues and pacers.
+//! Tests HULL: phantom queues and pacers.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::record::Output;
@@ -42,7 +42,7 @@ fn engines_and_threads() {
     same_everywhere("by priority, sampled", &plan);
 }
 
-/// The same with the TCP of pFabric's comparison, as in the study.
+/// Tests all engines with the TCP of pFabric's comparison, as in the study.
 #[test]
 fn with_the_tcp_of_ns2() {
     let mut plan = plan(fat_tree(4, 2), traffic(32, 200, 200, 200_000, 3));
@@ -56,7 +56,8 @@ fn with_the_tcp_of_ns2() {
     assert!(paced.flows.iter().all(|flow| flow.finish.is_some()));
 }
 
-/// Two long flows to one host, over a link that is the bottleneck; how full its queue gets after the start, and the goodput.
+/// Sends two long flows to one host, whose link is the bottleneck. Returns the maximum of its queue
+/// after the start, and the goodput.
 fn bottleneck(marking: Option<Marking>, aqm: Option<Aqm>, pacer: Option<Pacer>) -> (u64, f64, Output) {
     let mut topology = star(3);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
@@ -72,7 +73,8 @@ fn bottleneck(marking: Option<Marking>, aqm: Option<Aqm>, pacer: Option<Pacer>) 
     (longest, goodput, output)
 }
 
-/// spec/transports.md §2.7: a little bandwidth, about 1 - gamma, for queues that are all but empty.
+/// spec/transports.md §2.7: HULL gives up a little bandwidth, about 1 - gamma, for almost empty
+/// queues.
 #[test]
 fn bandwidth_for_latency() {
     let (dctcp_queue, dctcp, _) = bottleneck(Some(step(Limit::Packets(20))), None, None);

@@ -1,4 +1,4 @@
-//! Runs that end before their records take more memory than they may.
+//! Tests runs that end before their records exceed the memory limit.
 
 use super::determinism::digest;
 use crate::record::{Ended, Output, Status};
@@ -7,7 +7,8 @@ use crate::testing::{flow, leaf_spine, plan};
 use crate::{Progress, run};
 use afflux_units::{Span, Time};
 
-/// Eight flows of some milliseconds over a leaf-spine whose ports are sampled every microsecond.
+/// Returns a plan with eight flows of some milliseconds over a leaf-spine fabric whose ports are
+/// sampled every microsecond.
 fn sampled(records: u64) -> Plan {
     let flows = (0..8).map(|source| flow(i64::from(source), source, (source + 8) % 16, 4_000_000, Time::ZERO)).collect();
     let mut plan = plan(leaf_spine(2, 2, 8), flows);
@@ -31,7 +32,7 @@ fn it_ends_at_the_same_instant_in_every_engine() {
     assert_eq!(classical.ended, Ended::Records);
     assert!(classical.end < whole.end && !classical.ports.is_empty());
     assert!(classical.flows.iter().any(|flow| flow.status == Status::Running), "flows are under way");
-    // What was recorded so far is that of the whole run.
+    // The records so far equal those of the whole run.
     assert_eq!(classical.ports[..], whole.ports[..classical.ports.len()]);
     for threads in [1, 2, 3] {
         let output = with(&plan, EngineKind::WindowLog, threads);

@@ -1,4 +1,4 @@
-//! Links whose directions differ, that carry short frames only, and that fail and return.
+//! Tests links whose directions differ, that carry only short frames, and that fail and return.
 
 use super::determinism::same_everywhere;
 use crate::record::Output;
@@ -6,7 +6,7 @@ use crate::spec::*;
 use crate::testing::*;
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// 1,500 B with headers, every 1.2 us if a rate is given.
+/// Datagrams of 1,500 B with headers, every 1.2 us if a rate is given.
 fn datagrams(rate: Option<Rate>) -> TransportConfig {
     TransportConfig::Datagram(Datagram { rate, payload: 1_460, ecn_capable: false })
 }
@@ -31,7 +31,7 @@ fn time(output: &Output, flow: usize) -> Span {
     output.flows[flow].finish.unwrap().since(output.flows[flow].start.unwrap())
 }
 
-/// Each direction is as fast as if both had its rate, the ideal time included.
+/// Each direction is as fast as if both directions had its rate, including the ideal time.
 #[test]
 fn each_direction_has_its_rate() {
     let (up, down) = (Rate::from_gbps(10), Rate::from_gbps(1));
@@ -39,10 +39,10 @@ fn each_direction_has_its_rate() {
     let [fast, slow] = [up, down].map(|rate| both_ways(|link| link.rate = rate));
     assert_eq!((time(&two, 0), two.flows[0].ideal), (time(&fast, 0), fast.flows[0].ideal));
     assert_eq!((time(&two, 1), two.flows[1].ideal), (time(&slow, 1), slow.flows[1].ideal));
-    // 100 frames of 1,500 B at 1 Gbps, after their way over the other link.
+    // 100 frames of 1,500 B at 1 Gbps, after crossing the other link.
     let expected = Span::from_ns(100 * 12_000).0;
     assert!((expected..expected + Span::from_us(10).0).contains(&time(&two, 1).0));
-    // Twelve microseconds, or 1.2, for each of 100 frames that were sent.
+    // The link is busy for 12 us, or 1.2 us, per frame sent.
     assert_eq!([0, 1].map(|direction| two.links[direction].busy), [100 * 1_200_000, 100 * 12_000_000]);
 }
 
@@ -57,7 +57,8 @@ fn each_direction_has_its_loss() {
     }
 }
 
-/// A frame is on the wire for as long as it takes at the rate of its own direction, however slow the other one is.
+/// A frame is on the wire for its time at the rate of its own direction, no matter how slow the
+/// other direction is.
 #[test]
 fn each_direction_fails_for_its_own_frames() {
     let (from, to) = (Time::from_ns(20_000), Some(Time::from_ns(21_000)));
@@ -68,11 +69,13 @@ fn each_direction_fails_for_its_own_frames() {
         })
     };
     let [slow, alike] = [Rate(1_000_000), Rate::from_gbps(10)].map(|back| failing(back).flows[0].bytes_received / 1_460);
-    // A frame that starts every 1.2 us takes 1.2 us and a microsecond of cable: those of 18.0 to 20.4 us are on the wire then.
+    // A frame starts every 1.2 us, and takes 1.2 us plus 1 us of cable. Frames that start from 18.0
+    // to 20.4 us are on the wire during the failure.
     assert_eq!((slow, alike), (97, 97));
 }
 
-/// A switch cuts through where its output is not faster than what comes in, however slow its own way back is.
+/// A switch cuts through if its output is not faster than the input. The rate of the reverse
+/// direction does not matter.
 #[test]
 fn cut_through_goes_by_the_rate_of_what_comes_in() {
     let times = [Rate::from_gbps(1), Rate::from_gbps(10)].map(|back| {
@@ -87,7 +90,8 @@ fn cut_through_goes_by_the_rate_of_what_comes_in() {
     assert_eq!(times[0], times[1]);
 }
 
-/// What the port at the end of a link does not accept takes its time on the link and is gone.
+/// A frame that the port at the end of a link does not accept takes its time on the link and is
+/// discarded.
 #[test]
 fn long_frames_are_discarded_where_they_arrive() {
     for (longest, lost) in [(1_500, 0), (1_499, 200)] {
@@ -97,7 +101,8 @@ fn long_frames_are_discarded_where_they_arrive() {
     }
 }
 
-/// A frame every 1.2 us in each of 16 flows to and from the other rack; one of the links of leaf 0 fails and returns.
+/// Each of 16 flows to and from the other rack sends a frame every 1.2 us. One of leaf 0's links
+/// fails and returns.
 fn failing(spines: u32, balance: Balance, (detect, converge): (Span, Span)) -> (Plan, u64) {
     let (from, back) = (Time::from_ns(300_000), Time::from_ns(600_000));
     let mut topology = leaf_spine(2, spines, 2);
@@ -114,7 +119,8 @@ fn failing(spines: u32, balance: Balance, (detect, converge): (Span, Span)) -> (
     (plan, frames)
 }
 
-/// Half of the flows hash to the spine whose link to leaf 0 fails, or are pinned to it, flowlets without end.
+/// Half of the flows hash to the spine whose link to leaf 0 fails, or are pinned to it as endless
+/// flowlets.
 #[test]
 fn detection_and_convergence() {
     let (detect, converge) = (Span::from_us(24), Span::from_us(60));
@@ -123,7 +129,8 @@ fn detection_and_convergence() {
         let output = same_everywhere("a link fails and returns", &plan);
         let lost: Vec<u64> = output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
         let per = |span: Span| span.0 / (EVERY_NS * 1_000);
-        // Away from leaf 0 it takes until the leaf notices; towards it until the other leaf knows.
+        // Flows from leaf 0 lose frames until the leaf notices, flows to leaf 0 until the other
+        // leaf knows.
         for (flows, outage) in [(&lost[..16], detect), (&lost[16..], detect + converge)] {
             let hit: Vec<u64> = flows.iter().copied().filter(|lost| *lost > 0).collect();
             assert!((4..13).contains(&hit.len()), "{lost:?}");
@@ -133,7 +140,8 @@ fn detection_and_convergence() {
     }
 }
 
-/// The other leaf sends on to the only spine until it knows. Nothing arrives from when the link fails until its return is known, whatever chooses paths.
+/// The other leaf keeps sending to the only spine until it knows of the failure. With every
+/// balancer, nothing arrives from the failure until its return is known.
 #[test]
 fn the_only_path_fails() {
     for (name, balance) in super::balance::balancers() {
@@ -141,7 +149,7 @@ fn the_only_path_fails() {
         let output = same_everywhere(name, &plan);
         for flow in &output.flows {
             let lost = frames - flow.bytes_received / 1_460;
-            // 300 us, and 84 until the return is known; and what was on its way.
+            // 300 us, plus 84 us until the return is known, plus the frames in flight.
             assert!((320..=323).contains(&lost), "{name}: {lost}");
         }
     }

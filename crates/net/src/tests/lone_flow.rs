@@ -1,4 +1,4 @@
-//! A flow alone takes exactly its ideal time where nothing limits the sender.
+//! Tests that a single flow takes exactly its ideal time if nothing limits the sender.
 
 use crate::spec::*;
 use crate::testing::*;
@@ -6,12 +6,12 @@ use crate::transport::ndp::NdpConfig;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
-/// A name, a fabric, and pairs of hosts.
+/// Name of a case, its fabric, and pairs of hosts.
 type Case = (&'static str, Topology, Vec<(u32, u32)>);
 
 fn topologies() -> Vec<Case> {
     let mut mixed = leaf_spine(2, 2, 2);
-    // Slower and faster links, rates that do not divide, different delays.
+    // Links have different rates, some of which do not divide evenly, and different delays.
     for (i, link) in mixed.links.iter_mut().enumerate() {
         link.rate = [Rate::from_gbps(25), Rate::from_gbps(10), Rate::from_gbps(40), Rate(2_666_666_667)][i % 4];
         link.delay = Span::from_ns(100 + 333 * i as u64);
@@ -78,7 +78,8 @@ fn datagrams_with_reports_at_line_rate() {
     check(TransportConfig::Nack(nack()), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }
 
-/// By one path, as the ideal is; where there are no links slower than the NIC the receiver's pulls keep up.
+/// The flow uses one path, as the ideal does. The receiver's pulls keep up if no link is slower
+/// than the NIC.
 #[test]
 fn ndp_whose_window_covers_the_path() {
     let config = NdpConfig { initial_window: 1_000_000, spread: false, rto: Span::from_s(1), ..ndp() };
@@ -93,25 +94,27 @@ fn rdma_at_line_rate() {
     check(TransportConfig::Rdma(RdmaConfig { control: RateControl::None, ..rdma() }), FctEnd::LastAck, Forwarding::CutThrough { header: 64 }, 20);
 }
 
-/// Slow start on the idle star, by hand: rounds of w, 2w, 4w … segments, each a round trip after the last, until the window
-/// covers the path.
+/// Slow start on the idle star, calculated explicitly: rounds of w, 2w, 4w … segments, each a round
+/// trip after the last, until the window covers the path.
 #[test]
 fn slow_start_closed_form() {
     let bytes = 200 * 1460;
     let plan = plan(star(2), vec![flow(0, 0, 1, bytes, Time::ZERO)]);
     let output = run(&plan, &Progress::default()).unwrap();
     let record = &output.flows[0];
-    // 120 ns per segment, 3.2 ns per acknowledgement, two links of 1 us each way.
+    // A segment takes 120 ns and an acknowledgement 3.2 ns, over two links of 1 us in each
+    // direction.
     let (segment, ack, link) = (120_000u64, 3_200, 1_000_000);
     let round_trip = 2 * segment + 2 * ack + 4 * link;
-    // The round trip holds 35.4 segments: windows of 10, 20 leave gaps, 40 does not. The third round's first segment leaves
-    // after two round trips; from then on segments leave back to back.
+    // The round trip holds 35.4 segments: windows of 10 and 20 leave gaps, 40 does not. The first
+    // segment of the third round leaves after two round trips. From then on segments leave back to
+    // back.
     let back_to_back_from = 2 * round_trip;
     let sent_before = 10 + 20;
     let last_leaves = back_to_back_from + (200 - sent_before) * segment;
     let expected = last_leaves - segment + round_trip;
     assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, expected);
-    // All of it is the window's: two rounds that ended before the next could start.
+    // All of the time is charged to the window: two rounds ended before the next one could start.
     assert_eq!(record.split.window, expected - record.ideal.0);
     assert_eq!(record.split.window, (round_trip - 10 * segment) + (round_trip - 20 * segment));
 }

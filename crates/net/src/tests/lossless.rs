@@ -1,4 +1,5 @@
-//! Shared-memory switches and flow control: the same from both engines, over several switches with PAUSE frames in the loop.
+//! Tests shared-memory switches and flow control: equal results from both engines, with PAUSE
+//! frames across several switches.
 
 use super::determinism::{codel, fast_pi2, fast_pie, same_everywhere, traffic};
 use crate::record::{Ended, Output, Status, StormRecord};
@@ -6,7 +7,7 @@ use crate::spec::*;
 use crate::testing::*;
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// A small memory, so that everything about it matters.
+/// SONiC's rules with a small memory, so that every detail of the memory has an effect.
 pub fn sonic(total: u64) -> Mmu {
     let rules = SonicRules {
         alpha: 0.25,
@@ -31,7 +32,7 @@ pub fn hpcc(total: u64) -> Mmu {
     Mmu { total, cell: None, bypass: 0, rules: Rules::Hpcc(HpccRules { shift: 3, nic_rate: Rate::from_gbps(25), reserved: 4_096, resume_offset: 3_072 }) }
 }
 
-/// Generous headroom: 3 round trips and more at 100G.
+/// PFC with generous headroom: more than 3 round trips at 100 Gbps.
 pub fn pfc(priorities: u8) -> Pfc {
     Pfc {
         priorities,
@@ -44,7 +45,8 @@ pub fn pfc(priorities: u8) -> Pfc {
     }
 }
 
-/// Every host of the first racks sends to one of the last, over and above random pairs; starts at whole microseconds make ties.
+/// Every host of the first racks sends to a host of the last rack, in addition to random pairs.
+/// Starts at whole microseconds make ties.
 fn incast(topology: &Topology, bytes: u64) -> Vec<Flow> {
     let hosts = topology.hosts;
     let mut flows = traffic(hosts, 150, 100, 60_000, 3);
@@ -63,7 +65,8 @@ fn mixed_rates(topology: &mut Topology) {
     }
 }
 
-/// Switches in a circle, each with hosts, each way over the next: what goes around waits for itself.
+/// Switches in a ring, each with hosts. Each switch reaches the others through its neighbours, so
+/// traffic around the ring can wait for itself.
 pub fn ring(switches: u32, hosts_per_switch: u32) -> Topology {
     let hosts = switches * hosts_per_switch;
     let (rate, delay) = (Rate::from_gbps(100), Span::from_ns(500));
@@ -126,7 +129,8 @@ fn engines_agree() {
         p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
         p.run.until = Some(Time::from_ns(2_000_000));
     });
-    // Disciplines decide beside the memory: what they drop lets paused groups go on, and what is paused waits in them.
+    // Disciplines work in addition to the memory: their drops let paused groups continue, and
+    // paused frames wait in them.
     let fair = |ecn| fq_codel(codel(ecn), 1_514, 64, 400, 16);
     for (name, aqm, ecn) in [
         ("sonic, codel drops", Aqm::Codel(codel(false)), false),
@@ -150,7 +154,7 @@ fn engines_agree() {
             p.run.until = Some(Time::from_ns(2_000_000));
         });
     }
-    // Deep buffers that pause and obey, with the memory for it.
+    // Deep buffers that pause and obey pauses, with sufficient memory.
     let deep = |ports_per_core| {
         let voq = Voq { ports_per_core, max_bytes: Some(60_000), on_chip: 60_000, dram: 40_000_000, ..super::voq::deep() };
         Buffer::Voq(Voq { xoff: Some(20_000), xon: Some(9_000), ..voq })
@@ -246,7 +250,8 @@ fn engines_agree() {
         strict(p);
         p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
     });
-    // Steady windows between pauses: room enough that most windows are, and little enough that some are not.
+    // These cases alternate between eager mode and pauses: the memory allows most windows to pass
+    // in eager mode, but not all of them.
     for (name, total) in [("sonic, cells, dctcp, paused now and then", 3_600_000), ("sonic, cells, dctcp, hardly ever paused", 6_000_000)] {
         add(name, fabric(), &move |p| {
             p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
@@ -340,7 +345,8 @@ fn engines_agree() {
     assert!(paused >= 12 && discards >= 3 && drops >= 2, "{paused} with pauses, {discards} with discards, {drops} with drops");
 }
 
-/// Each host of a ring sends to the host two switches on, all the same way round: every link waits for the next one.
+/// Each host of a ring sends to the host two switches further on, in the same direction. Every link
+/// waits for the next one.
 fn round_the_ring() -> Plan {
     let mut flows: Vec<Flow> = Vec::new();
     for switch in 0..4u32 {
@@ -351,7 +357,7 @@ fn round_the_ring() -> Plan {
     flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
     let mut p = plan(ring(4, 3), flows);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
-    // Of the two ways of equal length all take the same.
+    // All flows take the same one of the two paths of equal length.
     p.switches[0].hash = RouteHash::SameSeed;
     p.switches[0].buffer = Buffer::Mmu(sonic(700_000));
     p.switches[0].pfc = Some(Pfc { deadlock_after: Some(Span::from_us(100)), ..pfc(0b1) });
@@ -360,7 +366,7 @@ fn round_the_ring() -> Plan {
     p
 }
 
-/// Whoever would go the other way does not go.
+/// Removes the flows that would go around in the other direction.
 fn clockwise() -> Plan {
     let mut p = round_the_ring();
     let hash = |world: &crate::world::World, f: &Flow| world.flow_hash(f, false);
@@ -373,7 +379,8 @@ fn clockwise() -> Plan {
     p
 }
 
-/// A deadlock ends its run, a while after the last frame has left the network, and says who waits for whom: each link of the ring for the next one.
+/// A deadlock ends its run, some time after the last frame has left the network. The result lists
+/// the waits: each link of the ring waits for the next one.
 #[test]
 fn a_run_without_progress_ends() {
     let mut p = clockwise();
@@ -382,12 +389,13 @@ fn a_run_without_progress_ends() {
     let output = same_everywhere("stalled", &p);
     assert_eq!(output.ended, Ended::Stalled);
     assert!(output.end > Time::from_ns(4_000_000) && output.end < Time::from_ns(7_000_000), "{}", output.end);
-    // The ring's links are the last four.
+    // The last four links form the ring.
     let around: Vec<(u32, &[u32])> = output.stuck.iter().filter(|stuck| stuck.link >= 24).map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
     assert_eq!(around, [(24, &[26][..]), (26, &[28]), (28, &[30]), (30, &[24])]);
     assert_eq!(output.stuck.iter().map(|stuck| stuck.frames).sum::<u64>(), output.counters.in_flight_packets);
 
-    // A host that pauses its switch for ever; what it holds up waits for it. As long as others get through nothing is stuck.
+    // A host pauses its switch for ever, and frames wait for it. As long as other frames get
+    // through, nothing is stuck.
     let mut p = storm_plan(StormAction::Alert);
     p.switches[0].pfc = Some(pfc(0b1));
     p.hosts[0].storm = p.hosts[0].storm.map(|storm| Storm { until: None, ..storm });
@@ -410,11 +418,11 @@ fn a_deadlock_is_found() {
     assert_eq!(output.deadlocks.len(), 1);
     let mut links = output.deadlocks[0].links.clone();
     links.sort_unstable();
-    // The ring's links are the last four.
+    // The last four links form the ring.
     assert_eq!(links, [24, 26, 28, 30]);
     assert_eq!(output.counters.drops_buffer + output.counters.in_discards, 0);
 
-    // The same with room enough is none.
+    // There is no deadlock with sufficient memory.
     p.switches[0].buffer = Buffer::Mmu(sonic(40_000_000));
     let output = same_everywhere("no deadlock", &p);
     assert_eq!(output.deadlocks, []);
@@ -422,7 +430,8 @@ fn a_deadlock_is_found() {
 
 fn storm_plan(action: StormAction) -> Plan {
     let us = |us: u64| Time::from_ns(1_000 * us);
-    // host1 sends to host0, which pauses its switch from 50 us to 350 us; host2 sends to host3 by the same switch.
+    // host1 sends to host0, which pauses its switch from 50 us to 350 us. host2 sends to host3
+    // through the same switch.
     let mut p = plan(star(4), vec![flow(0, 1, 0, 3_000_000, Time::ZERO), flow(1, 2, 3, 3_000_000, Time::ZERO)]);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1460, ecn_capable: false })];
     p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
@@ -438,8 +447,9 @@ fn storm_plan(action: StormAction) -> Plan {
 
 #[test]
 fn a_storm_spreads_until_a_watchdog_sees_it() {
-    // Paused since 50 us and the way of the first PAUSE frame, longer than 100 us at the poll of 160 us. The last PAUSE frame is sent at 346 us and
-    // takes effect within 6 us; 60 us after that a poll finds silence.
+    // The port has been paused since 50 us plus the travel of the first PAUSE frame, which exceeds
+    // 100 us at the poll of 160 us. The last PAUSE frame is sent at 346 us and takes effect within
+    // 6 us. A poll 60 us later finds no pause.
     let expected = |action| StormRecord { detected: Time::from_ns(160_000), restored: Some(Time::from_ns(420_000)), node: 4, port: 0, priority: 0, action };
     for action in [StormAction::Drop, StormAction::Forward, StormAction::Alert] {
         let output = same_everywhere("storm", &storm_plan(action));
@@ -448,30 +458,32 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
         let c = output.counters;
         assert_eq!((c.in_discards, c.drops_buffer), (0, 0));
         assert_eq!(c.drops_watchdog > 0, action == StormAction::Drop);
-        // 3 MB take 617 us at 40 Gbps of payload; the storm of 300 us counts where nobody does anything about it.
+        // 3 MB take 617 us at 40 Gbps of payload. The storm adds 300 us if no watchdog acts on it.
         let finish = output.flows[0].finish.map(|at| at.0 / 1_000_000);
         eprintln!("{action:?}: flow of the stormy host {finish:?} us");
     }
-    // One that watches another priority sees nothing.
+    // A watchdog of another priority sees nothing.
     let mut p = storm_plan(StormAction::Drop);
     p.switches[0].pfc =
         Some(Pfc { watchdog: p.switches[0].pfc.as_ref().unwrap().watchdog.map(|watchdog| Watchdog { priorities: 0b10, ..watchdog }), ..pfc(0b11) });
     let output = same_everywhere("storm, another priority is watched", &p);
     assert_eq!((output.storms.len(), output.counters.drops_watchdog), (0, 0));
 
-    // Without a watchdog the victim waits, and the account of its time says what for.
+    // Without a watchdog the victim waits, and its split shows the cause.
     let mut p = storm_plan(StormAction::Alert);
     p.switches[0].pfc.as_mut().unwrap().watchdog = None;
     p.transports = vec![TransportConfig::Tcp(TcpConfig { max_window: Some(100), min_rto: Span::from_ms(10), ..tcp() })];
     let output = same_everywhere("storm without watchdog", &p);
     assert_eq!((output.storms.len(), output.counters.dropped_packets, output.counters.timeouts), (0, 0, 0));
     let split = output.flows[0].split;
-    // Of the 300 us and the 10 us that the last PAUSE frame holds, all but what the window would have taken anyway.
+    // The pause consists of the 300 us and the 10 us of the last PAUSE frame, minus the time that
+    // the window would have taken anyway.
     assert!((Span::from_us(280).0..Span::from_us(312).0).contains(&split.paused), "{split:?}");
     assert!(output.flows[1].split.paused < Span::from_us(20).0, "{:?}", output.flows[1].split);
 }
 
-/// What a switch says is heard by those who listen: a host that goes on overruns the headroom, one that stops never does.
+/// Only devices that obey PAUSE respect the headroom: a host that ignores PAUSE overruns it, a host
+/// that obeys never does.
 #[test]
 fn in_discards_are_of_those_who_do_not_listen() {
     let mut p = plan(star(6), (1..6).map(|src| flow(src as i64 - 1, src, 0, 1_000_000, Time::ZERO)).collect());

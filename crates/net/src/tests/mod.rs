@@ -1,4 +1,4 @@
-//! The engine against itself and against closed forms.
+//! Tests the engines against each other and against closed forms.
 
 mod applications;
 mod aqm;

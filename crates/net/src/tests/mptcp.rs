@@ -1,4 +1,4 @@
-//! Connections over several paths.
+//! Tests connections over several paths.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::record::Output;
@@ -26,7 +26,7 @@ fn seconds(output: &Output, flow: usize) -> f64 {
     (f.finish.expect("finished").0 - f.start.unwrap().0) as f64 * 1e-12
 }
 
-/// Scarce memory: drops, time-outs and reinjection.
+/// Gives the switches little memory, which causes drops, time-outs and reinjection.
 fn scarce(mut plan: Plan) -> Plan {
     plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };
     plan.record.paths = true;
@@ -45,7 +45,8 @@ fn both_engines_and_any_threads_agree() {
     }
 }
 
-/// As Linux: handshakes, delayed acknowledgements, RACK, small queues; and a mesh of NICs.
+/// Hosts with Linux's settings: handshakes, delayed acknowledgements, RACK, small queues, and a
+/// mesh of NICs.
 #[test]
 fn a_mesh_of_linux_hosts_agrees() {
     let tcp = TcpConfig { congestion: CongestionControl::Coupled(Coupling::Lia), ..linux() };
@@ -65,14 +66,16 @@ fn mbps(output: &Output, flow: usize) -> f64 {
     output.flows[flow].bytes_received as f64 * 8e-6 / output.end.0 as f64 * 1e12
 }
 
-/// A pipe of 50 us and 10 Gbps on each way, with room for as much again.
+/// Returns a plan in which each path is a pipe of 50 us and 10 Gbps, with a buffer for as much
+/// again.
 fn disjoint(ways: usize, config: MptcpConfig) -> Plan {
     let mut plan = over(parallel(&vec![Rate::from_gbps(10); ways]), vec![flow(0, 0, 1, 400_000_000, Time(0))], config);
     plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
     plan
 }
 
-/// Section 9 no. 8 of the transports: two bottlenecks that nobody else uses are both filled, by every coupled control.
+/// Section 9 no. 8 of spec/transports.md: every coupled control fills two bottlenecks that nobody
+/// else uses.
 #[test]
 fn disjoint_paths_are_filled() {
     for coupling in COUPLINGS {
@@ -83,7 +86,8 @@ fn disjoint_paths_are_filled() {
     }
 }
 
-/// The same: two subflows through one bottleneck take together what one TCP takes beside them, and with no coupling twice that.
+/// Section 9 no. 8 of spec/transports.md: two subflows through one bottleneck together get the
+/// share of one TCP flow next to them. Without coupling they get twice that.
 #[test]
 fn a_shared_bottleneck_is_shared_fairly() {
     let share = |coupling: Option<Coupling>| {
@@ -92,7 +96,7 @@ fn a_shared_bottleneck_is_shared_fairly() {
         topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(50)));
         let mut plan = plan(topology, (0..2).map(|id| Flow { transport: id as u16, ..flow(id, id as u32, 2, 4_000_000_000, Time(0)) }).collect());
         plan.transports = vec![TransportConfig::Mptcp(config), TransportConfig::Tcp(tcp())];
-        // RED, so that losses come by share and not by phase.
+        // RED makes losses proportional to the share, instead of depending on the phase.
         plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(150_000), drop_when: Compare::Above };
         plan.switches[0].marking = super::determinism::red(MarkAt::Enqueue, Some(0.002));
         plan.run.until = Some(Time::from_ns(4_000_000_000));
@@ -109,8 +113,9 @@ fn a_shared_bottleneck_is_shared_fairly() {
     assert!((1.6..2.4).contains(&uncoupled), "uncoupled {uncoupled:.2}");
 }
 
-/// The same: two paths with equal round trips and equal fixed losses. With equal windows α were one half, and both together one TCP's; they go up and
-/// down by themselves, α is the larger one's share, and the windows come out somewhat larger than that.
+/// Section 9 no. 8 of spec/transports.md: two paths with equal round trips and equal fixed losses.
+/// With equal windows α would be one half, and both together would equal one TCP flow. The windows
+/// rise and fall independently and α is the larger one's share, so they come out somewhat larger.
 #[test]
 fn equal_losses_make_one_tcp_of_two_subflows() {
     let rate = |ways: usize, transport: TransportConfig| {
@@ -131,8 +136,8 @@ fn equal_losses_make_one_tcp_of_two_subflows() {
     assert!((1.0..1.25).contains(&(two / one)), "{:.3}", two / one);
 }
 
-/// With a handshake the second subflow carries data after the first acknowledgement of data and two more round trips (RFC 8684 §3.2); what is
-/// over before takes the first alone.
+/// With a handshake, the second subflow carries data after the first acknowledgement of data and
+/// two more round trips (RFC 8684 §3.2). Flows that end before use only the first subflow.
 #[test]
 fn short_flows_are_over_before_others_join() {
     let used = |bytes: u64| {
@@ -144,13 +149,15 @@ fn short_flows_are_over_before_others_join() {
         output.paths.iter().map(|path| (path.subflow, path.frames)).collect::<Vec<_>>()
     };
     assert_eq!(used(10 * 1460), [(0, 10)]);
-    // Windows of 10, 20, 40 and 80 leave before the second subflow is open: 30 us for the handshake, 60 us until the first data are acknowledged, 120 more.
+    // Windows of 10, 20, 40 and 80 leave before the second subflow is open: 30 us for the
+    // handshake, 60 us until the first data are acknowledged, and 120 us more.
     assert_eq!(used(70 * 1460), [(0, 70)]);
     let long = used(2_000 * 1460);
     assert!(long.len() == 2 && long[1].1 > 500, "{long:?}");
 }
 
-/// A way that goes down for good while data are on it: after the subflow's time-out they go the other way.
+/// A path goes down permanently while data are on it. After the subflow's time-out, the data move
+/// to the other path.
 #[test]
 fn what_a_dead_path_holds_is_sent_again_on_another() {
     let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() };
@@ -159,11 +166,12 @@ fn what_a_dead_path_holds_is_sent_again_on_another() {
     let output = same_everywhere("a dead path", &plan);
     let f = &output.flows[0];
     assert!(f.finish.is_some() && f.timeouts > 0 && f.packets_retransmitted > 0, "{f:?}");
-    // 20 MB: 2 ms over both, 12.5 ms with headers over one.
+    // 20 MB in all: 2 ms over both paths, then 12.5 ms with headers over one.
     assert!((0.0145..0.0165).contains(&seconds(&output, 0)), "{}", seconds(&output, 0));
 }
 
-/// Twenty segments of receive window, one way ten times as long, each in turn: without opportunism the long one holds up the short one.
+/// The receive window has twenty segments, one path is ten times as long, and subflows are used in
+/// turn. Without opportunistic retransmission, the long path delays the short one.
 #[test]
 fn opportunism_keeps_a_full_window_moving() {
     let time = |opportunistic: bool| {
@@ -177,7 +185,7 @@ fn opportunism_keeps_a_full_window_moving() {
     assert!(with < 0.8 * without, "{with} s with, {without} s without");
 }
 
-/// An estimate counts the segments that are sent on two paths because the receive window is full.
+/// The estimate counts segments that are sent on two paths because the receive window is full.
 #[test]
 fn estimates_allow_for_opportunistic_retransmissions() {
     for (scheduler, segments, slow) in [(PathScheduler::RoundRobin, 20, 100), (PathScheduler::LowestRtt, 20, 100), (PathScheduler::RoundRobin, 200, 40)] {
@@ -191,7 +199,7 @@ fn estimates_allow_for_opportunistic_retransmissions() {
     }
 }
 
-/// With a redundant scheduler a lossy path costs no more than the lossless one beside it takes.
+/// With a redundant scheduler, a lossy path costs no more time than the lossless path alone takes.
 #[test]
 fn redundance_hides_losses() {
     let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler: PathScheduler::Redundant, ..mptcp() };
@@ -204,14 +212,16 @@ fn redundance_hides_losses() {
     assert!(lossy <= 1.05 * clean, "{lossy} s, {clean} s without losses");
 }
 
-/// Without SACK a sender stays in loss after a time-out until something new is acknowledged: it must be given something.
+/// Without SACK, a sender stays in the loss state after a time-out until new data are acknowledged,
+/// so it must be given new data.
 #[test]
 fn goes_on_after_a_time_out_without_sack() {
     let tcp = TcpConfig {
         congestion: newreno(),
         recovery: Recovery::NewReno,
         handshake: true,
-        // Far below the round trip of 20 us, so that the first segment is repeated in vain.
+        // The time-out is far below the round trip of 20 us, so the first segment is retransmitted
+        // needlessly.
         min_rto: Span::from_ns(900),
         initial_rto: Span::from_us(2),
         max_rto: Span::from_ms(5),
@@ -223,7 +233,8 @@ fn goes_on_after_a_time_out_without_sack() {
     assert!(output.flows[0].finish.is_some());
 }
 
-/// The run ends when a flow's last byte has arrived and before its sender hears of it: the time went where it goes in the whole run, too.
+/// The run ends after the arrival of a flow's last byte, and before its sender is notified. The
+/// time is split as in the whole run.
 #[test]
 fn a_flow_is_accounted_for_by_the_subflow_that_delivered_its_last_byte() {
     for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant] {

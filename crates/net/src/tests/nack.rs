@@ -1,4 +1,4 @@
-//! Rate-based datagrams with negative acknowledgements.
+//! Tests rate-based datagrams with negative acknowledgements.
 
 use super::determinism::same_everywhere;
 use crate::record::Status;
@@ -7,9 +7,10 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// 1460 B at 1 Gbps: a segment every 11.68 us.
+/// Time between segments of 1460 B at 1 Gbps: 11.68 us.
 const SPACING: u64 = 11_680_000;
-/// On the star: a frame of 1500 B there (two links of 100 Gbps and 1 us), and a report of 40 B back.
+/// Times on the star (two links of 100 Gbps and 1 us): a frame of 1500 B to the receiver, and a
+/// report of 40 B back.
 const THERE: u64 = 2 * (120_000 + 1_000_000);
 const BACK: u64 = 2 * (3_200 + 1_000_000);
 
@@ -19,15 +20,15 @@ fn transfer(segments: u64) -> Plan {
     plan
 }
 
-/// Loses what is on the first link while the sender sends the segments `which`.
+/// Loses the frames that are on the first link while the sender sends the segments `which`.
 fn lose(plan: &mut Plan, which: std::ops::Range<u64>) {
     let at = |segment: u64| Time(700_000 + segment * SPACING);
-    // A frame is on the link from its first bit to a microsecond after its last.
+    // A frame is on the link from its first bit until 1 us after its last bit.
     plan.topology.links[0].down =
         vec![Down { from: at(which.start), to: Some(Time(at(which.end).0 - SPACING / 2)), detect: Span::from_s(1), converge: Span::ZERO }];
 }
 
-/// Bytes over the rate, and a round trip of the last segment.
+/// The time is the bytes divided by the rate, plus a round trip of the last segment.
 #[test]
 fn without_losses() {
     for segments in [1, 2, 100, 5_000] {
@@ -35,13 +36,14 @@ fn without_losses() {
         let record = &output.flows[0];
         assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, (segments - 1) * SPACING + THERE + BACK);
         assert_eq!((record.packets_retransmitted, record.status), (0, Status::Finished));
-        // Beyond the ideal there is nothing but the pace.
+        // All time beyond the ideal is pacing.
         assert_eq!(record.split.pacing, (segments - 1) * (SPACING - 120_000));
         assert_eq!(record.split.recovery + record.split.queueing + record.split.window, 0);
     }
 }
 
-/// A loss that is reported while there is something to send costs one segment's time; one of the last but one a round trip.
+/// A loss that is reported while the sender still has data costs the time of one segment. A loss of
+/// the last segment but one costs a round trip.
 #[test]
 fn with_one_loss() {
     let time = |plan: &Plan| {
@@ -55,24 +57,28 @@ fn with_one_loss() {
     let mut early = transfer(100);
     lose(&mut early, 50..51);
     assert_eq!(time(&early), 100 * SPACING + THERE + BACK);
-    // Its gap shows when the last one comes; the report has a range of 8 B. The pace would let it leave later than the report comes.
+    // The last segment reveals the gap, and the report has a range of 8 B. The report arrives
+    // before the pace would allow another segment to leave.
     let mut late = transfer(100);
     lose(&mut late, 98..99);
     assert_eq!(time(&late), 100 * SPACING + THERE + BACK);
-    // On a longer path it leaves when the report comes: one round trip more.
+    // On a longer path, the retransmission leaves when the report arrives, which takes one round
+    // trip more.
     late.topology.links.iter_mut().for_each(|link| link.delay = Span::from_us(100));
     lose(&mut late, 98..99);
     late.topology.links[0].down[0].to = Some(Time(late.topology.links[0].down[0].from.0 + SPACING / 2));
     let (there, back, report) = (2 * (120_000 + 100_000_000), 2 * (3_200 + 100_000_000), 2 * (3_840 + 100_000_000));
     let output = run(&late, &Progress::default()).unwrap();
     let lost = output.counters.drops_down;
-    // At any moment nine frames are on the link: those that were on it are lost too, and all but the last are reported before it comes.
+    // About nine frames are on the link at any time, and those that were on it are lost, too. They
+    // are retransmitted one after the other.
     assert!((2..=12).contains(&lost), "{lost}");
     let record = &output.flows[0];
     assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, 99 * SPACING + there + report + (lost - 1) * SPACING + there + back);
 }
 
-/// The last segment is lost, which the receiver does not know: the sender repeats it when for its time-out no report has said anything new.
+/// The last segment is lost, and the receiver does not know it. The sender retransmits it when no
+/// report has had news for its time-out.
 #[test]
 fn with_a_lost_tail() {
     let mut plan = transfer(100);
@@ -80,12 +86,14 @@ fn with_a_lost_tail() {
     let output = run(&plan, &Progress::default()).unwrap();
     let record = &output.flows[0];
     assert_eq!((record.timeouts, output.counters.drops_down), (1, 1));
-    // The first report, 10 ms after the first segment came, tells of those before.
+    // The first report is sent 10 ms after the first segment has arrived. It covers the segments
+    // before the lost one.
     let told = THERE + 10_000_000_000 + BACK;
     assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, told + 30_000_000_000 + THERE + BACK);
 }
 
-/// Rate and losses: what comes is the rate less what has to be sent again; it does not depend on the round trip.
+/// With losses, the goodput is the rate minus the retransmissions. It does not depend on the round
+/// trip.
 #[test]
 fn losses_cost_what_is_repeated() {
     for delay in [Span::from_us(1), Span::from_ms(2)] {
@@ -98,10 +106,10 @@ fn losses_cost_what_is_repeated() {
         // About 1 % of the segments are lost on two links.
         let sent = record.packets_sent as f64;
         assert!((20_150.0..20_280.0).contains(&sent), "{sent}");
-        // Then the tail: a few round trips.
+        // The repair of the tail takes a few more round trips.
         let paced = sent * SPACING as f64;
         assert!(time >= paced - SPACING as f64 && time < paced + 10.0 * (4.0 * delay.0 as f64 + 1e6) + 6e10, "{time} against {paced}");
-        // Nothing is sent again needlessly.
+        // No retransmission is needless.
         assert_eq!(record.packets_retransmitted + 20_000, record.packets_sent);
         let lost_data = record.packets_retransmitted;
         assert!(lost_data <= output.counters.drops_loss, "{lost_data} repeated, {} frames lost", output.counters.drops_loss);

@@ -1,4 +1,4 @@
-//! NDP with trimming switches.
+//! Tests NDP with trimming switches.
 
 use super::determinism::same_everywhere;
 use crate::record::Status;
@@ -8,8 +8,9 @@ use crate::transport::ndp::NdpConfig;
 use crate::{Progress, run};
 use afflux_units::{Probability, Span, Time};
 
-/// spec/ai.md §9.3: 127 hosts send 2 MB each to one, in frames of 4150 B (htsim takes sizes with headers), queues of 8 frames; its pulls leave
-/// room for a header and a hundredth. Sources are in no order of distance.
+/// spec/ai.md §9.3: 127 hosts send 2 MB each to one host, in frames of 4150 B (htsim's sizes
+/// include headers), with queues of 8 frames. The pulls leave capacity for a header and one per
+/// cent. The sources are not ordered by distance.
 fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
     let flows = (0..127).map(|id| flow(id, 1 + (id * 53 % 127) as u32, 0, 2_000_000, Time::ZERO)).collect();
     let mut plan = plan(fat_tree(8, 1), flows);
@@ -20,7 +21,8 @@ fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
     plan
 }
 
-/// Row A4 of spec/ai.md §9.5: the last flow ends after 20,862 us, within 0.2 %. The pulls explain it: 127 times 482 frames, and a round trip.
+/// Row A4 of spec/ai.md §9.5: the last flow ends after 20,862 us, within 0.2 %. The pulls explain
+/// this time: 127 times 482 frames, and a round trip.
 #[test]
 fn an_incast_takes_what_the_pulls_take() {
     let output = run(&htsim_incast(9, Span::from_ms(50)), &Progress::default()).unwrap();
@@ -30,12 +32,13 @@ fn an_incast_takes_what_the_pulls_take() {
     eprintln!("median {median:.1} us, last {last:.1} us, {} repeated, {} dropped", output.counters.retransmits, output.counters.dropped_packets);
     assert!((last / 20_862.0 - 1.0).abs() < 0.002, "{last}");
     assert!((median / 20_840.3 - 1.0).abs() < 0.002, "{median}");
-    // 1037 headers of the first burst of 127 times 9 frames fit.
+    // The first burst has 127 times 9 frames. Queues can hold 1037 of their headers.
     assert_eq!((output.counters.dropped_packets, output.counters.timeouts), (0, 0));
 }
 
-/// Row A5: with a first window of 30 or 40 headers are lost, and time-outs find them (htsim stalls there, so that it has no time to compare with). No
-/// flow ends before the pulls allow; the last ones have lost pulls with their headers, and are up to a tenth late.
+/// Row A5: with a first window of 30 or 40, headers are lost, and time-outs detect the losses
+/// (htsim stalls there, so it has no time to compare with). No flow ends before the pulls allow.
+/// The last flows have lost pulls together with their headers, and are up to a tenth late.
 #[test]
 fn lost_headers_are_found_by_time_outs() {
     for window in [30, 40] {
@@ -48,7 +51,8 @@ fn lost_headers_are_found_by_time_outs() {
     }
 }
 
-/// A lone flow with a window of two frames: a round trip for every two, all of it the window's.
+/// A single flow with a window of two frames needs a round trip for every two frames, all of it
+/// charged to the window.
 #[test]
 fn a_small_window_costs_round_trips() {
     let mut plan = plan(star(2), vec![flow(0, 0, 1, 10 * 1_460, Time::ZERO)]);
@@ -61,7 +65,7 @@ fn a_small_window_costs_round_trips() {
     assert_eq!(record.split.recovery + record.split.queueing + record.split.pacing, 0);
 }
 
-/// Whatever is lost, trimmed, or neither: everything arrives, and the split adds up.
+/// With and without losses and trimming, everything arrives, and the split adds up.
 #[test]
 fn with_losses() {
     for trims in [true, false] {

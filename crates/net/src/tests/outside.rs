@@ -1,4 +1,5 @@
-//! A network driven from outside is the simulated one: packets that enter when a simulated source would send them fare as that source's.
+//! Tests that a network driven from outside behaves like the simulated one: packets that enter when
+//! a simulated source would send them fare like the packets of that source.
 
 use crate::outside::{Departure, Packet, drive};
 use crate::record::Output;
@@ -10,7 +11,8 @@ use afflux_units::{Probability, Rate, Span, Time};
 const FRAMES: u64 = 2_000;
 const EVERY: u64 = 11_680_000;
 
-/// Two sources at 1 Gbps of payload each over leaf and spine links of which one way is slow, lossy, and marks.
+/// Two sources with 1 Gbps of payload each send over leaf and spine links. One of the paths is
+/// slow, lossy, and marks.
 fn fabric() -> Plan {
     let mut topology = leaf_spine(2, 2, 2);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
@@ -50,7 +52,8 @@ fn packets_from_outside_fare_as_simulated_ones() {
     let mut simulated = plan.clone();
     simulated.flows = [0, 1].map(|src| Flow { transport: 0, ..flow(src.into(), src, 2, FRAMES * 1460, Time::ZERO) }).to_vec();
     let simulated = run(&simulated, &Progress::default()).unwrap();
-    // Of the ways that hashes may send the two, at least one is the simulated flows'.
+    // Among the paths to which hashes may send the two flows, at least one combination is that of
+    // the simulated flows.
     let same = (0..64).find_map(|ends| {
         let (output, arrived, lost) = driven(&plan, ends);
         assert_eq!(arrived.len() + lost.len(), 2 * FRAMES as usize, "every token comes back");
@@ -80,7 +83,7 @@ fn a_lone_packet_takes_what_the_path_takes() {
         (std::mem::take(driven.arrived()), driven.propagation(0, 3), driven.propagation(0, 0))
     })
     .unwrap();
-    // Four links of 10 Gbps and 1 us.
+    // The path has four links of 10 Gbps and 1 us.
     let at = 5_000 + 4 * (1_200_000 + 1_000_000);
     assert_eq!(departures, (vec![Departure { at, token: 9, host: 3, nic: 0, marked: false }], Some(Span::from_us(4)), None));
 }

@@ -1,4 +1,5 @@
-//! One sender and one receiver, a bottleneck of one segment per time unit with a queue, some units each way: what they do, line by line.
+//! Runs one sender and one receiver over a bottleneck with a queue, one segment per time unit and a
+//! delay of some units in each direction. Prints their actions line by line.
 
 use crate::frame::Extra;
 use crate::idle::Idle;
@@ -9,39 +10,44 @@ use std::collections::BTreeMap;
 pub const US: u64 = 1_000_000;
 pub const MS: u64 = 1_000 * US;
 
-/// What is printed.
+/// Selects the lines to be printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
-    /// The first acknowledgement of each round trip, changes of state, repetitions, losses, announced reductions and timers.
+    /// Prints the first acknowledgement of each round trip, changes of state, retransmissions,
+    /// losses, announced reductions and timers.
     Events,
-    /// The first acknowledgement of each round trip and changes of state, with the pacing rate (Mb/s of payload) and the control's own state.
+    /// Prints the first acknowledgement of each round trip and changes of state, with the pacing
+    /// rate (Mb/s of payload) and the state of the congestion control.
     Rounds,
-    /// Every acknowledgement that leaves the receiver (`<`) or comes to the sender, and what is sent then.
+    /// Prints every acknowledgement that leaves the receiver (`<`) or reaches the sender, and the
+    /// segments sent in response.
     All,
 }
 
 pub struct Scenario {
     pub config: TcpConfig,
     pub segments: u32,
-    /// A segment's time at the bottleneck, and what it and its acknowledgement travel besides, in such units.
+    /// Time of a segment at the bottleneck (`unit`), and delay of a segment and of its
+    /// acknowledgement in each direction, in such units.
     pub unit: u64,
     pub delay: u64,
-    /// Segments that the bottleneck holds, the one in transmission included.
+    /// Number of segments that the bottleneck holds, including the one in transmission.
     pub room: u64,
-    /// An arriving segment is marked if more than this many are before it.
+    /// An arriving segment is marked if more segments than this are ahead of it.
     pub mark_above: Option<u64>,
-    /// When the flow is to have ended, in units.
+    /// Deadline of the flow in units.
     pub deadline: Option<u64>,
     /// Transmissions that are lost, counted from 0 in the order of sending.
     pub lost: &'static [u32],
-    /// Transmissions that take so many units longer, without holding up others.
+    /// Transmissions that take additional units of time without delaying others.
     pub late: &'static [(u32, u64)],
-    /// What would come to the receiver from the one moment on comes at the other.
+    /// Outage: segments that would reach the receiver from the first time on arrive at the second
+    /// time.
     pub outage: Option<(u64, u64)>,
     /// SYNs that are lost, counted from 0.
     pub lost_syns: &'static [u32],
     pub show: Show,
-    /// Ends then at the latest, in units.
+    /// Latest end of the run in units.
     pub until: u64,
 }
 
@@ -77,7 +83,7 @@ struct Path<'a> {
     scenario: &'a Scenario,
     happenings: BTreeMap<(u64, u64), Happening>,
     filed: u64,
-    /// When the bottleneck is free.
+    /// Time at which the bottleneck becomes idle.
     free_at: u64,
     sent: u32,
     lines: String,
@@ -101,7 +107,7 @@ impl Path<'_> {
         self.lines += &format!("{}{}{extra}{}{}\n", self.time(now), sender.snapshot(), if notes.is_empty() { "" } else { ":" }, notes);
     }
 
-    /// In units; where segments are spread, in hundredths of one.
+    /// Returns a time in units, or in hundredths of a unit if segments are paced.
     fn time(&self, now: u64) -> String {
         let unit = self.scenario.unit;
         if self.scenario.config.pacing.is_some() && self.scenario.show == Show::All {
@@ -110,7 +116,7 @@ impl Path<'_> {
         format!("{:>4} ", now / unit)
     }
 
-    /// Sends what the window allows; returns what of that is worth a word.
+    /// Sends the segments that the window allows. Returns notes about special ones.
     fn pump(&mut self, sender: &mut Sender, now: u64, cause: Cause) -> String {
         let mut notes = String::new();
         let scenario = self.scenario;
@@ -234,7 +240,7 @@ pub fn trace(scenario: &Scenario) -> String {
         hash: 0,
         priority: 0,
         segments: scenario.segments,
-        // The application may have more.
+        // The application may have more data.
         ends: u32::MAX,
         idle: Idle { round_trip: (2 * scenario.delay + 1) * scenario.unit, ..Idle::default() },
         deadline: scenario.deadline.map(|units| units * scenario.unit),
@@ -281,7 +287,7 @@ pub fn trace(scenario: &Scenario) -> String {
         if now / scenario.unit > scenario.until {
             break;
         }
-        // Timers go before what arrives at the same moment.
+        // Timers take precedence over arrivals at the same time.
         if sends <= now {
             path.woken(&mut sender);
             continue;

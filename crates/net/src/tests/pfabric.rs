@@ -1,4 +1,5 @@
-//! pFabric: a flow alone against its formula, the same from both engines, and what happens where everything is lost.
+//! Tests pFabric: a single flow against its formula, equal results from both engines, and the loss
+//! of everything.
 
 use super::determinism::{same_everywhere, traffic};
 use super::rdma::adds_up;
@@ -8,10 +9,11 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
-/// The study's queues: 24 full frames, of which 23 fit.
+/// Limit of the study's queues: 24 full frames, of which 23 fit.
 const LIMIT: Limit = Limit::Bytes(36_000);
 
-/// Hosts at 10 Gbps, 0.2 us per link, 2.5 us per traversal of a host (spec/transports.md §5.1).
+/// Builds the study's fabric: hosts at 10 Gbps, 0.2 us per link, 2.5 us per traversal of a host
+/// (spec/transports.md §5.1).
 fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -> Plan {
     let mut p = plan(leaf_spine(leaves, 4, hosts_per_leaf), flows);
     let hosts = p.topology.hosts as usize;
@@ -29,7 +31,7 @@ fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -
     p
 }
 
-/// In packets: all up to 100, then ever larger ones up to 20,000.
+/// Returns flow sizes in packets: all up to 100, then increasing steps up to 20,000.
 fn sizes() -> Vec<u64> {
     let mut sizes: Vec<u64> = (1..=100).collect();
     while sizes[sizes.len() - 1] < 20_000 {
@@ -38,8 +40,9 @@ fn sizes() -> Vec<u64> {
     sizes
 }
 
-/// What a flow of n packets takes alone (spec/transports.md §2.10): a first packet's way and its acknowledgement's, 1.2 us for each further
-/// packet, and, for flows longer than the initial window of 12, what the round trip is longer than 12 packets.
+/// Time of a single flow of n packets (spec/transports.md §2.10): the path of the first packet and
+/// of its acknowledgement, plus 1.2 us for each further packet. Flows longer than the initial
+/// window of 12 also take the time by which the round trip exceeds 12 packets.
 #[test]
 fn a_flow_alone() {
     for (leaves, per_leaf, uplink, dst, first_ns, longer_ns) in
@@ -72,7 +75,7 @@ fn a_flow_alone() {
     }
 }
 
-/// Random pairs and an incast on top.
+/// Returns a plan with random pairs and an additional incast.
 fn busy(transport: Pfabric) -> Plan {
     let mut flows = traffic(12, 200, 600, 150_000, 5);
     flows.extend((0..11).map(|src| flow(0, src, 11, 200_000, Time::from_ns(1_000 * (src as u64 % 4)))));
@@ -83,13 +86,13 @@ fn busy(transport: Pfabric) -> Plan {
     p
 }
 
-/// The same, over the queues of the study's TCP.
-/// Shards that stop in the middle have put off decisions that nobody can make up for: there is no output, and no defect either.
+/// Shards that stop in the middle of a window have deferred decisions that can no longer be made. A
+/// cancelled run therefore has no output, which is not a defect.
 #[test]
 fn a_cancelled_run_ends_as_such() {
     for engine in [EngineKind::WindowLog, EngineKind::Classical] {
         let mut p = busy(pfabric());
-        // Long enough that nobody reaches the end before the cancellation is seen.
+        // The flows are so long that no worker reaches the end before the cancellation is noticed.
         p.flows.iter_mut().for_each(|flow| flow.bytes *= 1_000);
         p.run.engine = engine;
         let progress = Progress::default();
@@ -105,6 +108,7 @@ fn a_cancelled_run_ends_as_such() {
     }
 }
 
+/// Returns the plan of [`busy`] with the TCP of the study and its FIFO queues.
 fn with_fifos(congestion: CongestionControl) -> Plan {
     let mut p = busy(Pfabric { pooled: true, ..ns2_tcp(congestion) });
     p.hosts[0].aqm = None;
@@ -177,7 +181,7 @@ fn all_records() -> Plan {
     p
 }
 
-/// Where paths are recorded, what remains travels in a frame's extra: nothing else changes.
+/// If paths are recorded, the remaining size travels in the frame metadata. Nothing else changes.
 #[test]
 fn recorded_paths_change_nothing() {
     let plain = busy(Pfabric { pooled: true, ..pfabric() });
@@ -186,12 +190,12 @@ fn recorded_paths_change_nothing() {
     let (plain, recorded) = (run(&plain, &Progress::default()).unwrap(), run(&recorded, &Progress::default()).unwrap());
     assert_eq!(format!("{:?}", plain.flows), format!("{:?}", recorded.flows));
     assert_eq!(plain.counters.dropped_packets, recorded.counters.dropped_packets);
-    // Frames in turn over all four spines.
+    // Frames use all four spines in turn.
     let across: Vec<_> = recorded.paths.iter().filter(|p| p.flow == 0).collect();
     assert!(recorded.paths.len() > plain.flows.len() && across.len() == 4, "{across:?}");
 }
 
-/// Short flows among long ones are not delayed by more than the frame in transmission at each hop.
+/// Short flows among long ones are delayed at each hop by at most the frame in transmission.
 #[test]
 fn short_flows_pass() {
     let mut flows: Vec<Flow> = (1..12).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect();
@@ -205,7 +209,8 @@ fn short_flows_pass() {
         assert!(took(record) > record.ideal.0 && took(record) <= record.ideal.0 + 4 * 1_200_000, "{record:?}");
         assert_eq!(record.packets_retransmitted, 0);
     }
-    // In one queue of 150 frames in order of arrival, which the windows of eleven fill, they wait for those before them.
+    // A single FIFO of 150 frames, which the windows of eleven flows fill, makes short flows wait
+    // for the frames ahead of them.
     let mut fifo = p.clone();
     fifo.switches[0].aqm = None;
     fifo.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
@@ -214,8 +219,8 @@ fn short_flows_pass() {
     assert!(last > 2 * first, "{last} {first}");
 }
 
-/// The host's link is down for a while. Five time-outs, always 45 us apart, repeat the first segment; then only probes go, until one is
-/// answered; then the segment.
+/// The host's link is down for a while. Five time-outs, always 45 us apart, retransmit the first
+/// segment. Then the sender only probes until a probe is answered, and then sends the segment.
 #[test]
 fn probes_until_anything_is_heard() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
@@ -223,14 +228,15 @@ fn probes_until_anything_is_heard() {
     p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(280_000)), detect: Span::from_ms(1), converge: Span::ZERO }];
     let output = same_everywhere("probes", &p);
     let record = &output.flows[0];
-    // The probe of the seventh time-out is the first that passes; 40 B take 3.2 ns of a link and a full frame 120 ns.
+    // The probe of the seventh time-out is the first one that passes. 40 B take 3.2 ns of a link,
+    // and a full frame 120 ns.
     let (probe, data) = (4_000_000 + 4 * 3_200, 4_000_000 + 2 * 120_000 + 2 * 3_200);
     assert_eq!(record.finish.unwrap().0, 7 * 45_000_000 + probe + data);
     assert_eq!((record.timeouts, record.packets_retransmitted), (7, 5), "the first four time-outs and the answer to the probe repeat it");
     adds_up(&output);
     assert_eq!(record.split.recovery, record.finish.unwrap().0 - record.ideal.0);
 
-    // Without probes every time-out repeats the segment.
+    // Without probes, every time-out retransmits the segment.
     p.transports = vec![TransportConfig::Pfabric(Pfabric { probe_after: None, ..pfabric() })];
     let record = &same_everywhere("no probes", &p).flows[0];
     assert_eq!((record.finish.unwrap().0, record.timeouts, record.packets_retransmitted), (7 * 45_000_000 + data, 7, 7));
@@ -247,7 +253,8 @@ fn estimated_timeouts_back_off() {
     assert_eq!((record.finish.unwrap().0, record.timeouts), (1_400_000_000 + data, 3));
 }
 
-/// A flow that finds its pair's connection busy opens another: a round trip of 40 B frames and 52 B SYNs more. The next finds both idle.
+/// A flow that finds the connection of its pair busy opens another one, which takes a round trip of
+/// 40 B frames and 52 B SYNs more. The next flow finds both connections idle.
 #[test]
 fn connections_are_opened_on_demand() {
     let late = Time::from_ns(1_000_000);

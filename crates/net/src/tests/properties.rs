@@ -1,4 +1,4 @@
-//! What holds in any fabric, with any configuration and any traffic.
+//! Tests properties that hold in any fabric, with any configuration and any traffic.
 
 use crate::congestion::Flavour;
 use crate::congestion::cubic::HyStart;
@@ -10,16 +10,16 @@ use afflux_units::{Bytes, Probability, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// A random simulation, and what its properties depend on.
+/// A random simulation, and the conditions on which its properties depend.
 #[derive(Debug, Clone)]
 struct Case {
     plan: Plan,
     threads: u32,
-    /// Nothing is lost for good and there is no end before everything has arrived.
+    /// True if nothing is lost permanently and the run does not end before everything has arrived.
     completes: bool,
-    /// A flow's frames cannot overtake each other.
+    /// True if a flow's frames cannot overtake each other.
     in_order: bool,
-    /// Everything is lossless, and the headroom suffices.
+    /// True if all traffic is lossless and the headroom suffices.
     lossless: bool,
 }
 
@@ -46,7 +46,8 @@ fn fabric() -> impl Strategy<Value = Topology> {
         (2..4u32, 1..4u32, 1..4u32).prop_map(|(leaves, spines, hosts)| Fabric::LeafSpine(leaves, spines, hosts)),
         Just(Fabric::FatTree),
     ];
-    // Equal links make ties; a cycle of unequal ones makes rates that do not divide and windows much shorter than most delays.
+    // Equal links make ties. A cycle of unequal links makes rates that do not divide evenly, and
+    // windows much shorter than most delays.
     let rates = prop_oneof![
         Just(vec![Rate::from_gbps(100)]),
         Just(vec![Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40)]),
@@ -64,7 +65,7 @@ fn fabric() -> impl Strategy<Value = Topology> {
     })
 }
 
-/// Every buffer takes at least one of the largest frames when it is empty.
+/// Every empty buffer accepts at least one of the largest frames.
 fn buffer() -> impl Strategy<Value = Buffer> {
     prop_oneof![
         Just(Buffer::Unlimited),
@@ -80,7 +81,8 @@ fn voq() -> impl Strategy<Value = Voq> {
     let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
     let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
     let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
-    // Not so slow that time-outs of microseconds fill the queues with copies for ever.
+    // The speed-up must not be so low that time-outs of microseconds fill the queues with copies
+    // for ever.
     let speedup = || prop::option::weighted(0.25, 0.7..3.0f64);
     let limits = (speedup(), prop::option::weighted(0.25, 4..40u32), speedup());
     (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64), limits).prop_map(
@@ -116,7 +118,7 @@ fn voq() -> impl Strategy<Value = Voq> {
     )
 }
 
-/// What goes with virtual output queues.
+/// Changes the settings that virtual output queues exclude.
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
     SwitchConfig { device_queue: 0, forwarding: Forwarding::StoreAndForward, queue_length: QueueLength::ThroughTransmission, ..switch }
 }
@@ -149,7 +151,7 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
     prop::option::of(marking)
 }
 
-/// Targets as in fast fabrics: queues are short and delays small here.
+/// Targets are those of fast fabrics, because queues are short and delays small here.
 fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| CodelConfig {
         target: Span::from_us(target),
@@ -186,7 +188,7 @@ fn scheduling() -> impl Strategy<Value = Scheduling> {
     prop_oneof![2 => Just(Scheduling::One), 1 => (2..9u8).prop_map(|queues| Scheduling::Priorities { queues }), 2 => classes]
 }
 
-/// What queues have of their own: a limit and marking, within the switch's buffer.
+/// Individual settings of queues: a limit and marking, within the switch's buffer.
 fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marking>)>>> {
     let limit = prop::option::of(prop_oneof![(9_100..50_000u64).prop_map(Limit::Bytes), (1..20u32).prop_map(Limit::Packets)]);
     prop::option::weighted(0.4, prop::collection::vec((limit, marking()), 8))
@@ -205,7 +207,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
     (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
         |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
-            // FQ-CoDel schedules by itself.
+            // FQ-CoDel does its own scheduling.
             let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::One } else { scheduling };
             let switch = SwitchConfig {
                 own: match (own, scheduling.queues()) {
@@ -215,7 +217,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                     _ => Vec::new(),
                 },
                 buffer,
-                // One or the other.
+                // Marking and AQM exclude each other.
                 marking: marking.filter(|_| aqm.is_none()),
                 scheduling,
                 aqm,
@@ -262,7 +264,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
     ];
     let mss = prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];
-    // (initial, largest)
+    // (initial, maximum)
     let windows = prop_oneof![
         3 => Just((10, None)),
         1 => Just((1, Some(1))),
@@ -274,7 +276,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let threshold = prop_oneof![3 => Just(Some(3)), 1 => Just(None), 1 => (1..40u32).prop_map(Some)];
     let delayed =
         prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us), quick: segments % 4 * 5 }));
-    // Tiny, as in data centres, as in the RFC.
+    // Time-outs are tiny, as in data centres, or as in the RFC.
     let timeouts =
         prop_oneof![Just((Span::from_ns(900), Span::from_us(2))), Just((Span::from_us(200), Span::from_ms(1))), Just((Span::from_ms(5), Span::from_ms(5)))];
     let receive = prop_oneof![
@@ -283,11 +285,11 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         1 => (2_000..100_000u64, 1..5u64, 64..=256u32)
             .prop_map(|(initial, times, share)| Receive::Buffer(ReceiveBuffer { initial: Bytes(initial), most: Bytes(times * initial), share })),
     ];
-    // Every switch of the machine on or off.
+    // Every option of the TCP machine can be on or off.
     let switches = any::<[bool; 10]>();
     (control, mss, windows, receive, recovery, threshold, delayed, timeouts, switches).prop_map(
         |((congestion, ecn), mss, (initial_window, max_window), receive, recovery, dupack_threshold, delayed_ack, (min_rto, initial_rto), switches)| {
-            // Validated: the buffer holds two segments.
+            // Validation requires that the buffer holds two segments.
             let receive = match receive {
                 Receive::Buffer(buffer) => {
                     let initial = Bytes(buffer.initial.0.max(512 * mss as u64 / buffer.share as u64 + 1));
@@ -377,7 +379,8 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
     )
 }
 
-/// Transport 0 and 1 are TCP, 2 a datagram source, 3 RDMA (but see `by_urgency`, `by_granted_rates`).
+/// Transports 0 and 1 are TCP, 2 is a datagram source, 3 is RDMA (but see `by_urgency` and
+/// `by_granted_rates`).
 fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
     let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3)]);
     let incast = (0..hosts, 1..40_000u64, 0..20u64, 2..60usize);
@@ -385,12 +388,12 @@ fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
         let mut flows: Vec<Flow> = random
             .into_iter()
             .map(|(src, step, bytes, at, priority, transport)| {
-                // Few starting times: ties.
+                // Few starting times make ties.
                 Flow { priority, transport, ..flow(0, src, (src + step) % hosts, bytes, Time::from_ns(at * 2_000)) }
             })
             .collect();
         if let Some((dst, bytes, at, count)) = incast {
-            // Several of them between the same two hosts.
+            // Several of the flows are between the same two hosts.
             flows.extend((0..count as u32).map(|i| flow(0, (dst + 1 + i % (hosts - 1)) % hosts, dst, bytes, Time::from_ns(at * 2_000))));
         }
         flows.sort_by_key(|f| match f.start {
@@ -402,7 +405,8 @@ fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
     })
 }
 
-/// What is done to links and to the run: (loss, a link that goes down, end, sampling interval, closed loop).
+/// Disturbances of links and of the run: (loss, a link that goes down, end, sampling interval,
+/// closed loop).
 type Disturbance = (Option<f64>, Option<(prop::sample::Index, u64, u64, u64)>, Option<u64>, Option<u64>, bool);
 
 fn disturbance() -> impl Strategy<Value = Disturbance> {
@@ -415,8 +419,9 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
     )
 }
 
-/// A memory management unit, with flow control or without: the rules, what is left to share, lossless priorities, headroom (too small, or enough),
-/// how long a pause is, whether hosts stop, cells.
+/// A memory management unit, with or without flow control: the rules, the shared memory, lossless
+/// priorities, headroom (too small or sufficient), (duration of a pause, repeat at half time, hosts
+/// obey pauses), cells.
 type Managed = (Rules, u64, u8, Option<u64>, (u16, bool, bool), Option<u16>);
 
 fn managed() -> impl Strategy<Value = Option<Managed>> {
@@ -430,7 +435,7 @@ fn managed() -> impl Strategy<Value = Option<Managed>> {
                 lossy_alpha,
                 queue_reserved: 9_500,
                 lossy_pool: Some(20_000 + 10 * lossy),
-                // Not enough for all groups at once.
+                // The pool does not suffice for all groups at once.
                 headroom_pool: pool.then_some(40_000),
                 xon,
                 xon_offset,
@@ -448,7 +453,7 @@ fn managed() -> impl Strategy<Value = Option<Managed>> {
     prop::option::weighted(0.5, (rules, 20_000..200_000u64, priorities, headroom, pause, prop_oneof![Just(None), Just(Some(256u16))]))
 }
 
-/// Reserves that take the largest frame, so that everything arrives in the end.
+/// Reserves hold the largest frame, so that everything arrives in the end.
 fn own_shares(from: u64) -> OwnShares {
     let mut own = OwnShares::default();
     let reserved = Some(9_500);
@@ -459,10 +464,11 @@ fn own_shares(from: u64) -> OwnShares {
     own
 }
 
-/// Gives the plan's switches this memory. Says whether nothing can be lost at ingress.
+/// Gives the plan's switches this memory. Returns whether nothing can be lost at ingress.
 fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at_half, honours), cell): Managed) -> bool {
     let delay = |link: &Link| link.delay.0 + plan.hosts[0].delay.0 + plan.switches[0].latency.0;
-    // Four of the largest frames and what is on the way there and back; cells of 256 B take at most six times the bytes of a frame of 40.
+    // The headroom is four of the largest frames, plus the data in flight in both directions. Cells
+    // of 256 B take at most six times the bytes of a frame of 40 B.
     let needed = |link: &Link| {
         40_000 + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64 + crate::queue::flowcontrol::response_bytes(link.rate)
     };
@@ -495,12 +501,13 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
     let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::set_aside(plan, node)).map(|s| s.headroom + s.reserved);
     let total = aside.max().expect("switches") + shared;
     plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
-    // A pause that expires before it is told again protects nothing, and a limit of its own loses what a queue may not hold.
+    // A pause that expires before it is repeated does not protect from losses, and queues with
+    // their own limits can lose frames.
     let limited = plan.hosts[0].queue.is_some() || plan.switches[0].own.iter().any(|own| own.limit.is_some());
     lossless && at_half && quanta == u16::MAX && !limited && plan.switches[0].aqm.is_none()
 }
 
-/// Virtual output queues that pause, or only obey.
+/// Gives the plan virtual output queues that pause, or that only obey pauses.
 fn deep_pauses(plan: &mut Plan, seed: u64) {
     let priorities = [0xff, 0b110, 0b1][(seed / 3 % 3) as usize];
     let pause = if (seed / 9).is_multiple_of(3) { PauseTime::Quanta(1 + (seed / 27 % 3_000) as u16) } else { PauseTime::Quanta(u16::MAX) };
@@ -517,7 +524,7 @@ fn deep_pauses(plan: &mut Plan, seed: u64) {
     plan.hosts[0].honours_pause = !(seed / 13).is_multiple_of(4);
 }
 
-/// The same TCP on each of several subflows.
+/// Returns a transport with this TCP on each of several subflows.
 fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
     let coupling = [None, Some(Coupling::Lia), Some(Coupling::Olia), Some(Coupling::Balia), Some(Coupling::Wvegas), Some(Coupling::QueueAware { segments: 4 })];
     let congestion = coupling[(seed / 5 % 6) as usize].map_or(tcp.congestion.clone(), CongestionControl::Coupled);
@@ -530,7 +537,8 @@ fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
     })
 }
 
-/// pFabric's queues everywhere, and transport 0 is its own, or the TCP that it is compared with.
+/// Puts pFabric's queues everywhere. Transport 0 becomes pFabric's, or the TCP that it is compared
+/// with.
 fn by_urgency(plan: &mut Plan, seed: u64) {
     let limit = [None, Some(Limit::Bytes(20_000)), Some(Limit::Packets(8))][(seed / 7 % 3) as usize];
     let switch = &mut plan.switches[0];
@@ -549,22 +557,23 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
         1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 })),
         _ => Pfabric { pooled: (seed / 126).is_multiple_of(2), ..pfabric() },
     };
-    // The longest ways take milliseconds.
+    // The longest paths take milliseconds.
     let tcp = TcpConfig { mss: tcp.mss, min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), max_rto: Span::from_ms(5), ..config.tcp };
     plan.transports[0] = TransportConfig::Pfabric(Pfabric { tcp, ..config });
     plan.flows.iter_mut().filter(|flow| flow.transport == 0).for_each(|flow| flow.connection = None);
 }
 
-/// A full frame takes longer on them than many a round trip of faster ones.
+/// True if a full frame takes longer on the slowest links than many a round trip of faster ones.
 fn has_slow_links(plan: &Plan) -> bool {
     plan.topology.links.iter().any(|link| link.rate < Rate::from_gbps(1))
 }
 
-/// Links that grant rates, and transport 3 asks for them.
+/// Makes links grant rates, which transport 3 requests.
 fn by_granted_rates(plan: &mut Plan, seed: u64) {
     plan.switches[0].hash = RouteHash::Symmetric;
     let (min_rto, early) = (Span::from_ms(1), (seed / 6).is_multiple_of(2));
-    // No shorter than a full frame's, and no higher than a frame without data in each, as by default.
+    // The interval is not shorter than the time of a full frame. The base rate is not higher than a
+    // frame without data in each interval, as by default.
     let (interval, base_rate) = if has_slow_links(plan) { (Span::from_ms(1), Rate::from_mbps(1)) } else { (Span::from_us(10), Rate::from_mbps(40)) };
     plan.transports[3] = match seed / 12 % 2 {
         0 => TransportConfig::Pdq(Pdq { min_rto, interval, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
@@ -591,7 +600,8 @@ fn case() -> impl Strategy<Value = Case> {
                 (delay, queue, scheduling),
                 (seed, last_byte, threads, gap, rdma),
             )| {
-                // Heavy loss at the hosts only: with it on every link of a long path nothing would ever get through.
+                // Heavy loss occurs only at the hosts. On every link of a long path, it would let
+                // nothing through.
                 let heavy = loss.is_some_and(|p| p > 0.1);
                 let lossy = if heavy { topology.hosts as usize } else { topology.links.len() };
                 for link in &mut topology.links[..lossy] {
@@ -622,7 +632,7 @@ fn case() -> impl Strategy<Value = Case> {
                         flow.priority = 0;
                     }
                 }
-                // Some senders end early.
+                // Some senders stop early.
                 for flow in flows.iter_mut().filter(|f| f.bytes % 7 == 3 && f.connection.is_none() && f.group.is_none()) {
                     if let Start::At(start) = flow.start {
                         flow.stop = start + Span::from_ns(1 + flow.bytes % 40_000);
@@ -643,7 +653,7 @@ fn case() -> impl Strategy<Value = Case> {
                 if let Balance::Glb(glb) = &mut plan.switches[0].balance
                     && slow
                 {
-                    // Reports every 4 us would leave nothing of such links.
+                    // Reports every 4 us would use all capacity of such links.
                     glb.sampling_interval = Span::from_us(100);
                 }
                 let timing = (seed % 3 == 1).then(timing).flatten();
@@ -662,7 +672,7 @@ fn case() -> impl Strategy<Value = Case> {
                 plan.run.seed = seed;
                 plan.run.until = until.map(Time::from_ns);
                 plan.run.fct_end = if last_byte { FctEnd::LastByte } else { FctEnd::LastAck };
-                // Without an end there may be long silences between time-outs.
+                // Without an end, there may be long intervals between time-outs.
                 let interval = sampling.filter(|_| until.is_some() || !heavy).map(|ns| Span::from_ns(if until.is_some() { ns } else { 500_000 + ns }));
                 plan.record.ports = interval.map(|interval| PortSeries { interval, nodes });
                 plan.record.paths = seed % 3 == 0;
@@ -683,9 +693,11 @@ fn case() -> impl Strategy<Value = Case> {
                 if granted {
                     by_granted_rates(&mut plan, seed);
                 }
-                // Go-back-N sends from the gap on at once, and may lose the same frame of a short queue for ever.
+                // Go-back-N retransmits from the gap on at once, and may lose the same frame of a
+                // short queue for ever.
                 let repeats = urgent && matches!(&plan.transports[3], TransportConfig::Rdma(rdma) if matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }));
-                // Whatever waits for ever shows as a flow that has not finished, not as a test that does not.
+                // The end ensures that data that wait for ever show as an unfinished flow, not as a
+                // test that hangs.
                 plan.run.until = plan.run.until.or(Some(Time(if repeats { Span::from_ms(20) } else { Span::from_s(10_000) }.0)));
                 Case { plan, threads, completes: until.is_none() && !repeats, in_order, lossless }
             },
@@ -697,11 +709,11 @@ fn run_with(plan: &Plan, engine: EngineKind, threads: u32) -> Output {
     let mut plan = plan.clone();
     plan.run.engine = engine;
     plan.run.threads = threads;
-    // Conservation, memory and the sum of the parts are checked in there.
+    // This call also checks conservation, memory and the sum of the parts.
     run(&plan, &Progress::default()).expect("a valid plan")
 }
 
-/// Everything but the engine's own figures, one kind per line.
+/// Returns all records except the engine's own figures, one kind per line.
 fn digest(output: &Output) -> Vec<(&'static str, String)> {
     vec![
         ("end", format!("{:?}", output.end)),
@@ -721,7 +733,8 @@ fn digest(output: &Output) -> Vec<(&'static str, String)> {
 fn same_from_both_engines(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let expected = digest(output);
     for threads in [1, case.threads] {
-        // Workers meet after every window: long runs of short windows are for the scenarios of `determinism`.
+        // Workers meet after every window, so long runs with short windows are left to the
+        // scenarios of `determinism`.
         if threads > 1 && output.engine.events > 60_000 {
             continue;
         }
@@ -750,7 +763,7 @@ fn everything_arrives(case: &Case, output: &Output) -> Result<(), TestCaseError>
     let both = || case.plan.flows.iter().zip(&output.flows);
     for (flow, record) in both() {
         let given_up = (flow.deadline.is_some() || flow.stop != Flow::ENDLESS) && record.status == Status::Terminated;
-        // What follows a group of which a flow is given up never starts.
+        // Flows that follow a group with a terminated flow never start.
         let follows = matches!(flow.start, Start::After { group, .. } if both().any(|(f, r)| f.group == Some(group) && r.status == Status::Terminated));
         if flow.transport != 2 && !given_up && !follows {
             prop_assert_eq!(record.status, Status::Finished, "flow {}: {:?}", flow.id, record);
@@ -764,7 +777,7 @@ fn everything_arrives(case: &Case, output: &Output) -> Result<(), TestCaseError>
 fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
     let several = switch.scheduling.queues() > 1;
-    // Series count the frame in transmission and the device queue, even where the buffer does not.
+    // Series count the frame in transmission and the device queue, even if the buffer does not.
     let beyond = if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
     let sending = beyond * 9_100;
     let of_switches = output.ports.iter().filter(|r| r.node >= case.plan.topology.hosts);
@@ -774,7 +787,7 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
         }
     }
     if let Buffer::Voq(Voq { max_bytes: Some(limit), dram, on_chip, .. }) = switch.buffer {
-        // Without priorities and cores the port is the queue. What is lossless has no cap.
+        // Without priorities and cores, the port is the queue. Lossless queues have no cap.
         for r in of_switches.clone().filter(|r| switch.pfc.is_none() && (r.queue >= 0 || switch.queues(8) == 1)) {
             prop_assert!(r.queue_bytes_max <= limit, "{r:?}");
         }
@@ -806,11 +819,12 @@ fn nothing_overtakes(case: &Case, output: &Output) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// One of `PARTS` tests with an equal share of the cases, so that they share the cores.
+/// Runs one of `PARTS` tests with equal shares of the cases, so that they share the cores.
 fn any_simulation(part: u64) {
-    // A case that fails is said within minutes, if not at its smallest.
+    // A failing case is reported within minutes, even if it is not minimal.
     let mut config = Config { failure_persistence: None, max_shrink_time: 120_000, ..Config::default() };
-    // Half of proptest's usual number; PROPTEST_CASES asks for more, as `make fuzz` does. Its seeds are fixed, and PROPTEST_RNG_SEED asks for others.
+    // Half of proptest's usual number of cases is run. PROPTEST_CASES sets another number, as
+    // `make fuzz` does. The seeds are fixed, and PROPTEST_RNG_SEED sets others.
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases /= 2;
     }

@@ -1,4 +1,4 @@
-//! Queueing disciplines of hosts.
+//! Tests queueing disciplines of hosts.
 
 use crate::spec::*;
 use crate::testing::*;
@@ -6,8 +6,9 @@ use crate::tests::determinism::traffic;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
-/// Bulk flows from one host to another, beside 50 requests of 20 kB, one after the other, to a third; returns the median of the requests' times and the
-/// goodput of the bulk flows in bits per second.
+/// Sends bulk flows from one host to another, and next to them 50 requests of 20 kB, one after the
+/// other, to a third host. Returns the median time of the requests, and the goodput of the bulk
+/// flows in bit/s.
 fn requests(qdisc: Option<Qdisc>, bulk: u32, small_queues: bool) -> (Span, f64) {
     let mut topology = star(3);
     topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
@@ -25,7 +26,8 @@ fn requests(qdisc: Option<Qdisc>, bulk: u32, small_queues: bool) -> (Span, f64) 
     (Span(times[25]), first.iter().map(|flow| flow.bytes_received as f64 * 8.0 / 4.0).sum())
 }
 
-/// A request passes what waits by a fair queue, and has its share of the line; first in, first out it waits for everything. The line is full either way.
+/// With a fair queue, a request passes the waiting frames and has its share of the line. With a
+/// FIFO, it waits for all of them. The line is full in both cases.
 #[test]
 fn requests_pass_bulk_in_a_fair_queue() {
     let alone = 20_000.0 * 8.0 / 100e6;
@@ -35,7 +37,8 @@ fn requests_pass_bulk_in_a_fair_queue() {
             let fifo = of("pfifo", bulk);
             assert!(fifo.0.as_seconds() > 10.0 * alone && fifo.1 > 92e6, "{fifo:?}");
             if small_queues {
-                // Without a limit that bites, first in, first out is what a NIC without a discipline does.
+                // Without a limit that takes effect, a FIFO behaves like a NIC without a
+                // discipline.
                 let unheld = requests(None, bulk, small_queues);
                 assert!((fifo.0.as_seconds() / unheld.0.as_seconds() - 1.0).abs() < 0.05, "{fifo:?} {unheld:?}");
             }
@@ -47,7 +50,8 @@ fn requests_pass_bulk_in_a_fair_queue() {
     }
 }
 
-/// Frames that come while the card has room go straight to it: then no discipline changes anything.
+/// Frames that arrive while the card has free space go straight to it, so the discipline makes no
+/// difference.
 #[test]
 fn a_ring_with_room_is_a_queue_without_a_discipline() {
     let plain = plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
@@ -61,7 +65,8 @@ fn a_ring_with_room_is_a_queue_without_a_discipline() {
     }
 }
 
-/// A flow below its share keeps its rate beside three that would fill the line, and those share the rest.
+/// A flow below its share keeps its rate next to three flows that would fill the line. These flows
+/// share the rest.
 #[test]
 fn a_flow_below_its_share_keeps_its_rate() {
     for kind in ["fq_codel", "fq"] {

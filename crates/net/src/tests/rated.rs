@@ -1,4 +1,4 @@
-//! PDQ and D3.
+//! Tests PDQ and D3.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::congestion::d2tcp::WithoutDeadline;
@@ -13,12 +13,13 @@ fn both() -> [(&'static str, TransportConfig); 2] {
     [("pdq", TransportConfig::Pdq(pdq())), ("d3", TransportConfig::D3(d3()))]
 }
 
-/// A flow alone: the SYN's round trip, then all at the rate of the slowest link.
+/// A single flow takes the SYN's round trip, and then the time of all data at the rate of the
+/// slowest link.
 #[test]
 fn lone_flow() {
     let mut slow = leaf_spine(2, 1, 2);
     slow.links[4].rate = Rate::from_gbps(25);
-    // A frame takes longer than a probe's round trip.
+    // On these links, a frame takes longer than a probe's round trip.
     let mut slower = star(3);
     slower.links.iter_mut().for_each(|link| link.rate = Rate::from_mbps(100));
     for (name, topology, pair) in
@@ -37,12 +38,14 @@ fn lone_flow() {
                     "leaf-spine" => vec![&topology.links[0], &topology.links[6], &topology.links[8], &topology.links[5]],
                     _ => vec![&topology.links[0], &topology.links[4], &topology.links[5], &topology.links[2]],
                 };
-                // A SYN of 52 + 16 B and its answer of 40 + 16 B, both with the gap, and 2.5 us in and out of hosts.
+                // A SYN of 52 + 16 B and its reply of 40 + 16 B, both with the gap, and 2.5 us in
+                // and out of hosts.
                 let way = |size: u64| path.iter().map(|link| (link.rate.serialize(size + 20) + link.delay).0).sum::<u64>() + 5_000_000;
                 let expected = way(68) + way(56) + record.ideal.0;
                 assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, expected, "{name}, {scheme}, {bytes} B");
                 assert_eq!((record.packets_retransmitted, record.status), (0, Status::Finished));
-                // All of it is a round trip that the sender waited for a grant.
+                // All of the time beyond the ideal is the round trip in which the sender waits for
+                // a grant.
                 assert_eq!(record.split.window, expected - record.ideal.0);
             }
         }
@@ -71,14 +74,14 @@ fn engines_and_threads() {
         let given_up = output.flows.iter().filter(|f| f.status == Status::Terminated).count();
         assert_eq!(ended + given_up, 150, "{name}");
         assert!(ended > 75 && given_up > 5, "{name}: {ended} ended, {given_up} were given up");
-        // Losses: on links, and in short queues.
+        // Frames are lost on links, and in short queues.
         plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(4_000), drop_when: Compare::Above };
         plan.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
         plan.record.paths = true;
         plan.run.until = Some(Time::from_ns(20_000_000));
         let output = same_everywhere(name, &plan);
         assert!(output.counters.drops_loss > 10 && output.flows.iter().any(|f| f.packets_retransmitted > 0), "{name}");
-        // Beside TCP, with priorities, and cut through.
+        // The flows share the fabric with TCP flows, with priorities and cut-through.
         plan.transports.push(TransportConfig::Tcp(tcp()));
         plan.flows.iter_mut().filter(|f| f.id % 4 == 0).for_each(|f| f.transport = 1);
         plan.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
@@ -87,7 +90,8 @@ fn engines_and_threads() {
     }
 }
 
-/// Links that grant rates ask how much waits, also in pFabric's queue, which the window engine decides on late.
+/// Links that grant rates read the queue length. This includes pFabric's queue, on which the window
+/// engine decides late.
 #[test]
 fn behind_the_queue_of_pfabric() {
     for (name, transport) in both() {
@@ -99,7 +103,7 @@ fn behind_the_queue_of_pfabric() {
     }
 }
 
-/// Pairs of hosts over one link of 10 Gbps; everything else has 40.
+/// Pairs of hosts over one link of 10 Gbps. All other links have 40 Gbps.
 fn dumbbell(pairs: u32) -> Topology {
     let mut nodes: Vec<Node> = (0..2 * pairs).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / pairs))).collect();
     nodes.extend((0..2).map(|s| node(format!("switch{s}"), NodeKind::Switch, 1, Some(s))));
@@ -114,7 +118,8 @@ fn mean_fct(output: &Output) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// spec/transports.md §9.10: n equal flows one after the other take half of the mean that sharing takes, and keep the link busy.
+/// spec/transports.md §9.10: n equal flows that are sent one after the other take half of the mean
+/// time of flows that share, and keep the link busy.
 #[test]
 fn pdq_equal_flows_one_after_the_other() {
     let (pairs, bytes) = (10, 100 * 1_444);
@@ -126,15 +131,17 @@ fn pdq_equal_flows_one_after_the_other() {
     let (mean, last) = (mean_fct(&output), output.flows.iter().map(|f| f.finish.unwrap().0).max().unwrap() as f64 / 1e6);
     eprintln!("mean {mean}, last {last}");
     assert!(last < 1_200.0 * 1.1, "the link is busy: {last} us");
-    // One after the other: (1 + ... + 10) / 10 * 120 us = 660 us; all at once about 1,200.
+    // One after the other, the mean is (1 + ... + 10) / 10 * 120 us = 660 us. All at once, it is
+    // about 1,200 us.
     assert!((600.0..760.0).contains(&mean), "{mean} us");
 }
 
-/// Deadline flows over the bottleneck: sizes of 2 to 198 KB, deadlines exponential with a floor, Poisson arrivals.
+/// Flows with deadlines over the bottleneck: sizes of 2 to 198 KB, exponential deadlines with a
+/// minimum, Poisson arrivals.
 fn deadline_flows(pairs: u32, count: u32, load: f64, mean_us: f64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 97, 0);
     let exponential = |stream: &mut Stream, mean: f64| -libm::log(1.0 - stream.next_f64()) * mean;
-    // 100 KB at 10 Gbps are 80 us.
+    // 100 KB at 10 Gbps take 80 us.
     let gap = 80.0 / load;
     let mut at = 0.0;
     (0..count)
@@ -148,7 +155,7 @@ fn deadline_flows(pairs: u32, count: u32, load: f64, mean_us: f64, seed: u64) ->
         .collect()
 }
 
-/// Share of flows that end after their deadline, or never.
+/// Returns the share of flows that end after their deadline, or never.
 fn missed(plan: &Plan, output: &Output) -> f64 {
     let met = |(flow, record): (&Flow, &crate::record::FlowRecord)| {
         record.finish.is_some_and(|finish| flow.deadline.is_none_or(|deadline| finish - record.start.unwrap() <= deadline))
@@ -168,7 +175,8 @@ fn scheme(name: &str) -> TransportConfig {
     }
 }
 
-/// The same flows by each scheme; what share misses, and the mean completion time of those that end, in microseconds.
+/// Runs the same flows with each scheme. Returns the share of missed deadlines, and the mean
+/// completion time in microseconds of the flows that end.
 fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec<(f64, f64)> {
     let outcome = |name: &&str| {
         let mut plan = plan(topology.clone(), flows.to_vec());
@@ -185,7 +193,7 @@ fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec
     schemes.iter().map(outcome).collect()
 }
 
-/// Bursts of answers to one question: `pairs` flows each, whose deadlines lie between two bounds.
+/// Bursts of replies to one query: `pairs` flows each, whose deadlines lie between two bounds.
 fn bursts(pairs: u32, rounds: u32, every_us: u64, bytes: (u64, u64), deadline_us: (u64, u64), seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 96, 0);
     let mut between = |(least, most): (u64, u64)| least + stream.below(most - least + 1);
@@ -200,7 +208,8 @@ fn bursts(pairs: u32, rounds: u32, every_us: u64, bytes: (u64, u64), deadline_us
     flows
 }
 
-/// §5.5: PDQ meets more deadlines than D3, and without deadlines its mean completion time is about 30 % below D3's.
+/// §5.5: PDQ meets more deadlines than D3. Without deadlines, its mean completion time is about
+/// 30 % below D3's.
 #[test]
 fn pdq_against_d3() {
     let flows = deadline_flows(20, 1_000, 0.5, 500.0, 1);
@@ -211,19 +220,21 @@ fn pdq_against_d3() {
     assert!(pdq.1 < 0.85 * d3.1, "{pdq:?} {d3:?}");
 }
 
-/// §5.5: D2TCP misses fewer deadlines than D3, where flows take a few round trips and come one by one, ...
+/// §5.5: D2TCP misses fewer deadlines than D3, if flows take a few round trips and arrive one by
+/// one.
 #[test]
 fn d2tcp_against_d3() {
-    // The paper's router keeps for ever what flows had asked for last that were quenched before its answer. One that knows its flows does not, and then
-    // misses no more deadlines than D2TCP.
+    // The paper's router keeps for ever the last requests of flows that were quenched before its
+    // reply. A router that knows its flows does not, and then misses no more deadlines than D2TCP.
     let schemes = ["d2tcp", "d3 of three sums", "d3"];
     let [d2tcp, published, d3] = compare(&schemes, &deadline_flows(20, 1_000, 0.5, 500.0, 1), &dumbbell(20), 20)[..] else { unreachable!("three") };
     assert!(d2tcp.0 < 0.85 * published.0, "{d2tcp:?} {published:?}");
     assert!(d3.0 < 0.9 * published.0, "{d3:?} {published:?}");
 }
 
-/// ... and fewer than DCTCP, where near and far deadlines meet and windows are of more than a few segments. The direction only: 29.3 % against
-/// 32.7 % here, where the paper has 75 % fewer.
+/// §5.5: D2TCP also misses fewer deadlines than DCTCP, if near and far deadlines meet and windows
+/// have more than a few segments. Only the direction is reproduced: 29.3 % against 32.7 % here,
+/// where the paper has 75 % fewer.
 #[test]
 fn d2tcp_against_dctcp() {
     let mut long = dumbbell(5);

@@ -1,4 +1,5 @@
-//! Queue pairs: the same from both engines, closed forms, and what the account of time says of them.
+//! Tests queue pairs: equal results from both engines, closed forms, and the split of their
+//! completion times.
 
 use super::determinism::{same_everywhere, traffic};
 use super::lossless::{conweave, pfc, sonic};
@@ -25,7 +26,7 @@ fn flow_control() -> Pfc {
     }
 }
 
-/// Random pairs and an incast on top, over a small fabric that pauses.
+/// Returns a plan with random pairs and an additional incast, over a small fabric that pauses.
 fn busy(config: RdmaConfig) -> Plan {
     let topology = leaf_spine(3, 2, 4);
     let hosts = topology.hosts;
@@ -51,7 +52,7 @@ fn tells(name: &str, output: &Output) {
     );
 }
 
-/// Everything that a flow took beyond the ideal is accounted for.
+/// Checks that all time beyond the ideal is accounted for.
 pub(super) fn adds_up(output: &Output) {
     for record in &output.flows {
         let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
@@ -209,20 +210,21 @@ fn finish(p: &Plan, flow: usize) -> u64 {
     output.flows[flow].finish.unwrap().0
 }
 
-/// Two queue pairs of one NIC take turns: both end within a frame of each other, after the time of both.
+/// Two queue pairs of one NIC take turns. They end within a frame of each other, after the time of
+/// both.
 #[test]
 fn queue_pairs_take_turns() {
     let mut p = plan(star(3), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 0, 2, 146_000, Time::ZERO)]);
     p.transports = transport(rdma());
-    // 120 ns per frame, 3.2 ns per acknowledgement, two links of 1 us each way.
+    // A frame takes 120 ns and an acknowledgement 3.2 ns, over two links of 1 us in each direction.
     let alone = 100 * 120_000 + 120_000 + 2 * 3_200 + 4_000_000;
-    // The first one's last frame is the 199th of 200.
+    // The last frame of the first flow is the 199th of 200.
     assert_eq!((finish(&p, 0), finish(&p, 1)), (alone + 99 * 120_000, alone + 100 * 120_000));
     let output = run(&p, &Progress::default()).unwrap();
     assert_eq!(output.flows[0].split.queueing, 99 * 120_000, "waiting for the other's frames is queueing in the NIC");
 }
 
-/// A window of w bytes sends w every round trip.
+/// A window of w bytes sends w per round trip.
 #[test]
 fn a_fixed_window() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 100 * 1460, Time::ZERO)]);
@@ -233,7 +235,7 @@ fn a_fixed_window() {
     assert_eq!(output.flows[0].split.window, 9 * (round_trip - 10 * 120_000));
 }
 
-/// The frame at `seq` of flow 0 is lost: the link from its host is down just while it passes.
+/// Loses the frame at `seq` of flow 0: the link from its host is down just while the frame passes.
 fn lossy(config: RdmaConfig, seq: u64) -> Plan {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 50 * 1460, Time::ZERO)]);
     p.transports = transport(config);
@@ -242,7 +244,8 @@ fn lossy(config: RdmaConfig, seq: u64) -> Plan {
     p
 }
 
-/// Frame 10 is lost with those on the wire at that moment. Go-back-N sends everything from there on again.
+/// Frame 10 is lost together with the frames on the wire at that time. Go-back-N retransmits
+/// everything from there on.
 #[test]
 fn go_back_n_and_selective_repeat() {
     let mut repeated = Vec::new();
@@ -260,12 +263,12 @@ fn go_back_n_and_selective_repeat() {
         repeated.push((record.packets_retransmitted, lost));
     }
     let (go_back, selective) = (repeated[0], repeated[1]);
-    // What is on its way for a round trip and more.
+    // Go-back-N retransmits the data in flight for more than a round trip.
     assert!(go_back.0 >= 30, "{repeated:?}");
     assert!((selective.1..selective.1 + 3).contains(&selective.0), "{repeated:?}");
 }
 
-/// The last frame is lost: nothing tells but the timer.
+/// If the last frame is lost, only the timer detects it.
 #[test]
 fn a_lost_tail_waits_for_the_timer() {
     for (config, rto) in [(rdma(), Span::from_ms(4)), (irn(), Span::from_us(100))] {
@@ -273,13 +276,13 @@ fn a_lost_tail_waits_for_the_timer() {
         p.run.until = Some(Time(Span::from_ms(20).0));
         let output = same_everywhere("lost tail", &p);
         let record = &output.flows[0];
-        // The frame before it was on the wire too.
+        // The frame before the last one was on the wire, too.
         assert_eq!((record.timeouts, record.packets_retransmitted), (1, 2), "{record:?}");
         assert!(record.split.recovery >= rto.0 && record.finish.unwrap().0 > rto.0, "{:?}", record.split);
     }
 }
 
-/// Notifications in frames of their own come at most once per interval.
+/// Notifications in separate frames are sent at most once per interval.
 #[test]
 fn notifications_are_spaced() {
     let mut p = plan(star(5), (1..5).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect());
@@ -293,16 +296,18 @@ fn notifications_are_spaced() {
     let in_acks = run_with(Cnp::Ack);
     let alone = run_with(Cnp::Packet { interval: Span::from_us(50), delay: Span::ZERO });
     let more = alone.counters.sent_packets - in_acks.counters.sent_packets;
-    // Four flows over 8 MB at 100 Gbps (657 us with headers), each marked nearly all the time.
+    // Four flows send 8 MB at 100 Gbps (657 us with headers), and each is marked almost all the
+    // time.
     assert!((4 * 12..=4 * 14).contains(&more), "{more} notifications");
     assert!(alone.counters.cnps == more && in_acks.counters.cnps > 10 * more, "{} {}", alone.counters.cnps, in_acks.counters.cnps);
-    // Held back by the receiver's NIC: what is due when a flow ends is not sent.
+    // The receiver's NIC holds notifications back. Those that are due when a flow ends are not
+    // sent.
     let late = run_with(Cnp::Packet { interval: Span::from_us(50), delay: Span::from_us(55) });
     let (sent, marks) = (late.counters.cnps, late.counters.ecn_marks);
     assert!((more - 8..=more).contains(&sent) && marks == alone.counters.ecn_marks, "{sent} of {more} notifications, {marks} marks");
 }
 
-/// Compat names only what it changes, and each has a name of its own.
+/// `compat` names only the mechanisms that it changes, and each has a unique name.
 #[test]
 fn compat_is_a_list() {
     let names: Vec<&str> = Compat::ConweaveNs3.deviations().iter().map(|(name, _)| *name).collect();
@@ -330,7 +335,8 @@ fn compat_is_a_list() {
     );
 }
 
-/// A frame of 1048 B takes 83 ns of a 100G link there, and an acknowledgement of 60 B 4 ns.
+/// In this mode, a frame of 1048 B takes 83 ns of a link with 100 Gbps, and an acknowledgement of
+/// 60 B takes 4 ns.
 #[test]
 fn whole_nanoseconds() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 10_000, Time::ZERO)]);
@@ -342,8 +348,8 @@ fn whole_nanoseconds() {
     assert_eq!(output.flows[0].ideal.0, output.flows[0].finish.unwrap().0);
 }
 
-/// Two spines, the second of which has 25 Gbps to the destination where the others have 100: marks there come back, and entropies that lead there are
-/// not used again.
+/// Two spines, the second of which has 25 Gbps to the destination instead of 100 Gbps. Marks from
+/// there reach the sender, and entropies that lead there are not used again.
 #[test]
 fn recycled_entropies_leave_a_slow_path() {
     let share = |entropy, balance| {
@@ -366,6 +372,6 @@ fn recycled_entropies_leave_a_slow_path() {
     let recycled = share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::default());
     eprintln!("{sprayed:.3} over the slow path sprayed, {recycled:.3} recycled");
     assert!((0.48..0.52).contains(&sprayed), "{sprayed}");
-    // Fair to the links: a fifth.
+    // A share in proportion to the links would be a fifth.
     assert!(recycled < 0.35, "{recycled}");
 }

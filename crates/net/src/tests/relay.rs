@@ -1,4 +1,4 @@
-//! Hosts that forward what is for others.
+//! Tests hosts that forward frames for other hosts.
 
 use super::determinism::{same_everywhere, traffic};
 use crate::routing::{Ports, Routes};
@@ -34,7 +34,8 @@ fn both_engines_agree() {
     }
 }
 
-/// Two NICs at each end: two subflows that share no link, where both digits differ; and one where one does.
+/// Two NICs at each end: two subflows share no link if both digits differ. If one digit differs,
+/// there is one subflow.
 #[test]
 fn subflows_correct_digits_in_different_orders() {
     let mut plan = plan(bcube(4, 2), vec![flow(0, 0, 5, 3_000_000, Time(0)), flow(1, 2, 3, 3_000_000, Time(0))]);
@@ -48,7 +49,7 @@ fn subflows_correct_digits_in_different_orders() {
     assert_eq!(of(1).len(), 1);
 }
 
-/// A failed switch: its hosts are reached over others, further away.
+/// A switch has failed. Its hosts are reached through other hosts, on longer paths.
 #[test]
 fn a_failed_switch_is_avoided() {
     let mut plan = over(TransportConfig::Tcp(tcp()));
@@ -56,18 +57,18 @@ fn a_failed_switch_is_avoided() {
     for link in plan.topology.links.iter_mut().filter(|link| link.b == failed) {
         link.down = vec![Down { from: Time::ZERO, to: None, detect: Span::ZERO, converge: Span::ZERO }];
     }
-    // Flows stand in the order in which they start.
+    // Flows are listed in the order in which they start.
     let Start::At(last) = plan.flows.last().expect("flows").start else { panic!("they start by time") };
     plan.flows.push(flow(1_000, 0, 1, 100_000, last));
     let output = same_everywhere("failed switch", &plan);
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
     assert!(output.paths.iter().all(|path| !path.nodes.contains(&failed)));
-    // Both had that switch in common alone: now digit 1 changes and changes back.
+    // Both hosts had only that switch in common. Now digit 1 changes and changes back.
     let detour = output.paths.iter().find(|path| path.flow as usize == plan.flows.len() - 1).unwrap();
     assert_eq!(detour.nodes.len(), 7, "{:?}", detour.nodes);
 }
 
-/// Shortest ways by the orders of the digits that differ.
+/// Counts the shortest paths, one for each order of the digits that differ.
 #[test]
 fn path_counts() {
     fn count(routes: &Routes, ports: &Ports, node: u32, host: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! What senders know, at intervals.
+//! Tests the series of senders.
 
 use crate::record::SenderRecord;
 use crate::spec::*;
@@ -6,7 +6,8 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
-/// One flow over a path whose round trip is 8 ms and some transmission times, sampled every 4 ms.
+/// Runs one flow over a path whose round trip is 8 ms plus some transmission times, sampled every 4
+/// ms.
 fn alone(transport: TransportConfig, bytes: u64) -> Vec<SenderRecord> {
     let mut topology = star(2);
     topology.links.iter_mut().for_each(|link| link.delay = Span::from_ms(2));
@@ -26,7 +27,8 @@ fn alone(transport: TransportConfig, bytes: u64) -> Vec<SenderRecord> {
 fn a_window_doubles_with_every_round_trip() {
     let found = alone(TransportConfig::Tcp(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() }), 1_460 * 2_000);
     let round_trip = Span::from_ms(8).0;
-    // The first at half a round trip; then one in the middle of each.
+    // The first sample is at half a round trip. Then there is a sample in the middle of each round
+    // trip.
     for (number, record) in found.iter().step_by(2).enumerate().take(6) {
         let window = 14_600 << number;
         assert_eq!((record.time, record.window, record.flight), (Time::from_ns(4_000_000 + 8_000_000 * number as u64), window, window));
@@ -49,7 +51,7 @@ fn a_queue_pair_has_a_rate_and_no_threshold() {
     }
 }
 
-/// Subflows by their numbers, and nothing from a connection that is open and has nothing to do.
+/// Subflows have their numbers. An open connection without data has no samples.
 #[test]
 fn subflows_and_idle_connections() {
     let mut plan = plan(star(2), vec![flow(0, 0, 1, 3 << 20, Time::ZERO)]);

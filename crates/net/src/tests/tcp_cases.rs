@@ -1,4 +1,4 @@
-//! The TCP machine's corners, one by one: a sender or a receiver alone, fed by hand.
+//! Tests special cases of TCP one by one: a single sender or receiver with explicit input.
 
 use crate::idle::Idle;
 use crate::spec::*;
@@ -24,7 +24,7 @@ impl Bench {
             hash: 0,
             priority: 0,
             segments,
-            // The application may have more.
+            // The application may have more data.
             ends: u32::MAX,
             idle: Idle { round_trip: 10 * MS, ..Idle::default() },
             deadline: None,
@@ -34,7 +34,7 @@ impl Bench {
         };
         Bench { sender: Sender::new(setup, 0, &config), config }
     }
-    /// What is sent now: negative where it is repeated.
+    /// Returns the segments sent now; retransmissions are negative.
     fn pump(&mut self, now: u64, cause: Cause) -> Vec<i64> {
         std::iter::from_fn(|| self.sender.transmit(now, cause, &self.config)).map(|t| if t.retransmission { -(t.seq as i64) } else { t.seq as i64 }).collect()
     }
@@ -45,7 +45,7 @@ impl Bench {
     fn cumulative(&mut self, now: u64, next: u32) -> Vec<i64> {
         self.ack(now, AckIn { cumulative: next, trigger: next - 1, ..AckIn::default() })
     }
-    /// The next time it wakes, and what it sends then.
+    /// Returns the time of the next wake-up, and the segments sent then.
     fn wake(&mut self) -> (u64, Vec<i64>) {
         let now = self.sender.wake();
         assert_ne!(now, 0, "nothing is armed");
@@ -68,18 +68,20 @@ impl Bench {
     }
 }
 
-/// Linux's machine on an open connection, no ticks.
+/// Linux's TCP on an open connection, with exact timers.
 fn open() -> TcpConfig {
     TcpConfig { handshake: false, initial_rto: Span::from_ms(100), ..linux() }
 }
 
-/// A window that pacing fills is as full as any other: it grows again after the receiver was what limited it.
+/// A window that pacing fills counts as full. It grows again after a time in which the receiver was
+/// the limit.
 #[test]
 fn a_paced_window_is_seen_to_be_full() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1460), most: Bytes(20 * 1460), share: 256 });
     let mut bench = Bench::new(100_000, TcpConfig { pacing, receive, ecn: EcnMode::Classic, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
-    // One acknowledgement per 500 us, round trips of 10 ms; sent when the pace allows.
+    // One acknowledgement arrives per 500 us, with round trips of 10 ms. Segments are sent when the
+    // pace allows.
     let mut arrivals: std::collections::VecDeque<(u64, u32)> = Default::default();
     for seq in bench.pump(0, Cause::Start) {
         arrivals.push_back((10 * MS + 500 * US * seq as u64, seq as u32));
@@ -92,7 +94,8 @@ fn a_paced_window_is_seen_to_be_full() {
             let (now, list) = bench.wake();
             sent.extend(list.into_iter().map(|s| (now, s)));
         }
-        // An echo ends slow start; then the receiver's window is the limit, then there is room for everything.
+        // An echo ends slow start. Then the receiver's window is the limit, and later there is
+        // space for everything.
         edge = edge.max(if acks < 200 { seq + 9 } else { 1_000_000 });
         if acks == 200 {
             stuck = bench.cwnd();
@@ -107,7 +110,8 @@ fn a_paced_window_is_seen_to_be_full() {
     assert!(bench.cwnd() > stuck + 10, "{stuck} then, {} now", bench.cwnd());
 }
 
-/// Nothing under way, the receive window closed, the pace not allowing anything yet: the window is asked for all the same.
+/// No data are in flight, the receive window is closed, and the pace does not allow sending yet.
+/// The sender must probe the window nevertheless.
 #[test]
 fn a_closed_window_is_asked_for_though_the_pace_waits() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 10, avoidance_percent: 10 });
@@ -120,7 +124,8 @@ fn a_closed_window_is_asked_for_though_the_pace_waits() {
     assert!(at > 11 * MS && sent.is_empty());
 }
 
-/// In bursts of four a window of ten is never full, and yet it is the limit; a recovery does not wait for bursts.
+/// With bursts of four, a window of ten is never full, but it still is the limit. Recovery does not
+/// wait for bursts.
 #[test]
 fn bursts_and_the_window() {
     let mut bench = Bench::new(10_000, TcpConfig { burst: Burst::Segments(4), ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
@@ -140,25 +145,25 @@ fn bursts_and_the_window() {
     assert!(bench.cwnd() > after_echo + 10, "{after_echo} after the echo, {} later", bench.cwnd());
 }
 
-/// One acknowledgement reports two new blocks, the newer first: no reordering.
+/// One acknowledgement reports two new blocks, the newer one first. This is no reordering.
 #[test]
 fn blocks_of_one_acknowledgement_are_not_out_of_order() {
     let mut bench = Bench::new(100, open());
     bench.pump(0, Cause::Start);
     bench.ack(10 * MS, AckIn { cumulative: 1, trigger: 0, ..AckIn::default() });
-    // With reordering seen a quarter of the round trip would have to pass first.
+    // If reordering had been detected, a quarter of the round trip would have to pass first.
     let sent = bench.ack(10 * MS + 1, AckIn { cumulative: 1, trigger: 8, blocks: &[(8, 9), (6, 7), (4, 5)], ..AckIn::default() });
     assert_eq!(sent, [-1, -2]);
 }
 
-/// A probe repeats a segment that is under way again already: it counts once.
+/// A probe retransmits a segment that is already in flight again. The segment counts once.
 #[test]
 fn a_segment_under_way_twice_counts_once() {
     let mut bench = Bench::new(10, TcpConfig { ecn: EcnMode::Classic, ..open() });
     bench.pump(0, Cause::Start);
     bench.cumulative(10 * MS, 1);
     assert_eq!(bench.wake().1, [-9], "a probe");
-    // An echo comes late, the probe is forgotten, and there is another.
+    // An echo arrives late, the probe is forgotten, and there is another one.
     bench.ack(60 * MS, AckIn { cumulative: 2, trigger: 1, ece: true, ..AckIn::default() });
     assert_eq!(bench.wake().1, [-9]);
     assert_eq!(bench.sender.pipe(), 9);
@@ -166,7 +171,8 @@ fn a_segment_under_way_twice_counts_once() {
     assert_eq!(bench.sender.pipe(), 0);
 }
 
-/// The reordering timer was for segments that have arrived since: the probe for the tail is armed again.
+/// The reordering timer waited for segments that have arrived since. The probe for the tail is
+/// armed again.
 #[test]
 fn a_probe_after_mild_reordering() {
     let mut bench = Bench::new(10, open());
@@ -176,14 +182,15 @@ fn a_probe_after_mild_reordering() {
     let reordering = bench.sender.wake();
     assert!(reordering < 13 * MS, "{reordering}");
     bench.cumulative(10 * MS + 2 * US, 6);
-    // Two round trips and 2 ms.
+    // The probe is due after two round trips and 2 ms.
     assert!((31 * MS..33 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
     assert_eq!(bench.wake().1, [-9]);
-    // From here on a time-out counts anew: three times half a round trip are below the floor of 10 ms on the variance.
+    // From here on, the time-out restarts: three times half a round trip is below the minimum of 10
+    // ms on the variance.
     assert!((52 * MS..65 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
 }
 
-/// Segments sent after a repetition arrive one by one: they do not put off the time-out for it.
+/// Segments sent after a retransmission arrive one by one. They do not delay its time-out.
 #[test]
 fn later_segments_do_not_put_the_time_out_off() {
     let mut bench = Bench::new(1_000, TcpConfig { recovery: Recovery::Sack, ..open() });
@@ -200,7 +207,7 @@ fn later_segments_do_not_put_the_time_out_off() {
     assert_eq!(bench.sender.wake(), deadline);
 }
 
-/// Slow start does not grow with what arrives behind a hole.
+/// Slow start does not grow with segments that arrive behind a hole.
 #[test]
 fn no_growth_in_disorder() {
     let mut bench = Bench::new(1_000, open());
@@ -213,7 +220,8 @@ fn no_growth_in_disorder() {
     assert_eq!(bench.cwnd(), 15);
 }
 
-/// A segment repeated after a time-out is lost again: the threshold falls once more. At mere back-offs it does not.
+/// A segment retransmitted after a time-out is lost again. The threshold falls once more. Back-offs
+/// alone do not reduce it.
 #[test]
 fn the_threshold_falls_with_every_loss_after_a_time_out() {
     let mut bench = Bench::new(1_000, TcpConfig { tail_probe: false, undo: false, estimator: Estimator::Rfc6298, ..open() });
@@ -224,14 +232,15 @@ fn the_threshold_falls_with_every_loss_after_a_time_out() {
     assert_eq!(bench.wake().1, [-5]);
     assert_eq!(bench.ssthresh(), 7);
     let now = bench.sender.wake() - US;
-    // The repetition and something new that was sent once.
+    // The retransmission and a new segment that was sent once are acknowledged.
     bench.ack(now, AckIn { cumulative: 6, trigger: 5, repeated: true, blocks: &[(7, 8)], ..AckIn::default() });
     assert_eq!(bench.state(), "Loss");
     bench.wake();
     assert_eq!(bench.ssthresh(), 2);
 }
 
-/// The original of a segment that a time-out repeated comes back: its round trip is not that of the repetition.
+/// The original of a segment that a time-out retransmitted arrives. Its round trip is not measured
+/// from the retransmission.
 #[test]
 fn originals_are_not_measured_as_repetitions() {
     let mut bench = Bench::new(11, TcpConfig { tail_probe: false, ..open() });
@@ -241,11 +250,13 @@ fn originals_are_not_measured_as_repetitions() {
     assert_eq!(sent, [-1]);
     bench.cumulative(at + US, 2);
     assert_eq!((bench.state().as_str(), bench.cwnd()), ("Open", 12));
-    // The time-out is still that of round trips of 10 ms, backed off: no millisecond was taken for one.
+    // The time-out still is that of round trips of 10 ms, with back-off. The short time since the
+    // retransmission was not measured as a round trip.
     assert!(bench.sender.wake() > at + 20 * MS, "{} after {at}", bench.sender.wake());
 }
 
-/// Two SYNs were lost: one segment to begin with (RFC 5681 §3.1). After one all is as usual, but without ECN.
+/// After the loss of two SYNs, the first window has one segment (RFC 5681 §3.1). After the loss of
+/// one SYN only ECN is missing.
 #[test]
 fn lost_syns_shrink_the_first_window() {
     for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
@@ -263,7 +274,8 @@ fn lost_syns_shrink_the_first_window() {
     }
 }
 
-/// The SYN comes again without asking for ECN; the answer agrees all the same, because the first SYN had come and asked.
+/// The retransmitted SYN does not request ECN. The reply accepts it nevertheless, because the first
+/// SYN had arrived and requested it.
 #[test]
 fn the_answer_decides_about_ecn() {
     for agrees in [false, true] {
@@ -277,7 +289,8 @@ fn the_answer_decides_about_ecn() {
     }
 }
 
-/// The receive window was closed for long: what is sent when it opens has a time-out that has not been backed off.
+/// The receive window was closed for a long time. Data sent when it opens have a time-out without
+/// back-off.
 #[test]
 fn asking_for_the_window_is_no_back_off() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(10 * 1460), most: Bytes(10 * 1460), share: 256 });
@@ -288,7 +301,7 @@ fn asking_for_the_window_is_no_back_off() {
     for _ in 0..5 {
         let (now, sent) = bench.wake();
         assert!(sent.is_empty());
-        // The answer says that it is still closed.
+        // The reply says that the window is still closed.
         bench.ack(now + 10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
         last = now + 10 * MS;
     }
@@ -297,10 +310,10 @@ fn asking_for_the_window_is_no_back_off() {
     assert!(bench.sender.wake() < last + 50 * MS, "{}", bench.sender.wake() - last);
 }
 
-/// After a pause the window is halved per time-out down to the initial one.
+/// After a pause, the window is halved per time-out, down to the initial window.
 #[test]
 fn a_pause_shrinks_the_window() {
-    // The time-out is about 25 ms: 10 ms, and four times a deviation that began with 5 ms.
+    // The time-out is about 25 ms: 10 ms, plus four times a deviation that began with 5 ms.
     for (pause, window) in [(10, 64), (40, 32), (55, 16), (1_000, 10)] {
         let mut bench = Bench::new(1_000, TcpConfig { max_window: Some(64), ecn: EcnMode::Classic, ..open() });
         let (mut now, mut una) = (0, 0);
@@ -311,7 +324,7 @@ fn a_pause_shrinks_the_window() {
             out = bench.cumulative(now, una).len() as u32;
         }
         assert_eq!(bench.cwnd(), 64);
-        // Everything arrives, and nothing more is written for a while.
+        // Everything arrives, and no data are written for a while.
         bench.sender.on_ack(now + 10 * MS, &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() }, &bench.config);
         bench.sender.restart(now + pause * MS, &bench.config);
         assert_eq!(bench.cwnd(), window, "after {pause} ms");
@@ -337,7 +350,8 @@ fn an_application_that_sleeps_before_the_first_acknowledgement() {
     }
 }
 
-/// It takes its turns from when the connection is open, however long that took.
+/// The application takes its turns from the time at which the connection is open, no matter how
+/// long the handshake took.
 #[test]
 fn an_application_reads_from_when_the_connection_is_open() {
     let buffer = ReceiveBuffer { initial: Bytes(100_000), most: Bytes(100_000), share: 256 };
@@ -348,12 +362,13 @@ fn an_application_reads_from_when_the_connection_is_open() {
     assert_eq!(receiver.wake(), 0);
     receiver.on_established(9 * MS);
     assert_eq!(receiver.wake(), 10 * MS);
-    // Known already.
+    // The receiver already knows that the connection is open.
     receiver.on_established(20 * MS);
     assert_eq!(receiver.wake(), 10 * MS);
 }
 
-/// Auto-tuning stays ahead of slow start, with the round trip of a handshake and without (Linux tcp_rcv_space_adjust).
+/// Auto-tuning stays ahead of slow start, with and without the round trip of a handshake (Linux
+/// tcp_rcv_space_adjust).
 #[test]
 fn the_buffer_grows_ahead_of_slow_start() {
     for handshake in [true, false] {

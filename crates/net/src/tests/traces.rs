@@ -1,7 +1,9 @@
-//! What a TCP sender does in small named scenarios, line by line.
+//! Tests the actions of a TCP sender in small named scenarios, line by line.
 //!
-//! One sender and one receiver, a bottleneck of one segment per microsecond with a short queue, 5 us each way. A line is printed at the first
-//! acknowledgement of each round trip and whenever the sender changes its state, repeats a segment, announces a reduction or times out.
+//! The path has one sender, one receiver, a bottleneck of one segment per microsecond with a short
+//! queue, and 5 us in each direction. A line is printed at the first acknowledgement of each round
+//! trip, and whenever the sender changes its state, retransmits a segment, announces a reduction or
+//! times out.
 
 use super::path::{Scenario, US, expect};
 use crate::congestion::d2tcp::WithoutDeadline;
@@ -19,7 +21,7 @@ fn drop_tail(recovery: Recovery) -> Scenario {
     Scenario { room: 8, ..Scenario::new(config(recovery), 80) }
 }
 
-/// The queue overflows in the third round; the holes are filled within one round trip.
+/// The queue overflows in the third round. The holes are filled within one round trip.
 #[test]
 fn slow_start_into_drop_tail_sack() {
     expect(
@@ -58,7 +60,7 @@ fn slow_start_into_drop_tail_sack() {
     );
 }
 
-/// The same without SACK: one hole per round trip.
+/// The queue overflows in the third round. Without SACK, one hole is filled per round trip.
 #[test]
 fn slow_start_into_drop_tail_newreno() {
     expect(
@@ -99,7 +101,8 @@ fn slow_start_into_drop_tail_newreno() {
     );
 }
 
-/// Marks from the fifth segment in the queue on: one cut per window, by half of the marked fraction.
+/// Segments are marked from the fifth one in the queue on. The sender reduces its window once per
+/// window of data, by half of the marked fraction.
 #[test]
 fn dctcp_at_a_step() {
     let config = TcpConfig { initial_window: 4, ..dctcp() };
@@ -130,7 +133,8 @@ fn dctcp_at_a_step() {
     );
 }
 
-/// With a deadline that leaves more time than is needed the cuts are deeper than DCTCP's, with one that is near they are less deep.
+/// If the deadline leaves more time than needed, cuts are deeper than DCTCP's. If the deadline is
+/// near, they are less deep.
 #[test]
 fn d2tcp_at_a_step() {
     let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 0.5, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
@@ -189,7 +193,7 @@ fn d2tcp_at_a_step() {
     );
 }
 
-/// The same with the echo of RFC 3168: halved once, until the receiver has seen the CWR.
+/// With the echo of RFC 3168, the window is halved once, until the receiver has seen the CWR.
 #[test]
 fn classic_ecn_at_a_step() {
     let config = TcpConfig { ecn: EcnMode::Classic, ..config(Recovery::Sack) };
@@ -221,8 +225,9 @@ fn classic_ecn_at_a_step() {
     );
 }
 
-/// As Linux with segmentation offload: new segments wait until there is room for a third of the window, or for what is left of the 44 that
-/// the application put into one buffer; but not where the next acknowledgement is far off.
+/// Segmentation offload as in Linux: new segments wait until the window has space for a third of
+/// itself, or for the rest of the 44 segments that the application put into one buffer. They do not
+/// wait if the next acknowledgement is far off.
 #[test]
 fn bursts_as_linux() {
     let config = TcpConfig { initial_window: 9, max_window: Some(9), burst: Burst::Linux, ..config(Recovery::Sack) };
@@ -235,7 +240,7 @@ fn bursts_as_linux() {
         hash: 0,
         priority: 0,
         segments: 1_000,
-        // The application may have more.
+        // The application may have more data.
         ends: u32::MAX,
         idle: Idle { round_trip: 11 * US, ..Idle::default() },
         deadline: None,
@@ -251,18 +256,20 @@ fn bursts_as_linux() {
         let cause = sender.on_ack(now, &ack, &config);
         sent(&mut sender, now, cause)
     };
-    // An acknowledgement each microsecond, as the bottleneck lets segments through.
+    // An acknowledgement arrives each microsecond, at the pace of the bottleneck.
     let bursts: Vec<usize> = (1..=35).map(|n| after(n, (10 + n as u64 + 2 * (n as u64 / 9)) * US)).collect();
     let threes = [0, 0, 3].repeat(11);
     assert_eq!(bursts[..33], threes[..]);
-    // 42 have gone, two are left of the first buffer.
+    // 42 segments have left, so two are left of the first buffer.
     assert_eq!(bursts[33..], [0, 2]);
-    // The oldest outstanding has only just been sent: its acknowledgement is most of a round trip away.
+    // The oldest outstanding segment has only just been sent, so its acknowledgement is most of a
+    // round trip away.
     assert_eq!(after(43, 53 * US), 8);
     assert_eq!(after(44, 53 * US), 1);
 }
 
-/// Nothing follows the last segments that could tell of their loss; the first repetition is lost too.
+/// No segment follows the last ones, so nothing reveals their loss. The first retransmission is
+/// lost, too.
 #[test]
 fn lost_tail() {
     expect(
@@ -281,7 +288,8 @@ fn lost_tail() {
     );
 }
 
-/// A time-out that was not needed: what it repeats has arrived, and the duplicates must not look like another loss.
+/// The time-out was spurious: the retransmitted segments had arrived, and the duplicates must not
+/// look like another loss.
 #[test]
 fn needless_time_out_newreno() {
     let config = TcpConfig { initial_window: 8, initial_rto: Span::from_us(10), min_rto: Span::from_us(10), ..config(Recovery::NewReno) };

@@ -1,5 +1,5 @@
-//! Each congestion control from the start of a flow on, one line per round trip: window, threshold, state, pacing rate (Mb/s of payload) and
-//! what it says of itself.
+//! Tests each congestion control from the start of a flow, with one line per round trip: window,
+//! threshold, state, pacing rate (Mb/s of payload) and the control's own state.
 
 use super::path::{MS, Scenario, Show, expect};
 use crate::congestion::Flavour;
@@ -8,7 +8,8 @@ use crate::spec::*;
 use crate::testing::linux;
 use afflux_units::Span;
 
-/// A bottleneck of 11.7 Mb/s of payload, 50 ms each way: the pipe holds 101 segments, the queue as many.
+/// The bottleneck has 11.7 Mb/s of payload, and 50 ms in each direction. The pipe holds 101
+/// segments, and the queue as many.
 fn long_path(congestion: CongestionControl, segments: u32, until: u64) -> Scenario {
     let config = TcpConfig {
         congestion,

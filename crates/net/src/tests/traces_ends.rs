@@ -1,13 +1,15 @@
-//! Linux's TCP in small named scenarios, line by line: what is acknowledged when, windows, pacing and bursts, handshakes.
+//! Tests Linux's TCP in small named scenarios, line by line: times of acknowledgements, windows,
+//! pacing and bursts, handshakes.
 //!
-//! The path of [`super::traces_linux`].
+//! The path is that of [`super::traces_linux`].
 
 use super::path::{Scenario, Show, expect};
 use super::traces_linux::{open, scenario};
 use crate::spec::*;
 use afflux_units::{Bytes, Span};
 
-/// With one segment at a time: two acknowledgements at once, then each after 40 ms; the last segment is not kept waiting.
+/// With a window of one segment, two acknowledgements are sent at once, and each further one after
+/// 40 ms. The acknowledgement of the last segment is not delayed.
 #[test]
 fn quick_then_delayed() {
     let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 2 });
@@ -30,7 +32,7 @@ fn quick_then_delayed() {
     );
 }
 
-/// Four at once, then for every second segment.
+/// Four acknowledgements are sent at once, then one for every second segment.
 #[test]
 fn every_second_segment() {
     let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 4 });
@@ -63,7 +65,7 @@ fn every_second_segment() {
     );
 }
 
-/// Three duplicates at once, then one per 4 ms.
+/// Three duplicates are sent at once, then one per 4 ms.
 #[test]
 fn compressed_selective_acknowledgements() {
     let sack_compression = Some(SackCompression { part: 2, most: Span::from_ms(4), segments: 44 });
@@ -90,7 +92,8 @@ fn compressed_selective_acknowledgements() {
     );
 }
 
-/// The application reads for 20 ms and sleeps for 700. The sender asks for the window with back-off; the receiver opens it.
+/// The application reads for 20 ms and sleeps for 700 ms. The sender probes the window with
+/// back-off. The receiver opens it.
 #[test]
 fn buffer_closes_and_opens() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(6 * 1460), most: Bytes(6 * 1460), share: 256 });
@@ -148,7 +151,7 @@ fn buffer_closes_and_opens() {
     );
 }
 
-/// The first ten are not paced; then twice the window per round trip.
+/// The first ten segments are not paced. Then the pace is twice the window per round trip.
 #[test]
 fn paced() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
@@ -213,7 +216,7 @@ fn paced() {
     );
 }
 
-/// Four at once, or a third of the window while that is less.
+/// Segments leave four at a time, or a third of the window at a time while that is less.
 #[test]
 fn in_bursts() {
     expect(
@@ -285,7 +288,7 @@ fn in_bursts() {
     );
 }
 
-/// It asked for ECN: the next does not, and there is none.
+/// The lost SYN requested ECN. The next SYN does not, so there is no ECN.
 #[test]
 fn lost_syn() {
     let config = TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() };
@@ -323,7 +326,7 @@ fn no_lost_syn() {
     );
 }
 
-/// The first window is one segment.
+/// After two lost SYNs, the first window is one segment.
 #[test]
 fn two_lost_syns() {
     expect(
@@ -341,7 +344,8 @@ fn two_lost_syns() {
     );
 }
 
-/// The receive buffer grows with what is read per round trip, which is learnt from the segments' echoes and bounded by windows' worths.
+/// The receive buffer grows with the data read per round trip. The round trip is estimated from the
+/// segments' echoes, and bounded by the time of a window.
 #[test]
 fn buffer_grows() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(40 * 1460), most: Bytes(400 * 1460), share: 128 });

@@ -1,13 +1,15 @@
-//! Linux's TCP in small named scenarios, line by line: how losses, reordering and time-outs are told apart.
+//! Tests how Linux's TCP distinguishes losses, reordering and time-outs, in small named scenarios,
+//! line by line.
 //!
-//! One segment per millisecond, 5 ms each way: round trips of 11 ms. Times in milliseconds.
+//! The path carries one segment per millisecond, with 5 ms in each direction, so a round trip takes
+//! 11 ms. Times are in milliseconds.
 
 use super::path::{MS, Scenario, Show, expect};
 use crate::spec::*;
 use crate::testing::linux;
 use afflux_units::{Bytes, Span};
 
-/// On an open connection, with Linux's times, every segment acknowledged at once.
+/// Linux's times on an open connection, with every segment acknowledged at once.
 pub fn open() -> TcpConfig {
     TcpConfig {
         initial_window: 4,
@@ -24,7 +26,8 @@ pub fn scenario(config: TcpConfig, segments: u32) -> Scenario {
     Scenario { unit: MS, ..Scenario::new(config, segments) }
 }
 
-/// The queue overflows: the window comes down over a round trip, one segment for every two that arrive, and the holes are filled meanwhile.
+/// The queue overflows. The window falls over a round trip, by one segment for every two that
+/// arrive, and the holes are filled meanwhile.
 #[test]
 fn slow_start_into_drop_tail() {
     expect(
@@ -59,7 +62,7 @@ fn slow_start_into_drop_tail() {
     );
 }
 
-/// Everything under way is lost. The probe is new data; what it brings back shows the losses.
+/// Everything in flight is lost. The probe is new data. Its acknowledgement reveals the losses.
 #[test]
 fn lost_tail_probed_with_new_data() {
     expect(
@@ -85,7 +88,8 @@ fn lost_tail_probed_with_new_data() {
     );
 }
 
-/// The last three are lost. There are no more data: the probe is the last again.
+/// The last three segments are lost. There are no more data, so the probe retransmits the last
+/// segment.
 #[test]
 fn lost_tail_probed_with_a_repetition() {
     expect(
@@ -105,8 +109,9 @@ fn lost_tail_probed_with_a_repetition() {
     );
 }
 
-/// The receive window is one segment: the probe waits longer for an acknowledgement that may be delayed, repairs the loss, and the window
-/// is halved when something sent later is acknowledged.
+/// The receive window is one segment. The probe waits longer, because an acknowledgement may be
+/// delayed. It repairs the loss, and the window is halved when a segment sent later is
+/// acknowledged.
 #[test]
 fn probe_that_repairs() {
     let receive = Receive::Window(Bytes(1460));
@@ -130,7 +135,8 @@ fn probe_that_repairs() {
     );
 }
 
-/// The network pauses. What the probe repeated had arrived: the receiver says so, and nothing is reduced.
+/// The network pauses. The segment that the probe retransmitted had arrived. The receiver reports
+/// that, and nothing is reduced.
 #[test]
 fn probe_that_was_needless() {
     let receive = Receive::Window(Bytes(6 * 1460));
@@ -148,7 +154,8 @@ fn probe_that_was_needless() {
     );
 }
 
-/// A segment is lost, and its repetition too: a later one arrives first, which takes no time-out to see.
+/// A segment is lost, and its retransmission, too. A segment sent later arrives first, so the loss
+/// is detected without a time-out.
 #[test]
 fn lost_repetition() {
     expect(
@@ -166,7 +173,8 @@ fn lost_repetition() {
     );
 }
 
-/// No loss, and nothing repeated; but no growth with what arrived too early.
+/// No segment is lost or retransmitted, but the window does not grow with the segment that arrived
+/// too early.
 #[test]
 fn two_segments_swapped() {
     expect(
@@ -194,8 +202,9 @@ fn two_segments_swapped() {
     );
 }
 
-/// A segment is four places late, taken for lost, and the reduction is undone when the original arrives. From then on a quarter of a round
-/// trip is waited: another, two places late, is not repeated.
+/// A segment is four places late. It is regarded as lost, and the reduction is undone when the
+/// original arrives. From then on, the sender waits for a quarter of a round trip. Another segment,
+/// two places late, is not retransmitted.
 #[test]
 fn reordering() {
     expect(
@@ -213,7 +222,8 @@ fn reordering() {
     );
 }
 
-/// The network pauses; what the time-out repeated had arrived, and the first acknowledgement shows it.
+/// The network pauses. The segment that the time-out retransmitted had arrived, and the first
+/// acknowledgement reveals that.
 #[test]
 fn needless_time_out() {
     expect(
@@ -232,8 +242,9 @@ fn needless_time_out() {
     );
 }
 
-/// A longer pause: the acknowledgement comes when it might be that of the repetition, so what was sent before that seems late as well, and is
-/// repeated until the next acknowledgement tells of originals (as Linux, which does not look at timestamps there).
+/// A longer pause: the acknowledgement arrives when it could belong to the retransmission, so
+/// segments sent before seem late as well. They are retransmitted until the next acknowledgement
+/// reveals originals (as in Linux, which does not look at timestamps there).
 #[test]
 fn needless_time_outs() {
     expect(
@@ -254,7 +265,8 @@ fn needless_time_outs() {
     );
 }
 
-/// Everything is lost, the probe too. New data are sent first after the time-out, and come back before what they overtook.
+/// Everything is lost, including the probe. New data are sent first after the time-out, and are
+/// acknowledged before the data that they overtook.
 #[test]
 fn time_out_in_earnest() {
     expect(
@@ -283,7 +295,8 @@ fn time_out_in_earnest() {
     );
 }
 
-/// One reduction per window, over a round trip; the CWR goes with the first new segment, while the queue is still long: its mark is another.
+/// The window is reduced once per window of data, over a round trip. The CWR is sent with the first
+/// new segment while the queue is still long, so the mark of this segment causes another reduction.
 #[test]
 fn classic_ecn() {
     expect(

@@ -1,4 +1,4 @@
-//! Views of a run that goes on.
+//! Tests views of a run in progress.
 
 use super::determinism::{digest, traffic};
 use crate::record::Status;
@@ -8,10 +8,11 @@ use crate::{Progress, View, run};
 use afflux_units::Span;
 use std::time::Duration;
 
-/// What the latest view says, of a run that somebody looks at all the time, and what the run comes to.
+/// Runs `plan` while another thread requests views all the time. Returns the latest view, and the
+/// output of the run.
 fn looked_at(plan: &Plan) -> (View, u64, crate::record::Output) {
     let progress = Progress::default();
-    // Views are made where somebody has asked; a short run may be over before this thread gets to it.
+    // Views are made only on request. A short run may be over before this thread requests one.
     assert!(progress.view(0).is_none());
     std::thread::scope(|scope| {
         let running = scope.spawn(|| run(plan, &progress).unwrap());
@@ -60,7 +61,7 @@ fn looking_changes_nothing_and_shows_every_completion() {
     }
 }
 
-/// Both engines see the same queue of a port with one sender too many.
+/// Both engines show the same queue at a port with one sender too many.
 #[test]
 fn a_standing_queue_is_seen() {
     for engine in [EngineKind::WindowLog, EngineKind::Classical] {

@@ -1,4 +1,4 @@
-//! Deep buffers with virtual output queues: caps, DRAM, credits.
+//! Tests deep buffers with virtual output queues: caps, DRAM, credits.
 
 use crate::record::Output;
 use crate::spec::*;
@@ -34,7 +34,7 @@ fn datagram(gbps: u64) -> TransportConfig {
     TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(gbps)), payload: 1460, ecn_capable: false })
 }
 
-/// Hosts around one deep switch, links of 25 Gbps.
+/// Hosts around one deep switch, with links of 25 Gbps.
 fn around(voq: Voq, hosts: u32, flows: Vec<Flow>, transports: Vec<TransportConfig>, ms: f64) -> Plan {
     let mut topology = star(hosts);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(25));
@@ -45,16 +45,17 @@ fn around(voq: Voq, hosts: u32, flows: Vec<Flow>, transports: Vec<TransportConfi
     plan
 }
 
-/// What host 0 was sent, by time: everything the switch's port to it did.
+/// Runs the plan with a series of the switch's ports, among them the port to host 0.
 fn port_to_host_0(plan: &mut Plan, interval: Span) -> Output {
     plan.record.ports = Some(PortSeries { interval, nodes: vec![plan.topology.hosts] });
     run(plan, &Progress::default()).unwrap()
 }
 
-/// Spec of deep buffers: one unresponsive source at the port's rate beside TCP, and the queue stands at its cap, so that everything waits
-/// cap / rate: 40 ms with 125 MB at 25 Gbps. `cap_ms` scales both.
+/// Spec of deep buffers: one unresponsive source at the port's rate competes with TCP. The queue
+/// stays at its cap, so every frame waits cap / rate: 40 ms with 125 MB at 25 Gbps. `cap_ms` scales
+/// both.
 fn standing_queue(voq: Voq, cap: u64, cap_ms: f64) {
-    // A second source fills the queue, while TCP is still small.
+    // A second source fills the queue while TCP's window is still small.
     let fills = (25e9 / 8.0 * cap_ms / 1e3 * 1.1) as u64 / 1_500 * 1_460;
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
     let flows = vec![endless(0, 1), Flow { transport: 1, ..endless(1, 2) }, flow(2, 3, 0, fills, Time::ZERO)];
@@ -62,7 +63,7 @@ fn standing_queue(voq: Voq, cap: u64, cap_ms: f64) {
     let output = port_to_host_0(&mut plan, Span::from_ns((cap_ms * 1e5) as u64));
     let settled: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.time.0 as f64 > 2.0 * cap_ms * 1e9).collect();
     assert!(settled.len() >= 19);
-    // A frame waits for those ahead of it; its own time is not part of the wait.
+    // A frame waits for the frames ahead of it. Its own time is not part of the wait.
     let (full, frame) = (cap / 1_500 * 1_500, 1_500);
     for row in settled {
         assert!(row.queue_bytes <= cap && row.queue_bytes >= full - 2 * frame, "{row:?}");
@@ -87,7 +88,8 @@ fn a_queue_of_25g_is_40_ms_deep_by_default() {
     standing_queue(deep(), 125_000_000, 40.0);
 }
 
-/// Both parts of the latency are in the ideal time: a lone flow of datagrams has a slowdown of exactly 1.
+/// The ideal time includes both parts of the latency: a single flow of datagrams has a slowdown of
+/// exactly 1.
 #[test]
 fn a_lone_flow_waits_for_the_grant_only() {
     for ports_per_core in [None, Some(1)] {
@@ -96,13 +98,15 @@ fn a_lone_flow_waits_for_the_grant_only() {
         let mut plan = around(Voq { ports_per_core, ..deep() }, 2, flows, transports, 10.0);
         plan.switches[0].latency = Span::from_ns(2_300);
         let record = &run(&plan, &Progress::default()).unwrap().flows[0];
-        // Two links of 1 us, 3.8 us between them, a thousand frames and one more for the store.
+        // Two links of 1 us, 3.8 us between them, a thousand frames, and one more frame for store
+        // and forward.
         let expected = Span::from_ns(5_800 + 1_001 * 480);
         assert_eq!((record.ideal, record.finish), (expected, Some(Time(expected.0))));
     }
 }
 
-/// Two sources at 25 Gbps for one port of 25 Gbps: DRAM that writes 30 Gbps, once it is used, loses the other 20.
+/// Two sources with 25 Gbps each send to one port of 25 Gbps. Once the DRAM is used, it writes 30
+/// Gbps and loses the other 20.
 #[test]
 fn dram_bandwidth_is_a_limit_of_its_own() {
     let voq = Voq { dram_bandwidth: Some(Rate::from_gbps(60)), write_buffer: 15_000, ..deep() };
@@ -112,7 +116,7 @@ fn dram_bandwidth_is_a_limit_of_its_own() {
     let counters = output.counters;
     assert_eq!(counters.dropped_packets, counters.drops_dram);
     let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0).collect();
-    // 200 kB are reached after 64 us; from then on the queue grows by 5 Gbps.
+    // The queue reaches 200 kB after 64 us. From then on it grows by 5 Gbps.
     let (early, late) = (rows.iter().find(|r| r.time.0 == 200_000_000).unwrap(), rows.last().unwrap());
     let grown = (late.queue_bytes - early.queue_bytes) as f64 / (late.time.0 - early.time.0) as f64 * 8e3;
     assert!((grown - 5.0).abs() < 0.05, "{grown} Gbps");
@@ -121,7 +125,7 @@ fn dram_bandwidth_is_a_limit_of_its_own() {
     assert!((lost - 20.0).abs() < 0.1, "{lost} Gbps");
 }
 
-/// A queue below the eviction threshold needs no DRAM at all.
+/// A queue below the eviction threshold needs no DRAM.
 #[test]
 fn short_queues_stay_on_the_chip() {
     let voq = Voq { dram_bandwidth: Some(Rate::from_mbps(1)), write_buffer: 1, ..deep() };
@@ -132,12 +136,13 @@ fn short_queues_stay_on_the_chip() {
     assert!(lost(1_460 * 200) > 0);
 }
 
-/// Ports share in proportion to what they bring if one core has one queue for all; with a queue per port each has its turn.
+/// With one queue for all ports of a core, ports share in proportion to their load. With a queue
+/// per port, each has its turn.
 #[test]
 fn credits_are_given_in_turn() {
     let shares = |ports_per_core| {
         let endless = |id, src, transport| Flow { transport, ..flow(id, src, 0, 1 << 40, Time::ZERO) };
-        // 40 Gbps for a port of 25: 25 from one, 15 in all from two others.
+        // The sources send 40 Gbps to a port of 25 Gbps: 25 from one, and 15 from two others.
         let flows = vec![endless(0, 1, 0), endless(1, 2, 1), endless(2, 3, 2)];
         let voq = Voq { ports_per_core, max_bytes: Some(300_000), ..deep() };
         let output = run(&around(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0), &Progress::default()).unwrap();
@@ -149,13 +154,15 @@ fn credits_are_given_in_turn() {
             assert!((got - expected).abs() < 0.35, "{got} Gbps, expected {expected}");
         }
     };
-    // Max-min: 5 has all it asks for, the others half of the rest each.
+    // Max-min shares: the source of 5 Gbps gets all it needs, and the others get half of the rest
+    // each.
     near(shares(Some(1)), [10.0, 10.0, 5.0]);
     let together = shares(None);
     assert!(together[0] > 14.0 && together[1] < 7.5 && together[2] < 4.0, "{together:?}");
 }
 
-/// Ports 0 and 1 belong to one core, 2 and 3 to another: the cores share, whatever their ports bring.
+/// Ports 0 and 1 belong to one core, 2 and 3 to another. The cores share equally, whatever the load
+/// of their ports.
 #[test]
 fn cores_share_not_ports() {
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
@@ -167,7 +174,7 @@ fn cores_share_not_ports() {
     assert!((gbps(1) + gbps(2) - 12.5).abs() < 0.3, "{} + {}", gbps(1), gbps(2));
 }
 
-/// Marks by the length of the queue that a frame joins, or leaves behind.
+/// The length of the queue that a frame joins, or leaves behind, decides about marks.
 #[test]
 fn marks_hold_a_deep_queue_short() {
     for (at, ports_per_core) in [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))] {
@@ -181,22 +188,26 @@ fn marks_hold_a_deep_queue_short() {
     }
 }
 
-/// A burst that marks every frame that leaves more than the threshold behind: of `n` frames at twice the port's rate all whose successors fill it.
+/// Marking at dequeue: each frame that leaves more than the threshold behind is marked.
 #[test]
 fn marks_at_dequeue_look_at_what_is_left_behind() {
-    // 200 frames are there when the first of them leaves after 0.48 us; then nothing comes any more: frame i leaves 199 - i behind.
+    // 200 frames are there when the first of them leaves after 0.48 us. No more frames arrive, so
+    // frame i leaves 199 - i behind.
     let flows = vec![flow(0, 1, 0, 1_460 * 200, Time::ZERO)];
     let mut plan = around(deep(), 2, flows, vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })], 2.0);
-    // In at 25 Gbps, out at 25 Mbps: nearly all of the burst is there before the second frame leaves.
+    // The input has 25 Gbps and the output 25 Mbps, so almost all of the burst has arrived before
+    // the second frame leaves.
     plan.topology.links[0].rate = Rate::from_mbps(25);
     plan.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Packets(50)) });
     plan.run.until = None;
     let output = run(&plan, &Progress::default()).unwrap();
-    // The first finds nothing behind it; of the others those with 51 to 198 behind them are marked.
+    // The first frame leaves none behind. Among the others, those with 51 to 198 frames behind
+    // them are marked.
     assert_eq!(output.counters.ecn_marks, 148);
 }
 
-/// What the port to host 0 sends, in Gbps of frames, while sources 1.. send at 25 Gbps each.
+/// Returns the rate in Gbps of frames at which the port to host 0 sends, while sources 1.. send at
+/// 25 Gbps each.
 fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
     let flows = (1..=sources).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
     let mut plan = around(Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq }, sources + 1, flows, vec![datagram(25)], 4.0);
@@ -205,8 +216,9 @@ fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
     rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64 * 8.0 / (rows.len() as f64 * 50e3)
 }
 
-/// A port sends at the least of its rate, the rate of its credits, the credits in flight times their size per round trip of a grant, and the fabric's rate from
-/// each core that feeds it.
+/// A port sends at the minimum of four rates: its own rate, the rate of its credits, the credits in
+/// flight times their size per round trip of a grant, and the fabric's rate from each core that
+/// feeds it.
 #[test]
 fn a_port_without_credits_starves() {
     let rate = 25.0;
@@ -221,11 +233,11 @@ fn a_port_without_credits_starves() {
         (Some(0.6), Some(2), Some(0.9)),
     ] {
         let voq = Voq { credit_speedup, max_credits, fabric_speedup, ..deep() };
-        // 1500 B for each credit per 1.5 us.
+        // Each credit allows 1500 B per 1.5 us.
         let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, fabric_speedup.unwrap_or(1.0) * rate];
         let expected = expected.into_iter().fold(rate, f64::min);
         let sent = sent_to_host_0(voq.clone(), 1);
-        // Whole frames in 3.5 ms.
+        // The tolerance is two frames in 3.5 ms.
         assert!((sent - expected).abs() < 2.0 * 12e3 / 3.5e6, "{credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}");
         // Two cores share the scheduler, and have a fabric each.
         let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, 2.0 * fabric_speedup.unwrap_or(1.0) * rate];
@@ -238,7 +250,7 @@ fn a_port_without_credits_starves() {
     }
 }
 
-/// At low load only the round trip of request and grant is added, whatever limits the credits.
+/// At low load, only the round trip of request and grant is added, whatever limits the credits.
 #[test]
 fn at_low_load_a_credit_takes_its_round_trip_only() {
     for grant in [1_500, 8_000] {
@@ -259,8 +271,9 @@ fn pausing(voq: Voq, headroom: Headroom) -> (Voq, Pfc) {
     (Voq { xoff: Some(60_000), xon: Some(30_000), ..voq }, pfc)
 }
 
-/// Two sources at 25 Gbps for one port of 25 Gbps, over a deep switch that pauses. Each holds at most xoff and its headroom, the port never idles, and nothing
-/// is lost although the queue's cap is far below; with too little headroom frames are lost at ingress, and only there.
+/// Two sources of 25 Gbps send to one port of 25 Gbps, through a deep switch that pauses. Each
+/// holds at most xoff and its headroom, and the port never idles. Nothing is lost, although the
+/// queue's cap is far below. With too little headroom, frames are lost at ingress, and only there.
 #[test]
 fn a_deep_switch_pauses_whoever_holds_too_much() {
     for ports_per_core in [None, Some(1)] {
@@ -288,8 +301,9 @@ fn a_deep_switch_pauses_whoever_holds_too_much() {
     }
 }
 
-/// A switch with virtual output queues obeys PAUSE: its port sends for the part of the time for which its peer does not hold it back, less at most the frame
-/// that a pause meets in transmission. One that does not obey goes on at the port's rate.
+/// A switch with virtual output queues obeys PAUSE. Its port sends while its peer does not pause
+/// it, minus at most the frame in transmission when a pause arrives. A switch that does not obey
+/// continues at the port's rate.
 #[test]
 fn virtual_output_queues_obey_pause() {
     for (ports_per_core, honours, aqm) in [
@@ -316,13 +330,15 @@ fn virtual_output_queues_obey_pause() {
     }
 }
 
-/// Two to eight queues with these service rules; priority p goes to queue p, and those beyond to the last.
+/// Two to eight queues with these service rules. Priority p goes to queue p, and higher priorities
+/// go to the last queue.
 fn classes(service: &[Service]) -> Scheduling {
     let last = service.len() as u8 - 1;
     Scheduling::Classes(Classes { of_priority: std::array::from_fn(|priority| (priority as u8).min(last)), service: service.to_vec(), quantum: 1_500 })
 }
 
-/// Part of the bytes to host 0 that each of three classes has while one source per class sends at the port's rate.
+/// Returns the share of each of three classes in the bytes to host 0, while one source per class
+/// sends at the port's rate.
 fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
     let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
     let mut plan = around(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
@@ -332,7 +348,8 @@ fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
     bytes.map(|of_class| of_class / bytes.iter().sum::<f64>())
 }
 
-/// Every way of feeding and granting: one core, a queue per ingress port, and credits that run out because of their rate, their number or the fabric.
+/// Returns every combination of feeding and granting: one core, a queue per ingress port, and
+/// credits that run out because of their rate, their number or the fabric.
 fn feeds() -> Vec<Voq> {
     let mut feeds = Vec::new();
     for ports_per_core in [None, Some(1), Some(2)] {
@@ -342,7 +359,8 @@ fn feeds() -> Vec<Voq> {
     feeds
 }
 
-/// Saturated classes have their shares within 1 %, by percent (ETS) and by weight (DWRR); a strict class has the whole port, whatever feeds it.
+/// Saturated classes have their shares within 1 %, by percent (ETS) and by weight (DWRR). A strict
+/// class has the whole port. All feeds give the same result.
 #[test]
 fn classes_have_their_shares() {
     let ets = [20, 30, 50].map(Service::Bandwidth);
@@ -358,18 +376,21 @@ fn classes_have_their_shares() {
     }
 }
 
-/// Queues with blocks of their own that are all strict are served as those of a plain number of priorities.
+/// Queues with separate blocks that are all strict are served like those of a plain number of
+/// priorities.
 #[test]
 fn strict_classes_are_priorities() {
     for voq in feeds() {
         let of = |scheduling| shares_of_classes(voq.clone(), scheduling);
         let [blocks, plain] = [of(classes(&[Service::Strict; 3])), of(Scheduling::Priorities { queues: 3 })];
-        // A frame that finds the port idle leaves at once by priority, and has its turn by class.
+        // A frame that finds the port idle leaves at once with priorities, and waits for its turn
+        // with classes.
         assert!(blocks.iter().zip(plain).all(|(a, b)| (a - b).abs() < 1e-3), "{blocks:?} {plain:?}");
     }
 }
 
-/// Each class marks by its own threshold, and is cut off at its own limit, in each of its virtual output queues.
+/// Each class marks at its own threshold, and is cut off at its own limit, in each of its virtual
+/// output queues.
 #[test]
 fn classes_have_their_own_marks_and_limits() {
     for ports_per_core in [None, Some(1)] {
