@@ -299,7 +299,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Sends a frame by the NIC `via`, or by hash. Returns the time in ps at which it will have
-    /// left.
+    /// left, or 0 if it was dropped.
     fn send_via<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, via: Option<u16>, frame: Frame) -> u64 {
         match via {
             Some(port) => {

@@ -153,8 +153,8 @@ impl Sender {
         }
         if report.latest >= self.una && report.latest < self.next {
             let Segment { order, at, paced, repeated, .. } = self.outstanding[(report.latest - self.una) as usize];
-            // If an unnecessarily retransmitted segment is reported as original, its first transmission
-            // has arrived. The send time of that one is no longer known.
+            // If an unnecessarily retransmitted segment is reported as an original, its first
+            // transmission has arrived. The send time of that one is no longer known.
             if repeated == report.repeated {
                 self.reached = self.reached.max(order);
                 self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.half.idle.round_trip) } else { 0 };
