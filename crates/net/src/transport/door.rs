@@ -48,7 +48,8 @@ pub trait Transport {
 /// Properties of a configured transport that other parts of the simulator need.
 pub trait Parameters {
     fn frames(&self) -> Frames;
-    /// Returns the behaviour of its flows for the flow-level model, which simulates no frames.
+    /// Returns the behaviour of the transport's flows for the flow-level model, which simulates no
+    /// frames.
     fn habits(&self, world: &World) -> Habits;
     /// Returns the paths that a flow takes.
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
@@ -59,29 +60,29 @@ pub trait Parameters {
     fn pace(&self, _line: f64) -> Option<Box<dyn Pace + '_>> {
         None
     }
-    /// True if the hash on its frames only chooses their path.
+    /// True if the hash on the transport's frames only chooses their path.
     fn hashes_for_paths(&self) -> bool {
         false
     }
-    /// True if its senders spread the frames of one flow over all paths.
+    /// True if the transport's senders spread the frames of one flow over all paths.
     fn spreads(&self) -> bool {
         false
     }
-    /// True if its data frames are ECN-capable. `_agreed`: both hosts use ECN.
+    /// True if the transport's data frames are ECN-capable. `_agreed`: both hosts use ECN.
     fn is_capable(&self, _agreed: bool) -> bool {
         false
     }
-    /// True if its data frames are ECN-capable and the sender reacts to marks. Datagrams count too:
-    /// whoever makes them ECN-capable wants to see the marks.
+    /// True if the transport's data frames are ECN-capable and the sender reacts to marks.
+    /// Datagrams count too: whoever makes them ECN-capable wants to see the marks.
     fn heeds_marks(&self, agreed: bool) -> bool {
         self.is_capable(agreed)
     }
-    /// Returns the key of the setting that does not work without marks, and the name of that
+    /// Returns the key of the setting that does not work without marks, and the name of the
     /// mechanism.
     fn wants_marks(&self) -> Option<(&'static str, String)> {
         None
     }
-    /// Returns the key of the setting that uses deadlines, and its behaviour if no flow has one.
+    /// Returns the key of the setting that uses deadlines, and the behaviour if no flow has one.
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -94,11 +95,13 @@ pub trait Parameters {
     fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         None
     }
-    /// Returns the hint that its data frames carry for queues, and the warning if no queue uses it.
+    /// Returns the hint that the transport's data frames carry for queues, and the warning if no
+    /// queue uses it.
     fn hint(&self) -> Option<(Hint, &'static str)> {
         None
     }
-    /// Returns the requirements on PFC in the switches. `None`: it works with and without PFC.
+    /// Returns the requirements on PFC in the switches. `None`: the transport works with and
+    /// without PFC.
     fn pauses(&self) -> Option<Pauses> {
         None
     }
@@ -107,19 +110,20 @@ pub trait Parameters {
     fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
         None
     }
-    /// True if the pacer of the host delays its data frames.
+    /// True if the pacer of the host delays the transport's data frames.
     fn is_paced(&self) -> bool {
         false
     }
-    /// Returns the kind of host timing that its frames experience.
+    /// Returns the kind of host timing for the transport's frames.
     fn timing(&self) -> HostTiming {
         HostTiming::Exact
     }
-    /// True if its flows know how long their frames waited in their own host.
+    /// True if the transport's flows know how long their frames waited in their own host.
     fn tells_host_waits(&self) -> bool {
         false
     }
-    /// True if its frames carry more fields than fit into a frame, and need a record next to it.
+    /// True if the transport's frames carry more fields than fit into a frame, and need a record
+    /// next to it.
     fn carries_more(&self) -> bool {
         false
     }
@@ -133,11 +137,11 @@ pub trait Parameters {
     fn with_options(&self) -> u64 {
         0
     }
-    /// True if it has a configured sending rate that it never exceeds.
+    /// True if the transport never exceeds a configured sending rate.
     fn is_limited(&self) -> bool {
         false
     }
-    /// True if it retransmits lost data.
+    /// True if the transport retransmits lost data.
     fn repairs(&self) -> bool {
         true
     }
@@ -163,7 +167,7 @@ pub struct Paths {
     pub one: bool,
     /// Replies return on the path of the data.
     pub symmetric: bool,
-    /// Largest number of links on a path for which its frames have room.
+    /// Largest number of links on a path that the headers of frames have room for.
     pub links: Option<u32>,
 }
 

@@ -110,13 +110,14 @@ impl Shard<'_> {
         self.on_mptcp_ack(out, now, slot & !mptcp::MPTCP, multipath, ack);
     }
 
-    /// Passes a data frame of TCP's kind to the receiving half of another transport.
+    /// Passes a data frame of TCP's kind to the receiving half of another transport (MPTCP).
     #[inline(always)]
     pub fn other_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         self.on_mptcp_data(out, now, frame);
     }
 
-    /// Passes a control frame of TCP's kind (opening or closing a connection) to another transport.
+    /// Passes a control frame of TCP's kind (opening or closing a connection) to another transport
+    /// (MPTCP).
     pub fn other_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         self.on_mptcp_control(out, now, frame);
     }

@@ -504,7 +504,7 @@ impl<'a> Shard<'a> {
         self.sending_over(record);
     }
 
-    /// Returns the time attribution of a flow that is complete at its receiver, but not here at its
+    /// Returns the time attribution of a flow that is complete at its receiver, but not at this
     /// sender.
     pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
         let mptcp = &self.transports.mptcp;

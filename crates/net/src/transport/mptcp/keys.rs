@@ -24,7 +24,7 @@ words! {
         Balia,
         /// Weighted Vegas, Cao et al. 2012.
         Wvegas,
-        /// LIA; in addition a subflow with a long queue reduces its window.
+        /// LIA. In addition, a subflow with a long queue reduces its window.
         QueueAware,
     }
 }

@@ -4,6 +4,7 @@ use crate::spec::{MptcpConfig, Receive};
 use crate::transport::blocks::Blocks;
 use crate::transport::tcp::{Receiver, Room, first_edge};
 
+/// Receiving half of an MPTCP connection, with all of its subflows.
 pub struct Joint {
     pub flow: u32,
     pub transport: u16,

@@ -27,10 +27,10 @@ pub enum Stage {
 pub struct Subflow {
     pub sender: Sender,
     pub stage: Stage,
-    /// NIC by which its frames leave; `None`: chosen by hash.
+    /// NIC by which the subflow's frames leave; `None`: chosen by hash.
     pub via: Option<u16>,
-    /// Data segments that its segments carry, from the oldest outstanding one, which has number
-    /// `base`.
+    /// Data segments that the subflow's segments carry, from the oldest outstanding one, which has
+    /// number `base`.
     map: VecDeque<u32>,
     base: u32,
     /// Redundant scheduling: next data segment for this subflow.
@@ -44,12 +44,12 @@ impl Subflow {
         Subflow { sender, stage, via, map: VecDeque::new(), base: 0, cursor: 0, confirm_at: 0 }
     }
 
-    /// Returns the data segment that its segment `seq` carries.
+    /// Returns the data segment that the subflow's segment `seq` carries.
     pub fn data(&self, seq: u32) -> u32 {
         self.map[(seq - self.base) as usize]
     }
 
-    /// Returns the data segment in its oldest outstanding segment.
+    /// Returns the data segment in the subflow's oldest outstanding segment.
     pub(super) fn front(&self) -> Option<u32> {
         self.map.front().copied()
     }

@@ -31,7 +31,7 @@ pub enum Act {
 
 #[derive(Debug, Clone, Copy)]
 struct Segment {
-    /// Number of its last transmission, counted over all segments.
+    /// Number of the segment's last transmission, counted over all segments.
     order: u64,
     at: u64,
     paced: u64,

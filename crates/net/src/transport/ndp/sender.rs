@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub struct Transmit {
     pub seq: u32,
     pub again: bool,
-    /// Number of frames sent before it.
+    /// Number of frames that the flow has sent before this one.
     pub order: u64,
 }
 

@@ -12,7 +12,7 @@ pub struct Receiver {
     pub highest: u32,
     pub marked: u64,
     pub reordered: u64,
-    /// Time in ps that the last frame stood paused.
+    /// Time in ps that the last frame spent paused.
     pub paused: u64,
     /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,

@@ -40,7 +40,7 @@ pub struct SenderSetup {
 #[derive(Debug, Clone, Copy)]
 pub struct AckIn {
     pub cumulative: u32,
-    /// Segment that it answers, if the answered frame had data.
+    /// Segment that is answered, if the answered frame had data.
     pub trigger: Option<u32>,
     pub header: Header,
     pub paused: u64,
@@ -62,7 +62,7 @@ pub enum Act {
 
 #[derive(Debug, Clone, Copy)]
 struct Segment {
-    /// Number of its last transmission, counted over all frames.
+    /// Number of the segment's last transmission, counted over all frames.
     order: u64,
     at: u64,
     paced: u64,

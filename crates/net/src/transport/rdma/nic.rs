@@ -10,14 +10,14 @@ pub struct Nic {
     closed: usize,
     /// Time in ps at which the NIC checks again, 0 for never.
     pub armed: u64,
-    /// Bit set of the classes that its queue pairs have had so far.
+    /// Bit set of the classes that the NIC's queue pairs have had so far.
     classes: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// Time in ps from which its next frame may leave; `u64::MAX` if it has nothing to send or may
-    /// not send.
+    /// Time in ps from which the queue pair's next frame may leave; `u64::MAX` if it has nothing to
+    /// send or may not send.
     due: u64,
     slot: u32,
     class: u8,
@@ -33,7 +33,7 @@ impl Nic {
         self.entries.len() as u32 - 1
     }
 
-    /// Returns the bit set of its classes for which `may` holds.
+    /// Returns the bit set of the NIC's classes for which `may` holds.
     #[inline(always)]
     pub fn classes(&self, may: impl Fn(u8) -> bool) -> u8 {
         let (mut left, mut allowed) = (self.classes, 0);
@@ -84,8 +84,8 @@ impl Nic {
         Some(self.entries[place].slot)
     }
 
-    /// Returns the earliest time in ps at which a queue pair may send that may not at `now`.
-    /// `held`: time until which a class that is not allowed is held back.
+    /// Returns the earliest time in ps after `now` at which a queue pair may send. `held`: time
+    /// until which a class that is not allowed is held back.
     #[inline]
     pub fn earliest(&self, now: u64, held: impl Fn(u8) -> u64) -> u64 {
         let when = |entry: &Entry| if entry.due > now { entry.due } else { held(entry.class).max(now + 1) };

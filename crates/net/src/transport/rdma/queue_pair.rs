@@ -113,7 +113,7 @@ pub struct AckIn<'a> {
     pub trigger: u32,
     pub negative: bool,
     pub cnp: bool,
-    /// Time in ps that this frame and the data frame it answers stood paused.
+    /// Time in ps that this frame and the data frame it answers spent paused.
     pub paused: u64,
     /// Telemetry of the switches on the path of the answered frame, and the rates of their ports.
     pub telemetry: Option<(&'a Telemetry, &'a [u64])>,

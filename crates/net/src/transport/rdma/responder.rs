@@ -34,7 +34,7 @@ pub struct Responder {
     held: Blocks,
     pub marked: u64,
     pub reordered: u64,
-    /// Time in ps that the last frame to arrive stood paused.
+    /// Time in ps that the last frame to arrive spent paused.
     pub paused: u64,
     /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,
@@ -55,7 +55,7 @@ pub struct Acknowledgement {
     /// Go-back-N: retransmit from `cumulative` on. IRN: `cumulative` is missing, and `trigger` has
     /// arrived.
     pub negative: bool,
-    /// True if it carries a notification.
+    /// True if the acknowledgement carries a notification.
     pub cnp: bool,
 }
 

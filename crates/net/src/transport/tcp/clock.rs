@@ -13,8 +13,8 @@ pub(super) enum Timer {
     Persist,
 }
 
-/// Returns the time in ps at which a timer set at `now` for `span` expires. With clock ticks, it is
-/// the last tick by `now` plus `span` rounded up to whole ticks (as Linux's jiffies).
+/// Returns the time in ps at which a timer set at `now` for `span` expires. With clock ticks,
+/// `span` is rounded up to whole ticks and counts from the last tick (as in Linux's jiffies).
 pub(super) fn expiry(now: u64, span: u64, config: &TcpConfig) -> u64 {
     match config.tick.0 {
         0 => now + span,

@@ -114,10 +114,11 @@ macro_rules! tcp {
                 };
                 /// Connections are opened by SYN and SYN-ACK, and closed by FIN.
                 handshake: bool = (stack != Stack::Basic) "`true`; with `stack = \"basic\"` `false`: they are open from the start";
-                /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
-                /// `tcp_no_ssthresh_metrics_save` both 0).
+                /// A connection starts with the slow start threshold of the previous connection to
+                /// the same host (Linux's `tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save`
+                /// both 0).
                 ssthresh_cache: bool = false;
-                /// How a sender detects losses.
+                /// Loss detection of the sender.
                 recovery: Recovery = (if stack == Stack::Linux { Recovery::Rack } else { Recovery::Sack })
                     "`\"rack\"` (RFC 8985) with `stack = \"linux\"`, otherwise `\"sack\"` (RFC 6675)";
                 /// Proportional rate reduction (RFC 6937): the window falls to the threshold over a
@@ -165,7 +166,8 @@ macro_rules! tcp {
                 /// millisecond, but at least two offload buffers, and at most 1 MiB unless the
                 /// connection is paced.
                 small_queues: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// Clock tick of the kernel: timers expire on multiples of it (4 ms with HZ = 250); `"0ns"`: exact timers.
+                /// Clock tick of the kernel (4 ms with HZ = 250). Timers expire on multiples of it.
+                /// `"0ns"`: exact timers.
                 tick: Duration = "0ns", check |time, at| at_most(Span::from_ms(100), time, at);
                 /// Estimator of the variance of the round trip.
                 rtt_estimator: Estimator = (if stack == Stack::Linux { Estimator::Linux } else { Estimator::Rfc6298 })

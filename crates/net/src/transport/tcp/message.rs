@@ -6,7 +6,7 @@ use crate::idle::Idle;
 #[derive(Debug, Clone)]
 pub struct Message {
     pub flow: u32,
-    /// Segment behind its last one.
+    /// Segment behind the flow's last one.
     pub to: u32,
     pub start: u64,
     pub idle: Idle,

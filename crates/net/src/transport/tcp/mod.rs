@@ -1,8 +1,8 @@
 //! TCP: one state machine with optional parts. Sequence numbers count segments, and all segments
 //! are full except the last one of a flow.
 //!
-//! `Sender` and `Receiver` are pure state machines: they know no network. The shard hands them what arrives and the time,
-//! and asks for what to transmit.
+//! `Sender` and `Receiver` are pure state machines that know no network. The shard passes them the
+//! arrivals and the time, and asks them for segments to transmit.
 
 mod clock;
 mod connection;

@@ -86,7 +86,7 @@ pub struct Receiver {
     pub hash: u32,
     pub priority: u8,
     pub marked: u64,
-    /// Time in ps that the last data frame stood paused.
+    /// Time in ps that the last data frame spent paused.
     pub paused: u64,
     pub reordered: u64,
     /// Time in ps at which `next` last advanced.
@@ -355,7 +355,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the acknowledgement of a segment that came again after all data had arrived.
+    /// Returns the acknowledgement of a segment that arrives again after all data have arrived.
     pub fn repeat(&self, seq: u32, marked: bool) -> AckNow {
         AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false, opened: 0 }
     }
@@ -390,7 +390,8 @@ impl Receiver {
                     (room.asleep, room.turns_at) = (false, 0);
                     room.work(now, self.next, chunk, rate);
                     room.grow(now);
-                    // Linux tcp_cleanup_rbuf.
+                    // Update if the window at least doubles, or if an acknowledgement is due (Linux
+                    // tcp_cleanup_rbuf).
                     let open = room.allowed - self.next;
                     let opens = 2 * open as u64 * room.mss <= room.payload(room.size) && room.free(self.next) >= 2 * open.max(1);
                     window_opens = room.asleep && (opens || acknowledge);

@@ -45,7 +45,7 @@ impl RoundTrip {
         }
     }
 
-    /// Takes a sample in microseconds as an upper bound, and returns whether it lowered the
+    /// Takes a sample in microseconds as an upper bound, and returns whether it set or lowered the
     /// estimate. The time for a window of data is no more than such a bound (`win_dep`).
     fn at_most(&mut self, sample: u64) -> bool {
         let shorter = self.eighths == 0 || 8 * sample < self.eighths;

@@ -51,8 +51,8 @@ impl Rtt {
     }
 
     /// Adds a sample as Linux's tcp_rtt_estimator. The variance is the largest smoothed deviation
-    /// of a round trip. Once per round trip it falls by a quarter of the difference. A sample that
-    /// is below the smoothed round trip by more than the deviation counts an eighth.
+    /// of a round trip. Once per round trip it falls by a quarter of the difference. If a sample is
+    /// below the smoothed round trip by more than the deviation, its deviation counts an eighth.
     fn sample_linux(&mut self, rtt: u64, una: u32, next: u32, config: &TcpConfig) {
         let floor = config.min_rto.0 / 4;
         if self.smoothed == 0 {

@@ -57,7 +57,7 @@ pub struct AckIn<'a> {
     pub blocks: &'a [(u32, u32)],
     /// Timestamp of the acknowledgement; 0 for none.
     pub stamp: u32,
-    /// Time in ps that this frame and the data frame it answers stood paused. Used only for time
+    /// Time in ps that this frame and the data frame it answers spent paused. Used only for time
     /// attribution.
     pub paused: u64,
     /// Reply to a window request: time in ps at which the receiver announced the open window in an
@@ -305,7 +305,7 @@ impl Sender {
         self.una == self.segments
     }
 
-    /// `una next cwnd ssthresh state`, for traces.
+    /// Returns `una next cwnd ssthresh state`, for traces.
     #[cfg(test)]
     pub fn snapshot(&self) -> String {
         let ssthresh = if self.window.ssthresh == u32::MAX { "-".to_string() } else { self.window.ssthresh.to_string() };
@@ -472,7 +472,8 @@ impl Sender {
                     self.waited(self.asked_at, Label::Recovery, 0);
                 }
             }
-            // Linux tcp_ack_update_window.
+            // A window update counts as a restart if the sender was idle (Linux
+            // tcp_ack_update_window).
             if self.next < self.segments {
                 self.restart(now, config);
             }
@@ -642,7 +643,7 @@ impl Sender {
                 Cause::Start => Label::Application,
                 Cause::Timeout => Label::Recovery,
                 Cause::Pace => Label::Pacing,
-                // The whole wait is charged to queueing: the excess below is unlimited.
+                // The whole wait is charged to queueing: the excess below has no limit.
                 Cause::Line => Label::Window,
             };
             let excess = match cause {

@@ -17,7 +17,7 @@ pub enum What {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Header {
     pub what: What,
-    /// True if the receiver sends it, as answer to a frame of this kind.
+    /// True for the receiver's answer to a frame of this kind.
     pub answer: bool,
     /// Send time in ps of the frame, or of the answered frame.
     pub sent: u64,
@@ -57,7 +57,8 @@ pub const HOPS: usize = 8;
 /// added to its sums.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct D3Header {
-    /// True if the frame requests a rate. Other data frames pass without effect.
+    /// True if the frame requests a rate. Other frames pass without effect, except the end of a
+    /// flow.
     pub request: bool,
     /// Desired rate now, and in the previous request.
     pub desired: u32,
