@@ -206,9 +206,9 @@ impl Transport for Mptcp {
         found.extend(open.map(|(number, subflow)| SenderRecord { flow, subflow: number as u8, ..subflow.sender.known(config) }));
     }
 
-    /// Returns positions on a subflow, where all segments count as full. The connection's last
-    /// segment may be short, and later segments of its subflow are then placed too far by the
-    /// missing bytes. The code that writes the capture sees the last segment.
+    /// Returns positions on a subflow, where all segments count as full. If the connection's last
+    /// segment is short, later segments of its subflow are placed too far by the missing bytes. The
+    /// capture writer corrects that, because it sees the last segment.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let mss = shard.mptcp(flow.transport).tcp.mss;
         let full = |segment: u32| segment as u64 * mss as u64;

@@ -44,8 +44,8 @@ words! {
 }
 
 keys! {
-    /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto =
-    /// "estimated"` and `rank = "none"` it is the TCP that the authors compare with. With
+    /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With
+    /// `rto = "estimated"` and `rank = "none"` it is the TCP that the authors compare with. With
     /// `congestion = "dctcp"` in addition it is their DCTCP.
     pub struct Keys as "Pfabric" => Settings(around: &Around<'_>) of written {
         /// Reaction of the window to congestion.

@@ -90,8 +90,8 @@ struct Selective {
 /// Time attribution of a queue pair.
 struct Account {
     why: Attribution,
-    /// Time in ps at which the window, or the detection of a loss, last allowed it to continue,
-    /// label of that wait, and time in ps by which the round trip exceeded the idle one.
+    /// Time in ps at which the window, or the detection of a loss, last allowed the queue pair to
+    /// continue, label of that wait, and time in ps by which the round trip exceeded the idle one.
     opened: u64,
     label: Label,
     excess: u64,

@@ -278,8 +278,8 @@ impl<'a> Shard<'a> {
         self.world.plan.transports[transport as usize].tcp()
     }
 
-    /// Returns the ECN mode that a sender requests: `Off` on a host without ECN (Linux's `tcp_ecn =
-    /// 0`).
+    /// Returns the ECN mode that a sender requests: `Off` on a host without ECN (Linux's
+    /// `tcp_ecn = 0`).
     pub fn asked_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
         if self.uses_ecn(flow.src) { config.ecn } else { EcnMode::Off }
     }
