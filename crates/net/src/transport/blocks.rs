@@ -1,6 +1,6 @@
-//! Blocks of segments that have arrived beyond a gap: what a receiver holds, and what its sender knows of that.
+//! Blocks of segments that arrived beyond a gap, as stored by a receiver and by its sender.
 
-/// Disjoint, ascending, not touching each other.
+/// Ranges `from..to` of segments: disjoint, in ascending order, and not adjacent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Blocks(Vec<(u32, u32)>);
 
@@ -14,7 +14,7 @@ impl Blocks {
         after > 0 && seq < self.0[after - 1].1
     }
 
-    /// Segments in all blocks.
+    /// Returns the number of segments in all blocks.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|(from, to)| to - from).sum()
     }
@@ -37,24 +37,25 @@ impl Blocks {
         }
     }
 
-    /// The end of the block that `seq` lies in, or `seq`.
+    /// Returns the end of the block that contains `seq`, or `seq` if no block does.
     pub fn end_from(&self, seq: u32) -> u32 {
         let after = self.0.partition_point(|block| block.0 <= seq);
         if after > 0 { self.0[after - 1].1.max(seq) } else { seq }
     }
 
-    /// What lies between `seq`, which is in none of them and below all, and the end of the last one, and is in none of them.
+    /// Returns the gaps between `seq` and the end of the last block. `seq` must lie below all
+    /// blocks.
     pub fn gaps_from(&self, seq: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let ends = std::iter::once(seq).chain(self.0.iter().map(|block| block.1));
         ends.zip(self.0.iter().map(|block| block.0))
     }
 
-    /// The first block.
+    /// Returns the first block.
     pub fn first(&self) -> Option<(u32, u32)> {
         self.0.first().copied()
     }
 
-    /// Forgets everything below `seq`.
+    /// Removes all segments below `seq`.
     pub fn discard_below(&mut self, seq: u32) {
         let gone = self.0.partition_point(|block| block.1 <= seq);
         self.0.drain(..gone);

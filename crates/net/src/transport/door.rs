@@ -1,5 +1,5 @@
-//! The door between transports and the hosts of a shard. A transport is a folder: its sender and receiver, which know neither hosts nor engines, and
-//! `host.rs`, which implements [`Transport`].
+//! Interface between transports and the hosts of a shard. A transport is a folder. Its sender and
+//! receiver know neither hosts nor engines, and its `host.rs` implements [`Transport`].
 
 pub use super::frames::Frames;
 
@@ -13,152 +13,168 @@ use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, Pauses, Receive, TcpConfig};
 use crate::world::World;
 
-/// What hosts ask of a transport. `slot` is what it has set for the flow with [`Shard::opened`] or [`Shard::heard_of`].
+/// Entry points of a transport, called by the hosts of a shard. `slot` is the index that the
+/// transport registered for the flow with [`Shard::opened`] (sender) or [`Shard::heard_of`]
+/// (receiver).
 pub trait Transport {
-    /// A receiver's timer is that of its host: it serves all flows that end there, in the name of one.
+    /// True if all flows that end at a host share one receiver timer, which fires in the name of
+    /// one of them.
     const SHARES_RECEIVER_TIMER: bool = false;
 
-    /// A flow starts at its source.
+    /// Starts a flow at its source.
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening);
-    /// A frame of one of its kinds has reached its destination.
+    /// Handles a frame of this transport that has reached its destination.
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame);
-    /// The timer of a flow's sending half ([`crate::frame::Event::Sender`]).
+    /// Handles the timer of a flow's sending half ([`crate::frame::Event::Sender`]).
     fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, slot: u32);
-    /// The timer of its receiving half ([`crate::frame::Event::Receiver`]).
+    /// Handles the timer of a flow's receiving half ([`crate::frame::Event::Receiver`]).
     fn receiver_due<O: Outlet>(_: &mut Shard, _: &mut O, _: u64, _slot: u32) {
         unreachable!("a timer that was never set");
     }
-    /// The sender of a flow ends before all of it is acknowledged: nothing more is sent, but for what sets its network free.
+    /// Ends the sender of a flow before all data are acknowledged. It sends no more frames, except
+    /// those that release resources in the network.
     fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, slot: u32);
-    /// The record of a flow that has not ended at its source when the run ends.
+    /// Returns the record of a flow that has not ended at its source when the run ends.
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
-    /// What the sender of a flow that is not over knows, in a record each for its subflows, if anything is outstanding or left to send.
+    /// Adds the state of the sender of a flow that is not over, with one record per subflow, if
+    /// data are outstanding or left to send.
     fn senders(_: &mut Shard, _now: u64, _: FlowId, _slot: u32, _: &mut Vec<SenderRecord>) {}
-    /// What a capture says of one of its frames.
+    /// Returns what a packet capture records about a frame of this transport.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content;
-    /// The record of a flow that has not ended at its destination.
+    /// Returns the record of a flow that has not ended at its destination when the run ends.
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord;
 }
 
-/// What the settings of a transport tell other rooms.
+/// Properties of a configured transport that other parts of the simulator need.
 pub trait Parameters {
     fn frames(&self) -> Frames;
-    /// What its flows are like to an estimate without frames.
+    /// Returns the behaviour of the transport's flows for the flow-level model, which simulates no
+    /// frames.
     fn habits(&self, world: &World) -> Habits;
-    /// The ways that a flow takes.
+    /// Returns the paths that a flow takes.
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
         vec![Route::of(world, flow)]
     }
-    /// What sets the rate of a flow whose NIC sends so many bytes per second, if it answers to marks.
+    /// Returns the fluid model of the rate control, if the rate reacts to marks. `_line` is the
+    /// rate of the flow's NIC in bytes per second.
     fn pace(&self, _line: f64) -> Option<Box<dyn Pace + '_>> {
         None
     }
-    /// The hash on its frames serves to choose their path, and nothing else.
+    /// True if the hash on the transport's frames only chooses their path.
     fn hashes_for_paths(&self) -> bool {
         false
     }
-    /// Its senders spread the frames of a flow over all paths.
+    /// True if the transport's senders spread the frames of one flow over all paths.
     fn spreads(&self) -> bool {
         false
     }
-    /// Are its data ECN-capable, where the hosts agree to that or not?
+    /// True if the transport's data frames are ECN-capable. `_agreed`: both hosts use ECN.
     fn is_capable(&self, _agreed: bool) -> bool {
         false
     }
-    /// Its data are ECN-capable, and it does something about marks. Who makes datagrams capable wants to see the marks.
+    /// True if the transport's data frames are ECN-capable and the sender reacts to marks.
+    /// Datagrams count too: whoever makes them ECN-capable wants to see the marks.
     fn heeds_marks(&self, agreed: bool) -> bool {
         self.is_capable(agreed)
     }
-    /// The key of what does not work without marks, and its name.
+    /// Returns the key of the setting that does not work without marks, and the name of the
+    /// mechanism.
     fn wants_marks(&self) -> Option<(&'static str, String)> {
         None
     }
-    /// The key of what goes by deadlines, and what it does without any.
+    /// Returns the key of the setting that uses deadlines, and the behaviour if no flow has one.
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         None
     }
-    /// What its flows need of the paths of a fabric.
+    /// Returns the requirements on the paths of the fabric.
     fn paths(&self) -> Paths {
         Paths::default()
     }
-    /// The key of what is of no use where there is one path, what happens to it, and a cure.
+    /// Returns the key of a setting that is useless if there is only one path, its effect in that
+    /// case, and a cure.
     fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         None
     }
-    /// What its data tell queues, and what is wrong where none goes by it.
+    /// Returns the hint that the transport's data frames carry for queues, and the warning if no
+    /// queue uses it.
     fn hint(&self) -> Option<(Hint, &'static str)> {
         None
     }
-    /// What it expects of switches that pause; `None`: it is the same to it.
+    /// Returns the requirements on PFC in the switches. `None`: the transport works with and
+    /// without PFC.
     fn pauses(&self) -> Option<Pauses> {
         None
     }
-    /// The key and the name of what chooses hashes for frames one by one, so that switches which hash them choose the path.
+    /// Returns the key and the name of the setting that chooses a hash per frame, so that switches
+    /// with hash-based load balancing spread the frames.
     fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
         None
     }
-    /// The host's pacer delays its data.
+    /// True if the pacer of the host delays the transport's data frames.
     fn is_paced(&self) -> bool {
         false
     }
-    /// Whose timing its frames meet at hosts.
+    /// Returns the kind of host timing for the transport's frames.
     fn timing(&self) -> HostTiming {
         HostTiming::Exact
     }
-    /// Its flows know how long their frames waited in their own host.
+    /// True if the transport's flows know how long their frames waited in their own host.
     fn tells_host_waits(&self) -> bool {
         false
     }
-    /// Its frames carry more than fits in one.
+    /// True if the transport's frames carry more fields than fit into a frame, and need a record
+    /// next to it.
     fn carries_more(&self) -> bool {
         false
     }
-    /// Of one whose captures have TCP's headers: its settings, and the receive window of a connection.
+    /// Returns the TCP settings and the receive window of a connection, for transports whose
+    /// captures have TCP headers.
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         None
     }
-    /// Of data and acknowledgement, how many have options that captures keep.
+    /// Returns how many frames out of a data frame and its acknowledgement have options that
+    /// captures keep (0 to 2).
     fn with_options(&self) -> u64 {
         0
     }
-    /// It never sends faster than a rate of its own.
+    /// True if the transport never exceeds a configured sending rate.
     fn is_limited(&self) -> bool {
         false
     }
-    /// What is lost is sent again.
+    /// True if the transport retransmits lost data.
     fn repairs(&self) -> bool {
         true
     }
 }
 
-/// Whose timing frames meet at a host.
+/// Timing model of a host's network stack that a transport is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostTiming {
-    /// A model without any.
+    /// Idealized model without host delays.
     Exact,
-    /// A kernel's: interrupts and softirqs.
+    /// Kernel stack with interrupts and softirqs.
     Kernel,
-    /// A network card's that sends by itself.
+    /// Network card that sends without the kernel (RDMA).
     Nic,
-    /// As that of others in the same scenario.
+    /// Takes the timing of the other transports in the scenario.
     Any,
 }
 
-/// What flows may need of the paths of a fabric.
+/// Requirements of a transport on the paths of the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paths {
-    /// A flow keeps to one.
+    /// All frames of a flow take one path.
     pub one: bool,
-    /// Answers come back by it.
+    /// Replies return on the path of the data.
     pub symmetric: bool,
-    /// Links that frames have room for.
+    /// Largest number of links on a path that the headers of frames have room for.
     pub links: Option<u32>,
 }
 
-/// A flow that starts.
+/// Parameters of a flow that starts.
 pub struct Opening {
     pub id: FlowId,
-    /// Of its source, in its shard.
+    /// Source host, as local index in its shard.
     pub node: u32,
     pub hash: u32,
     pub idle: Idle,

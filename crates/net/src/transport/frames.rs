@@ -1,12 +1,12 @@
-//! Sizes of frames.
+//! Frame sizes of a transport.
 
-/// Sizes of a transport's frames, in bytes beside those of the host's wire profile.
+/// Sizes of a transport's frames in bytes, in addition to the headers of the host's wire profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Frames {
     /// Payload of a full segment.
     pub payload: u16,
-    /// More headers on data.
+    /// Additional headers on data frames.
     pub data: u16,
-    /// More headers on what acknowledges them; `None` if nothing does.
+    /// Additional headers on acknowledgements. `None` if nothing is acknowledged.
     pub answer: Option<u16>,
 }

@@ -1,7 +1,8 @@
-//! The transports, one line for each: its name, its settings, what serves it, and its row of `afflux models`; then the table of its keys, with the
-//! function that makes the settings of it. MPTCP's are a table of TCP's.
+//! List of the transports. Each entry has the name, the settings type, the implementation, the row
+//! of `afflux models`, and the table of keys with the function that makes the settings from it.
+//! MPTCP has no entry of its own in the scenario: its keys are a table inside the TCP keys.
 
-/// Calls a macro with the list and with the folders. Names are looked up below `transport`.
+/// Calls a macro with the list and with the folders. The names are resolved below `transport`.
 macro_rules! transports {
     ($then:ident $($with:tt)*) => { $then! { $($with)*
         tcp mptcp datagram nack ndp rdma pfabric rated:
@@ -10,15 +11,17 @@ macro_rules! transports {
             tcp::keys::Keys, transport
         };
         datagram Datagram(datagram::keys::Config), datagram::Datagram, datagram::MODEL, {
-            /// A constant rate without acknowledgement or repetition.
+            /// Datagrams at a constant rate, without acknowledgements or retransmissions.
             datagram::keys::Keys, resolve
         };
         nack Nack(nack::Config), nack::Nack, nack::MODEL, {
-            /// A constant rate, and repetition of what is reported missing.
+            /// A constant rate, with retransmission of the frames that the receiver reports
+            /// missing.
             nack::Keys, resolve
         };
         ndp Ndp(ndp::NdpConfig), ndp::Ndp, ndp::MODEL, {
-            /// NDP: a first window at once, then what the receiver pulls; needs switches that trim.
+            /// NDP: the first window is sent at once, then the receiver pulls frames. Needs
+            /// switches that trim frames.
             ndp::Keys, resolve
         };
         rdma Rdma(rdma::Config), rdma::Rdma, rdma::MODEL, {
@@ -26,15 +29,16 @@ macro_rules! transports {
             rdma::keys::Keys, config
         };
         pfabric Pfabric(pfabric::keys::Config), pfabric::Pfabric, pfabric::MODEL, {
-            /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
+            /// pFabric's minimal transport, or the TCP without fast retransmit that it is derived
+            /// from.
             pfabric::keys::Keys, config
         };
         pdq Pdq(rated::keys::Pdq), rated::Rated, rated::PDQ, {
-            /// PDQ: the most critical flows send, the others wait.
+            /// PDQ: the most critical flows send, and the others wait.
             rated::keys::PdqKeys, resolve
         };
         d3 D3(rated::keys::D3), rated::Rated, rated::D3, {
-            /// D3: rates by deadline, first come, first served.
+            /// D3: rates according to deadlines, granted first come, first served.
             rated::keys::D3Keys, resolve
         };
         mptcp Mptcp(mptcp::Config), mptcp::Mptcp, mptcp::MODEL;

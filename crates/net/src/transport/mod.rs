@@ -1,4 +1,4 @@
-//! Transports: who sends what when.
+//! Transports: they decide which frames a flow sends, and when.
 
 pub mod around;
 mod blocks;
@@ -22,7 +22,7 @@ use crate::spec::FlowId;
 
 macro_rules! registry {
     ($($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
-        /// What a shard keeps of each transport.
+        /// State of all transports in a shard.
         #[derive(Default)]
         pub struct Halves {
             $(pub $folder: $folder::Halves,)+
@@ -34,13 +34,14 @@ macro_rules! registry {
 list::transports!(registry);
 
 impl Halves {
-    /// Of flows that are complete at their receiver: what completed them, where their senders may not have heard of it.
+    /// Takes, for flows that are complete at their receiver, the segment that completed each one.
+    /// The sender may not have learnt of it (MPTCP).
     pub fn decisive(&mut self) -> impl Iterator<Item = (FlowId, Decisive)> {
         std::mem::take(&mut self.mptcp.decisive).into_iter()
     }
 }
 
-/// Tables of keys that other rooms fill in, and what tables are read in.
+/// Key tables that other modules embed, and the context in which tables are resolved.
 pub mod keys {
     pub use crate::transport::around::Around;
     pub use crate::transport::datagram::keys::Keys as Datagram;

@@ -1,4 +1,4 @@
-//! The transports: which one a flow or a frame belongs to.
+//! Dispatch: finds the transport that a flow or a frame belongs to.
 
 use super::door::{Opening, Parameters, Transport};
 use super::list::transports;
@@ -10,7 +10,7 @@ use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{CongestionControl, Flow, FlowId, TcpConfig, TransportConfig};
 use afflux_engine::prefetch;
 
-/// `$call` is evaluated with `$transport` as the one that `$config` belongs to.
+/// Evaluates `$call` with `$transport` as the type of the transport that `$config` belongs to.
 macro_rules! transport_of {
     (@[$of:expr, $transport:ident => $call:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         match $of {
@@ -33,7 +33,7 @@ impl TransportConfig {
         transports!(parameters_of[self])
     }
 
-    /// The settings of what is TCP, if only in its receiver.
+    /// Returns the TCP settings of a transport that uses TCP, if only for its receiver.
     #[inline(always)]
     pub fn tcp(&self) -> &TcpConfig {
         match self {
@@ -46,7 +46,7 @@ impl TransportConfig {
 }
 
 impl TransportConfig {
-    /// The same with another payload of full frames.
+    /// Returns a copy with another payload of full frames, in bytes.
     pub fn with_payload(&self, payload: u16) -> TransportConfig {
         let mut config = self.clone();
         match &mut config {
@@ -65,10 +65,11 @@ impl TransportConfig {
 }
 
 impl TransportConfig {
-    /// What a scenario needs for such a connection.
+    /// Cure in error messages: what to write to get such a connection.
     pub const OWN_WINDOW: &str = "it needs kind = \"tcp\", and with mptcp coupling = \"off\"";
 
-    /// The settings of connections that may have any congestion control. `None` if the transport sets its rate or window in another way.
+    /// Returns the TCP settings if the transport can use any congestion control. `None` if the
+    /// transport sets its rate or window in another way.
     pub fn own_window(&mut self) -> Option<&mut TcpConfig> {
         match self {
             TransportConfig::Tcp(config) => Some(config),
@@ -84,7 +85,7 @@ impl Shard<'_> {
         transport_of!(config, T => T::start(self, out, now, opening));
     }
 
-    /// To the transport that the kind of a frame belongs to.
+    /// Passes a frame to the transport that its kind belongs to.
     #[inline(always)]
     pub fn deliver_to_transport<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         match frame.kind() {
@@ -99,7 +100,8 @@ impl Shard<'_> {
         }
     }
 
-    /// An acknowledgement of TCP's kind has come to the sending half of another transport ([`tcp::OTHERS`]).
+    /// Passes an acknowledgement of TCP's kind to the sending half of another transport
+    /// ([`tcp::OTHERS`]).
     #[inline(always)]
     pub fn other_acknowledged<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &tcp::AckIn) {
         if slot & pfabric::PFABRIC != 0 {
@@ -108,23 +110,25 @@ impl Shard<'_> {
         self.on_mptcp_ack(out, now, slot & !mptcp::MPTCP, multipath, ack);
     }
 
-    /// Data of TCP's kind for the receiving half of another transport.
+    /// Passes a data frame of TCP's kind to the receiving half of another transport (MPTCP).
     #[inline(always)]
     pub fn other_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         self.on_mptcp_data(out, now, frame);
     }
 
-    /// The same of what opens and closes connections.
+    /// Passes a control frame of TCP's kind (opening or closing a connection) to another transport
+    /// (MPTCP).
     pub fn other_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         self.on_mptcp_control(out, now, frame);
     }
 
-    /// The same for what answers a SYN; that of a connection over several paths is told by itself.
+    /// Passes the SYN-ACK of a connection to another transport: pFabric. MPTCP handles its own in
+    /// [`Self::other_control`].
     pub fn other_connected<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         self.on_pfabric_connected(out, now, slot & !pfabric::PFABRIC);
     }
 
-    /// Starts loading what [`Self::deliver_to_transport`] will need.
+    /// Prefetches the state that [`Self::deliver_to_transport`] will need.
     #[inline(always)]
     pub fn prefetch_half(&self, frame: &Frame) {
         match frame.kind() {
@@ -153,7 +157,8 @@ impl Shard<'_> {
         }
         let config = &self.world.plan.transports[of_flow.transport as usize];
         transport_of!(config, T => {
-            // Nobody is there for what a receiver says by its timer when the sender has ended, unless the timer serves other flows too.
+            // After the sender has ended, frames of this receiver have no addressee. A shared timer
+            // still serves other flows.
             if T::SHARES_RECEIVER_TIMER || now < of_flow.stop.0 {
                 T::receiver_due(self, out, now, slot);
             }

@@ -1,4 +1,4 @@
-//! What sending halves have in common.
+//! State that the sending halves of all transports have in common.
 
 use super::door::Opening;
 use crate::idle::Idle;
@@ -6,7 +6,7 @@ use crate::probe::explain::Attribution;
 use crate::shard::SentRecord;
 use crate::world::World;
 
-/// A flow at its source.
+/// Sending half of a flow.
 #[derive(Default)]
 pub struct Sending {
     pub flow: u32,
@@ -18,7 +18,7 @@ pub struct Sending {
     pub segments: u32,
     pub start: u64,
     pub idle: Idle,
-    /// The timer event under way, 0 for none; any other is stale.
+    /// Time in ps of the pending timer event, 0 for none. An event at another time is stale.
     pub armed: u64,
     pub sent: u64,
     pub retransmitted: u64,

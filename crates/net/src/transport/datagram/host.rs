@@ -1,4 +1,4 @@
-//! Where datagrams meet hosts.
+//! Connects datagram flows to hosts.
 
 use super::keys::Config;
 use super::{Datagram, Sink, Source};
@@ -127,7 +127,7 @@ impl Transport for Datagram {
 }
 
 impl Shard<'_> {
-    /// A datagram source's next frame is due.
+    /// Sends the next frame of a datagram source, which is due now.
     fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         let plan = self.world.plan;

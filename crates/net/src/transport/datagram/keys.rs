@@ -1,4 +1,4 @@
-//! The settings.
+//! Settings of the datagram transport.
 
 use crate::transport::around::{Around, pace};
 use afflux_config::{Or, Size, Speed, Unlimited, keys};
@@ -7,11 +7,11 @@ use afflux_units::Rate;
 keys! {
     /// Datagrams at a constant rate. A flow is finished when every byte has arrived.
     pub struct Keys as "Datagram" => Config(around: &Around<'_>) {
-        /// Rate of payload, or `"unlimited"`: as fast as the NIC.
+        /// Payload rate, or `"unlimited"` for the rate of the NIC.
         rate: Or<Unlimited, Speed> as Option<Rate> = "unlimited", check pace;
-        /// Payload of a frame.
+        /// Payload of a full frame.
         payload: Size as u16 = (around.full()) "`mtu` less the profile's headers", check |size, at| around.payload(size, at);
-        /// Frames are ECN-capable: marked, not dropped, by marking queues.
+        /// Frames are ECN-capable, so marking queues mark them instead of dropping them.
         ecn_capable: bool = false;
     }
 }

@@ -1,4 +1,4 @@
-//! A constant-rate source of datagrams.
+//! Datagram transport: sources with a constant rate.
 
 mod host;
 pub mod keys;
@@ -12,7 +12,7 @@ use keys::Config;
 /// The transport: see [`crate::transport::door`].
 pub struct Datagram;
 
-/// What a shard keeps of datagrams.
+/// Datagram flows of a shard: sources and sinks.
 #[derive(Default)]
 pub struct Halves {
     sources: Slab<Source>,
@@ -32,7 +32,7 @@ pub struct Source {
     pub why: Option<Attribution>,
 }
 
-/// What has arrived of a datagram flow.
+/// Receiving half of a datagram flow, with counts of arrived frames.
 pub struct Sink {
     pub flow: u32,
     pub frames: u32,
@@ -41,13 +41,14 @@ pub struct Sink {
     pub marked: u64,
     pub reordered: u64,
     pub has_last: bool,
-    /// When the last frame arrived, picoseconds.
+    /// Arrival time of the last frame, in ps.
     pub last: u64,
 }
 
 impl Source {
-    /// When frame `index` is due: computed from the start, so that rounding does not accumulate. `nic` is the time of a full
-    /// frame at the NIC, the spacing of a source without a rate.
+    /// Returns the time in ps at which frame `index` is due. It is computed from the start of the
+    /// flow, so that rounding does not accumulate. `nic` is the serialization time in ps of a full
+    /// frame at the NIC, which is the spacing of a source without a rate.
     pub fn due(&self, index: u32, config: &Config, nic: u64) -> u64 {
         match config.rate {
             None => self.start + index as u64 * nic,

@@ -1,4 +1,4 @@
-//! Hosts with connections over several paths.
+//! Connects MPTCP to hosts.
 
 use super::{Connection, ConnectionSetup, Joint, MPTCP, Mptcp, Sending, Stage, Subflow};
 use crate::congestion::Growth;
@@ -17,23 +17,25 @@ use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, Re
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
 
-/// Purpose of the random streams of subflows' congestion controls.
+/// Purpose of the random streams of the subflows' congestion controls (see
+/// `afflux_engine::random`).
 const CONTROL: u64 = 0x6d70_6363;
 
-/// Hashes that are tried to reach a NIC of the destination, as source ports would be.
+/// Number of hashes that are tried to reach a NIC of the destination, as different source ports
+/// would be.
 const TRIES: u64 = 64;
 
-/// The hash of subflow `number` of a flow whose hash is `own`, at the `attempt`.
+/// Returns the hash of subflow `number` at the given `attempt`. `own`: hash of the flow.
 fn subflow_hash(own: u32, number: usize, attempt: u64) -> u32 {
     if number == 0 && attempt == 0 { own } else { mix(own as u64 ^ (number as u64) << 32 ^ attempt << 40) as u32 }
 }
 
-/// The ways that the path manager finds.
+/// Returns the paths that the path manager finds.
 fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
     let (own, back) = (world.flow_hash(flow, false), world.flow_hash(flow, true));
     let route = |number: usize, via: Option<u16>, hash: u32| {
         let path = world.path_via(now, via, hash, flow.src, flow.dst);
-        // Answers leave where data arrive.
+        // Replies leave through the NIC at which data arrive.
         let answered = path.last().map(|&(node, port)| world.ports.of(node)[port as usize].peer_port);
         Route { there: (via, hash), back: (answered, subflow_hash(back, number, 0)) }
     };
@@ -60,7 +62,8 @@ fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Rou
     }
 }
 
-/// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).
+/// Fraction of a link that flows with coupled congestion control use if that link limits them, as
+/// measured (validation/estimates.py).
 const COUPLED: f64 = 0.92;
 
 impl Parameters for MptcpConfig {
@@ -136,7 +139,7 @@ impl Transport for Mptcp {
             start: now,
         });
         for (number, (route, idle)) in routes.iter().zip(each).enumerate() {
-            // Which subflow carries the last segment is not known.
+            // It is not known in advance which subflow carries the last segment.
             let idle = Idle { slowest_last: idle.slowest_full, ..idle };
             let setup = SenderSetup {
                 flow: id,
@@ -203,8 +206,9 @@ impl Transport for Mptcp {
         found.extend(open.map(|(number, subflow)| SenderRecord { flow, subflow: number as u8, ..subflow.sender.known(config) }));
     }
 
-    /// Of a subflow, all of whose segments are taken for full ones: those behind the connection's last one, which may be short, stand too far by what
-    /// it lacks. Whoever writes them down sees that one.
+    /// Returns positions on a subflow, where all segments count as full. If the connection's last
+    /// segment is short, later segments of its subflow are placed too far by the missing bytes. The
+    /// capture writer corrects that, because it sees the last segment.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let mss = shard.mptcp(flow.transport).tcp.mss;
         let full = |segment: u32| segment as u64 * mss as u64;
@@ -252,7 +256,8 @@ impl<'a> Shard<'a> {
     fn emit_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         let subflow = &mut self.transports.mptcp.connections[slot].subflows[number];
         subflow.stage = Stage::Opening;
-        // Of one that joins later: for the others. A time-out has been accounted for.
+        // A subflow that joins later has waited for the others. The wait of a time-out has been
+        // attributed already.
         subflow.sender.waited(now, Label::Window, 0);
         subflow.sender.syn_sent(now, &config.tcp);
         self.emit_mptcp_control(out, now, slot, number, Control::Syn);
@@ -270,14 +275,14 @@ impl<'a> Shard<'a> {
         self.send_via(out, now, node, via, frame);
     }
 
-    /// With the option of this step of the handshake.
+    /// Returns the frame size in bytes with the MPTCP option of this step of the handshake.
     fn opening_size(&self, what: Control, number: usize, asks: bool) -> u16 {
         let wire = &self.world.plan.wire;
         let plain = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
         (plain + MptcpConfig::opening_option(what, number > 0, asks)).max(wire.min_frame)
     }
 
-    /// The last that is said on a subflow: no more options.
+    /// Sends the last frame on a subflow, which carries no options.
     fn close_subflow<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize) {
         let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
@@ -293,7 +298,8 @@ impl<'a> Shard<'a> {
         frame.flags |= Frame::EXTRA;
     }
 
-    /// By the NIC `via`, or by hash. As `send`.
+    /// Sends a frame by the NIC `via`, or by hash. Returns the time in ps at which it will have
+    /// left, or 0 if it was dropped.
     fn send_via<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, via: Option<u16>, frame: Frame) -> u64 {
         match via {
             Some(port) => {
@@ -313,7 +319,7 @@ impl<'a> Shard<'a> {
         if here == self.world.flow(frame.flow).src { self.on_answer(out, now, &frame, number) } else { self.on_opening(out, now, &frame, number) }
     }
 
-    /// To the host that has asked.
+    /// Handles a control frame at the host that opens the connection.
     fn on_answer<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -336,7 +342,7 @@ impl<'a> Shard<'a> {
                 subflow.stage = Stage::Confirming;
                 self.confirm(out, now, slot, number, config);
             }
-            // Its answer was lost.
+            // The acknowledgement of the SYN-ACK was lost.
             (Control::SynAck, Stage::Open) => self.emit_mptcp_control(out, now, slot, number, Control::Ack),
             (Control::Ack, Stage::Confirming) => {
                 connection.opened(now, number);
@@ -346,7 +352,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The third segment of MP_JOIN, which is answered.
+    /// Sends the third segment of MP_JOIN, which the peer acknowledges.
     fn confirm<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         self.emit_mptcp_control(out, now, slot, number, Control::Ack);
         let subflow = &mut self.transports.mptcp.connections[slot].subflows[number];
@@ -354,7 +360,7 @@ impl<'a> Shard<'a> {
         self.arm_mptcp(out, slot);
     }
 
-    /// To the host that is asked.
+    /// Handles a control frame at the host that accepts the connection.
     fn on_opening<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
         let slot = self.joint_slot(now, frame);
         if slot == OVER {
@@ -387,7 +393,8 @@ impl<'a> Shard<'a> {
         self.send_by(out, now, node, port, frame);
     }
 
-    /// Sends what windows allow, and sees to the timers. Subflow `of` is what it is done for.
+    /// Sends the segments that the windows allow, and sets the timers. `of`: subflow to which
+    /// `cause` refers.
     fn pump_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, of: usize, cause: Cause, config: &MptcpConfig) {
         self.transports.mptcp.connections[slot].begin();
         while let Some(Sending { subflow: number, transmit, data }) = self.transports.mptcp.connections[slot].transmit(now, of, cause, config) {
@@ -455,7 +462,8 @@ impl<'a> Shard<'a> {
         if self.transports.mptcp.connections[slot].finished() {
             return self.finish_mptcp(out, now, slot, config);
         }
-        // RFC 8684 §3.2 and §3.1: others join when the receiver is known to have understood.
+        // RFC 8684 §3.2 and §3.1: other subflows join when the receiver is known to understand
+        // MPTCP.
         let planned = |connection: &Connection| connection.subflows.iter().position(|subflow| subflow.stage == Stage::Planned);
         while multipath.data > 0
             && let Some(number) = planned(&self.transports.mptcp.connections[slot])
@@ -465,14 +473,15 @@ impl<'a> Shard<'a> {
         self.pump_mptcp(out, now, slot, number, cause, config);
     }
 
-    /// The connection ends before all of it is acknowledged.
+    /// Ends the connection before all data are acknowledged.
     fn abandon_mptcp(&mut self, now: u64, slot: u32) {
         let connection = &self.transports.mptcp.connections[slot];
         let record = SentRecord { given_up: Some(now), ..connection_record(connection, None, None) };
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         let shape = self.world.shape(self.world.flow(record.flow));
         if self.world.plan.record.explain && !self.world.ends_with_ack(shape) {
-            // All of it may have arrived: that decides at the end what its time is made of.
+            // All data may have arrived. Only the end of the run shows that, and the time
+            // attribution depends on it.
             self.transports.mptcp.abandoned.insert(record.flow, slot);
         } else {
             self.transports.mptcp.connections.remove(slot);
@@ -495,7 +504,8 @@ impl<'a> Shard<'a> {
         self.sending_over(record);
     }
 
-    /// Where the time of a flow went that is complete at its receiver but not here, its sender.
+    /// Returns the time attribution of a flow that is complete at its receiver, but not at this
+    /// sender.
     pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
         let mptcp = &self.transports.mptcp;
         let connection = match self.sending[flow as usize] {
@@ -505,7 +515,8 @@ impl<'a> Shard<'a> {
         connection.account_until(decisive)
     }
 
-    /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.
+    /// Returns the slot of the receiving half, which is created at its first frame; `OVER` if all
+    /// data have arrived.
     fn joint_slot(&mut self, now: u64, frame: &Frame) -> u32 {
         match self.receiving_slot(frame.flow) {
             OVER => OVER,
@@ -522,7 +533,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Subflow `number` may be new.
+    /// Creates subflow `number` at its first frame.
     fn hear_of(&mut self, now: u64, slot: u32, frame: &Frame, number: usize) {
         if self.transports.mptcp.joints[slot].subflow(number).is_none() {
             let receiver = self.make_subflow(now, frame, number);
@@ -591,7 +602,7 @@ impl<'a> Shard<'a> {
         }
         let mut reaction = r.on_data(arrival, &config.tcp);
         if complete && reaction.second.is_none() {
-            // The last of the data is acknowledged at once, as a FIN is.
+            // The last data segment is acknowledged at once, as a FIN is.
             reaction.second = Some(r.say_now());
         }
         for ack in [reaction.first, reaction.second].into_iter().flatten() {
@@ -606,7 +617,7 @@ impl<'a> Shard<'a> {
         self.arm_joint(out, slot);
     }
 
-    /// Everything is here already: say so again.
+    /// Acknowledges a frame again after all data have arrived.
     #[cold]
     fn acknowledge_all<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
         let again = self.make_subflow(now, frame, number);

@@ -1,6 +1,8 @@
-//! One connection over several paths (RFC 8684): each subflow is a TCP of its own, and data have numbers of their own above them.
+//! MPTCP: one connection over several paths (RFC 8684). Each subflow is a TCP with its own sequence
+//! numbers, and data have a second numbering across the subflows.
 //!
-//! Data are counted in segments, as a subflow's are: segment `n` of the connection is full unless it is the last.
+//! Data are counted in segments, as on a subflow: segment `n` of the connection is full unless it
+//! is the last.
 
 mod host;
 pub mod keys;
@@ -23,18 +25,20 @@ use rustc_hash::FxHashMap;
 /// The transport: see [`crate::transport::door`].
 pub struct Mptcp;
 
-/// What a shard keeps of connections over several paths.
+/// MPTCP state of a shard.
 #[derive(Default)]
 pub struct Halves {
     connections: Slab<Connection>,
     joints: Slab<Joint>,
-    /// Of flows whose senders have ended before: where their connections are.
+    /// Connections whose senders have ended early: slots in `connections`, by flow.
     abandoned: FxHashMap<FlowId, u32>,
-    /// Of flows that are complete here: what completed them.
+    /// Flows that are complete at their receiver in this shard: the segment that completed each of
+    /// them.
     pub decisive: FxHashMap<FlowId, Decisive>,
 }
 
-/// In the slot of either half, whose frames are TCP's: it is of a connection over several paths.
+/// Bit in the slot of a sending or receiving half that belongs to an MPTCP connection, although its
+/// frames have TCP's kinds.
 pub const MPTCP: u32 = 1 << 29;
 
 pub const MODEL: Model = Model {

@@ -1,27 +1,29 @@
-//! The receiving half: subflows, and the order of data above them.
+//! Receiving half of MPTCP: the subflows, and the order of data across them.
 
 use crate::spec::{MptcpConfig, Receive};
 use crate::transport::blocks::Blocks;
 use crate::transport::tcp::{Receiver, Room, first_edge};
 
+/// Receiving half of an MPTCP connection, with all of its subflows.
 pub struct Joint {
     pub flow: u32,
     pub transport: u16,
     pub node: u32,
     pub segments: u32,
-    /// By number; `None` until heard of.
+    /// Subflows by number; `None` before their first frame.
     pub subflows: Vec<Option<Receiver>>,
-    /// The port at which each was heard of, by which it is answered.
+    /// Port at which the first frame of each subflow arrived. Replies leave through it.
     pub ports: Vec<u32>,
-    /// The next segment of data in order, and what has come beyond.
+    /// Next data segment in order, and data segments that have arrived beyond it.
     pub next: u32,
     held: Blocks,
-    /// The highest segment of data that has come, and how many came after a higher one.
+    /// Highest data segment that has arrived, and number of segments that arrived after a higher
+    /// one.
     highest: u32,
     pub reordered: u64,
-    /// When `next` grew last, picoseconds.
+    /// Time in ps at which `next` last advanced.
     pub last: u64,
-    /// Segments of data that may be outstanding, if that is fixed.
+    /// Data segments that may be outstanding, if the window is fixed.
     window: Option<u32>,
     room: Option<Box<Room>>,
     pub armed: u64,
@@ -51,7 +53,8 @@ impl Joint {
         }
     }
 
-    /// Takes a segment of data that echoes the stamp `echo`; true if with it everything is here.
+    /// Processes a data segment that echoes the timestamp `echo`. Returns true if it completes the
+    /// data.
     pub fn on_data(&mut self, now: u64, data: u32, (echo, full): (u32, bool)) -> bool {
         if let Some(room) = &mut self.room {
             room.on_echo(now, echo, full);
@@ -74,7 +77,7 @@ impl Joint {
         is_new && self.next == self.segments
     }
 
-    /// The first segment of data that may not be sent; `u32::MAX` without bounds.
+    /// Returns the first data segment that may not be sent; `u32::MAX` without a limit.
     pub fn edge(&mut self) -> u32 {
         match (&mut self.room, self.window) {
             (Some(room), _) => room.announce(self.next),
@@ -83,7 +86,8 @@ impl Joint {
         }
     }
 
-    /// What it sends is stamped, to measure the round trip.
+    /// True if the buffer may still grow. The receiver then puts timestamps on its frames, to
+    /// measure the round trip.
     pub fn tunes(&self) -> bool {
         self.room.as_ref().is_some_and(|room| room.tunes())
     }
@@ -100,7 +104,7 @@ impl Joint {
         self.subflows.iter().flatten().map(Receiver::wake).filter(|wake| *wake != 0).min().unwrap_or(0)
     }
 
-    /// Marks of all subflows.
+    /// Returns the number of marked frames on all subflows.
     pub fn marked(&self) -> u64 {
         self.subflows.iter().flatten().map(|r| r.marked).sum()
     }

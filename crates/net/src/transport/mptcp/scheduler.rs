@@ -1,9 +1,9 @@
-//! Which subflow sends what next.
+//! MPTCP scheduler: assigns data segments to subflows.
 
 use super::sender::{Connection, Stage};
 use crate::spec::{MptcpConfig, PathScheduler};
 
-/// A segment of data for a subflow.
+/// Data segment assigned to a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Choice {
     pub subflow: usize,
@@ -11,7 +11,7 @@ pub(super) struct Choice {
 }
 
 impl Connection {
-    /// The next segment of data and the subflow that is to carry it, if any has room.
+    /// Returns the next data segment and the subflow that is to carry it, if any subflow has room.
     pub(super) fn choose(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         self.forget_acknowledged();
         match config.scheduler {
@@ -25,7 +25,7 @@ impl Connection {
         subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_room()
     }
 
-    /// The subflow that the scheduler prefers among those with room, `not` excepted.
+    /// Returns the subflow that the scheduler prefers among those with room, except `not`.
     fn preferred(&self, not: Option<usize>, config: &MptcpConfig) -> Option<usize> {
         let count = self.subflows.len();
         let free = (0..count).filter(|&number| Some(number) != not && self.has_room(number));
@@ -36,11 +36,12 @@ impl Connection {
     }
 
     fn choose_one(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
-        // What a subflow that timed out has not delivered goes first, by another.
+        // Data that a subflow has not delivered by its time-out go first, on another subflow.
         if !self.reinject.is_empty()
             && let Some(first) = self.preferred(None, config)
         {
-            // The best takes whatever was not its own; the next best, if there is one, takes that.
+            // The preferred subflow takes the oldest segment that was not its own. If there is a
+            // second choice, that one takes the segments that were.
             let other = self.preferred(Some(first), config);
             let at = self.reinject.iter().position(|(_, from)| *from != first || other.is_some());
             if let Some((data, from)) = at.and_then(|at| self.reinject.remove(at)) {
@@ -59,7 +60,8 @@ impl Connection {
         if full && config.opportunistic { self.overtake(now, config) } else { None }
     }
 
-    /// The receive window is full: the oldest segment goes on another subflow too, and the one that holds it may be slowed down.
+    /// Handles a full receive window: sends the oldest segment on another subflow too, and may slow
+    /// down the subflow that holds it.
     fn overtake(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         let data = self.acknowledged;
         let holder = (0..self.subflows.len()).find(|&number| self.subflows[number].front() == Some(data))?;

@@ -1,4 +1,5 @@
-//! The sending half: subflows, what data each of them has been given, and what the receiver has of it.
+//! Sending half of MPTCP: the subflows, the data assigned to each of them, and the data that the
+//! receiver has acknowledged.
 
 use crate::congestion::Path;
 use crate::frame::{Decisive, Multipath};
@@ -10,14 +11,15 @@ use crate::transport::tcp::{AckIn, Cause, Expired, Sender, Transmit};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// How far a subflow's opening has come.
+/// Progress of a subflow's handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Not begun.
+    /// Not started.
     Planned,
-    /// The SYN is under way.
+    /// The SYN is in flight.
     Opening,
-    /// MP_JOIN: the third segment is under way, the fourth is waited for (RFC 8684 §3.2).
+    /// MP_JOIN: the third segment is in flight, and the sender waits for the fourth (RFC 8684
+    /// §3.2).
     Confirming,
     Open,
 }
@@ -25,14 +27,15 @@ pub enum Stage {
 pub struct Subflow {
     pub sender: Sender,
     pub stage: Stage,
-    /// The NIC by which it leaves; `None`: by hash.
+    /// NIC by which the subflow's frames leave; `None`: chosen by hash.
     pub via: Option<u16>,
-    /// The data that its segments carry, from its oldest outstanding one.
+    /// Data segments that the subflow's segments carry, from the oldest outstanding one, which has
+    /// number `base`.
     map: VecDeque<u32>,
     base: u32,
-    /// Redundant scheduling: the next segment of data for it.
+    /// Redundant scheduling: next data segment for this subflow.
     pub(super) cursor: u32,
-    /// When the third segment of the handshake is sent again; 0 for not at all.
+    /// Time in ps at which the third segment of the handshake is retransmitted; 0 for never.
     pub confirm_at: u64,
 }
 
@@ -41,12 +44,12 @@ impl Subflow {
         Subflow { sender, stage, via, map: VecDeque::new(), base: 0, cursor: 0, confirm_at: 0 }
     }
 
-    /// The data in its segment `seq`.
+    /// Returns the data segment that the subflow's segment `seq` carries.
     pub fn data(&self, seq: u32) -> u32 {
         self.map[(seq - self.base) as usize]
     }
 
-    /// The data in its oldest outstanding segment.
+    /// Returns the data segment in the subflow's oldest outstanding segment.
     pub(super) fn front(&self) -> Option<u32> {
         self.map.front().copied()
     }
@@ -69,7 +72,7 @@ pub struct ConnectionSetup {
     pub transport: u16,
     pub node: u32,
     pub segments: u32,
-    /// The first segment of data that the receive window does not allow.
+    /// First data segment beyond the receive window.
     pub edge: u32,
     pub idle: Idle,
     pub start: u64,
@@ -83,30 +86,34 @@ pub struct Connection {
     pub idle: Idle,
     pub start: u64,
     pub subflows: Vec<Subflow>,
-    /// The next segment of data that has not been given to any subflow, the first that is not acknowledged, the first beyond the window.
+    /// Next data segment that has not been assigned to any subflow, first one that is not
+    /// acknowledged, and first one beyond the receive window.
     pub(super) next: u32,
     pub acknowledged: u32,
     pub(super) edge: u32,
-    /// Data to be sent again, and the subflow that has not delivered them.
+    /// Data segments to be sent again, and the subflow that has not delivered each of them.
     pub(super) reinject: VecDeque<(u32, usize)>,
-    /// Of all subflows, as a coupled control looks at them; kept for its memory.
+    /// State of all subflows for the coupled congestion control. It is a field only to reuse its
+    /// memory.
     paths: Vec<Path>,
     /// Round robin: the subflow whose turn it is.
     pub(super) turn: usize,
-    /// When a subflow was penalised last, and the data that overtook last, by which subflow.
+    /// Time in ps of the last penalty for a subflow, and data segment and subflow of the last
+    /// opportunistic retransmission.
     pub(super) penalised: u64,
     pub(super) overtaken: Option<(u32, usize)>,
-    /// Subflows that have said that they send nothing now, and those that may have something to send, by bits.
+    /// Bit sets of subflows: those that have reported that they can send nothing now, and those
+    /// that may have segments to send.
     stuck: u64,
     busy: u64,
     pub armed: u64,
-    /// The newest timestamp of the receiver.
+    /// Newest timestamp of the receiver.
     pub echo: u32,
-    /// Where its time went, when it is finished.
+    /// Time attribution of the connection, once it is finished.
     pub account: Option<Attribution>,
 }
 
-/// A segment to be put on the wire.
+/// Segment to be sent now.
 pub struct Sending {
     pub subflow: usize,
     pub transmit: Transmit,
@@ -147,15 +154,18 @@ impl Connection {
         self.acknowledged == self.segments
     }
 
-    /// Something may be sent now; [`Self::transmit`] says what until it returns `None`.
+    /// Starts a series of transmissions. The caller then calls [`Self::transmit`] until it returns
+    /// `None`.
     pub fn begin(&mut self) {
         (self.stuck, self.busy) = (0, u64::MAX);
     }
 
-    /// The next segment to send; `cause` is what number `of` looks for something to send for, which the others do because of it.
+    /// Returns the next segment to send. `cause` is the reason for which subflow `of` looks for
+    /// segments; the other subflows do so as a consequence.
     pub fn transmit(&mut self, now: u64, of: usize, cause: Cause, config: &MptcpConfig) -> Option<Sending> {
         loop {
-            // What subflows have been given already, or are to repeat, and what they remember of why they stop.
+            // First, subflows send the segments that they have been given already or must
+            // retransmit. Subflows without such segments note why they stop.
             while self.busy & ((1 << self.subflows.len()) - 1) != 0 {
                 let number = self.busy.trailing_zeros() as usize;
                 if let Some(sending) = self.transmit_on(number, now, of, cause, config) {
@@ -168,7 +178,8 @@ impl Connection {
             subflow.sender.hand_over(now, &config.tcp);
             subflow.map.push_back(choice.data);
             if let Some(sending) = self.transmit_on(choice.subflow, now, of, cause, config) {
-                // Afterwards it is asked once more: then it knows whether the window stopped it.
+                // Ask the subflow once more afterwards, so that it notes whether the window stopped
+                // it.
                 self.busy |= 1 << choice.subflow;
                 return Some(sending);
             }
@@ -182,7 +193,8 @@ impl Connection {
             return None;
         }
         let cause = match cause {
-            // What one subflow has not delivered by its time-out another one sends because of that.
+            // After a time-out of one subflow, another subflow sends the undelivered data for that
+            // reason.
             Cause::Start | Cause::Timeout => cause,
             _ if number == of => cause,
             _ => Cause::Ack { excess: 0 },
@@ -191,14 +203,15 @@ impl Connection {
         Some(Sending { subflow: number, transmit, data: subflow.data(transmit.seq) })
     }
 
-    /// Where the time went: the chain of the subflow whose segment completed the data. That segment is outstanding as long as the connection is
-    /// open, since any acknowledgement of it is one of all data.
+    /// Returns the time attribution of the connection: that of the subflow whose segment completed
+    /// the data. This segment is outstanding as long as the connection is open, because any
+    /// acknowledgement of it acknowledges all data.
     pub fn account_until(&self, decisive: Decisive) -> Option<Attribution> {
         let number = (decisive.subflow as usize).checked_sub(1)?;
         self.subflows[number].sender.account_until(decisive.seq)
     }
 
-    /// An acknowledgement on subflow `number`.
+    /// Processes an acknowledgement on subflow `number`.
     pub fn on_ack(&mut self, now: u64, number: usize, multipath: &Multipath, ack: &AckIn, config: &MptcpConfig) -> Cause {
         let Multipath { data, edge, decisive, .. } = *multipath;
         self.acknowledged = self.acknowledged.max(data);
@@ -222,22 +235,22 @@ impl Connection {
         cause
     }
 
-    /// When it is to be woken; 0 for not at all.
+    /// Returns the time in ps at which the connection must be woken; 0 for never.
     pub fn wake(&self) -> u64 {
         self.subflows.iter().map(Subflow::wake).filter(|wake| *wake != 0).min().unwrap_or(0)
     }
 
-    /// A subflow whose time has come.
+    /// Returns a subflow whose wake-up is due.
     pub fn due(&self, now: u64) -> Option<usize> {
         self.subflows.iter().position(|subflow| subflow.wake() != 0 && subflow.wake() <= now)
     }
 
-    /// Its timer, or its pace.
+    /// Wakes subflow `number`, because of its timer or its pace.
     pub fn on_wake(&mut self, now: u64, number: usize, config: &MptcpConfig) -> Expired {
         let subflow = &mut self.subflows[number];
         let expired = subflow.sender.on_wake(now, &config.tcp);
         if matches!(expired, Expired::TimedOut(_)) {
-            // What it has not delivered goes by others too.
+            // Other subflows send the data that this one has not delivered.
             let mut waiting: FxHashSet<u32> = self.reinject.iter().map(|(data, _)| *data).collect();
             let anew = subflow.map.iter().filter(|data| **data >= self.acknowledged && waiting.insert(**data));
             self.reinject.extend(anew.map(|data| (*data, number)));
@@ -245,7 +258,8 @@ impl Connection {
         expired
     }
 
-    /// A subflow that opens now: its account of time begins with the connection's.
+    /// Marks subflow `number` as open. Its time attribution starts with the connection, so the time
+    /// until now is charged to the window.
     pub fn opened(&mut self, now: u64, number: usize) {
         let subflow = &mut self.subflows[number];
         subflow.stage = Stage::Open;

@@ -1,4 +1,4 @@
-//! The settings, from TCP's keys and those of several paths.
+//! Settings of TCP and MPTCP connections, from the TCP keys and those of `mptcp`.
 
 use super::keys::{Coupling, PathManager};
 use crate::congestion::{self, Congestion};
@@ -11,7 +11,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_units::Bytes;
 
 impl tcp::Keys {
-    /// Of one path, or of several with the key `mptcp`.
+    /// Returns the settings of a TCP that uses one path, or of MPTCP if the key `mptcp` is written.
     pub fn transport(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
         if self.mptcp.is_some() { config(self, key, around).map(Into::into) } else { self.config(key, around).map(Into::into) }
     }
@@ -50,11 +50,11 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
         return Err(Wrong::at(at(name), text));
     }
     if coupled.is_some() {
-        // Its own congestion control replaces this one.
+        // The coupled congestion control replaces this one.
         tcp.congestion = Some(Congestion::Newreno);
     }
     let config = tcp.config(key, around)?;
-    // What is refused above must not stand in the resolved scenario.
+    // Keys that are refused above must not appear in the resolved scenario.
     tcp.ssthresh_cache = None;
     tcp.send_buffer_max = None;
     if coupled.is_some() {

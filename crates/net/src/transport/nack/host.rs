@@ -1,4 +1,4 @@
-//! Where rate-based datagrams with negative acknowledgements meet hosts.
+//! Connects datagram flows with negative acknowledgements to hosts.
 
 use super::{Act, Nack, Reaction, Receiver, Report, Sender};
 use crate::expected::Habits;
@@ -125,7 +125,7 @@ impl Transport for Nack {
 }
 
 impl Nack {
-    /// A report has reached the sender of its flow.
+    /// Handles a report that has reached the sender of its flow.
     pub fn deliver_report<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
         shard.on_report(out, now, frame);
     }
@@ -139,7 +139,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Does what the sender has to do, and sees to its timer.
+    /// Sends the segments that are due, and sets the sender's timer.
     fn pump_nack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
         let config = self.nack(self.transports.nack.senders[slot].half.transport);
@@ -170,7 +170,7 @@ impl<'a> Shard<'a> {
         self.event(s.half.node, s.half.flow, Event::Sender)
     }
 
-    /// A report has come to its sender.
+    /// Processes a report at its sender.
     #[inline(never)]
     fn on_report<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let Extra { trigger, edge, blocks, count, paused, .. } = self.extras.take(frame.aux);
@@ -205,7 +205,7 @@ impl<'a> Shard<'a> {
         self.report(out, now, slot, &missing, flags);
     }
 
-    /// As many frames as that takes, one at least.
+    /// Sends a report in as many frames as it needs, at least one.
     fn report<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, missing: &[(u32, u32)], flags: u16) {
         let r = &self.transports.nack.receivers[slot];
         let (flow, flags) = (r.flow, flags | if r.repeated { Frame::RETRANSMISSION } else { 0 });

@@ -1,5 +1,5 @@
-//! Datagrams at a rate of the sender's own, repeated where the receiver reports that they are missing: what Tsunami, RBUDP and UDT have in common. The
-//! rate does not depend on what is lost.
+//! Datagrams at a fixed rate, with retransmission of the segments that the receiver reports
+//! missing: the common part of Tsunami, RBUDP and UDT. The rate does not depend on losses.
 
 mod host;
 mod keys;
@@ -16,7 +16,7 @@ use crate::shard::Slab;
 /// The transport: see [`crate::transport::door`].
 pub struct Nack;
 
-/// What a shard keeps of such transfers.
+/// State of nack flows in a shard.
 #[derive(Default)]
 pub struct Halves {
     senders: Slab<Sender>,

@@ -1,4 +1,4 @@
-//! The receiving half: what has come, and what is missing.
+//! Receiving half of a nack flow: tracks which segments have arrived, and which are missing.
 
 use crate::spec::Nack;
 use crate::transport::blocks::Blocks;
@@ -6,32 +6,33 @@ use crate::transport::blocks::Blocks;
 pub struct Receiver {
     pub flow: u32,
     segments: u32,
-    /// All below have come; and what has of those above.
+    /// First segment that has not arrived, and later segments that have.
     next: u32,
     above: Blocks,
-    /// Behind the highest that has come.
+    /// Segment behind the highest one that has arrived.
     pub highest: u32,
-    /// The segment that came last, and whether it was a repetition.
+    /// Segment that arrived last, and whether it was a retransmission.
     pub latest: u32,
     pub repeated: bool,
     pub marked: u64,
     pub reordered: u64,
-    /// How long the last frame stood paused.
+    /// Time in ps that the last frame spent paused.
     pub paused: u64,
-    /// When a segment that had not been here came last, picoseconds.
+    /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,
-    /// When everything missing is reported next, and the event under way for that, 0 for none.
+    /// Time in ps of the next report of everything missing, and time of the pending event for it, 0
+    /// for none.
     pub due: u64,
     pub armed: u64,
 }
 
-/// What is reported at once.
+/// Report that an arrival causes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     Nothing,
-    /// These have been left out.
+    /// The segments in this range were skipped.
     Gap(u32, u32),
-    /// Everything missing, if anything is.
+    /// All missing segments, or none if nothing is missing.
     Everything,
 }
 
@@ -74,19 +75,19 @@ impl Receiver {
         }
         match left_out {
             _ if self.is_complete() => Reaction::Everything,
-            // A sender that hears nothing repeats its last segment.
+            // A sender without reports repeats its last segment.
             _ if known && seq + 1 == self.segments => Reaction::Everything,
             Some((from, to)) => Reaction::Gap(from, to),
             None => Reaction::Nothing,
         }
     }
 
-    /// The time of a report has come.
+    /// Schedules the next periodic report.
     pub fn on_due(&mut self, now: u64, config: &Nack) {
         self.due = now + config.report.0;
     }
 
-    /// The first that has not come.
+    /// Returns the first segment that has not arrived.
     pub fn next(&self) -> u32 {
         self.next
     }
@@ -95,12 +96,12 @@ impl Receiver {
         self.next == self.segments
     }
 
-    /// What has been left out, in order.
+    /// Returns the missing ranges in ascending order.
     pub fn missing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.above.gaps_from(self.next)
     }
 
-    /// Segments that have come, and whether the last is among them.
+    /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u64, bool) {
         (self.next as u64 + self.above.count() as u64, self.highest == self.segments)
     }
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(r.missing().collect::<Vec<_>>(), [(1, 3), (5, 7)]);
         assert_eq!(r.on_data(9, 1, true, &config), Reaction::Nothing);
         assert_eq!((r.next(), r.missing().collect::<Vec<_>>()), (2, vec![(2, 3), (5, 7)]));
-        // What comes twice changes nothing.
+        // A segment that arrives twice changes nothing.
         assert_eq!(r.on_data(9, 1, true, &config), Reaction::Nothing);
         assert_eq!(r.received(), (5, false));
     }

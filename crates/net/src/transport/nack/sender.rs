@@ -1,42 +1,42 @@
-//! The sending half.
+//! Sending half of a nack flow.
 
 use crate::probe::explain::Label;
 use crate::spec::Nack;
 use crate::transport::sending::Sending;
 use std::collections::VecDeque;
 
-/// What a report says.
+/// Contents of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// All below have come.
+    /// First segment that has not arrived. All segments below it have.
     pub cumulative: u32,
-    /// The segment that came last, and whether that was a repetition.
+    /// Segment that arrived last, and whether it was a retransmission.
     pub latest: u32,
     pub repeated: bool,
-    /// From and behind.
+    /// Missing ranges: first segment, and segment behind the last one.
     pub missing: &'a [(u32, u32)],
-    /// It is one of those that are sent at intervals: the segment that came last has waited for it.
+    /// True for a periodic report. The segment that arrived last has then waited for it.
     pub periodic: bool,
     pub paused: u64,
 }
 
-/// What the sender does next.
+/// Next action of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// A segment, for the first time or again.
+    /// Send this segment; `true` for a retransmission.
     Send(u32, bool),
-    /// Nothing before this moment.
+    /// Do nothing before this time in ps.
     Wait(u64),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Segment {
-    /// Of all transmissions, when it was sent last.
+    /// Number of the segment's last transmission, counted over all segments.
     order: u64,
     at: u64,
     paced: u64,
     repeated: bool,
-    /// Reported missing, and not yet sent again.
+    /// Reported missing, and not retransmitted yet.
     asked: bool,
 }
 
@@ -45,20 +45,22 @@ pub struct Sender {
     una: u32,
     next: u32,
     outstanding: VecDeque<Segment>,
-    /// Segments to be sent again in the order of asking, and some that need not any more.
+    /// Segments to be retransmitted, in the order of the requests. Some entries may be obsolete.
     again: VecDeque<u32>,
     orders: u64,
-    /// The latest transmission that is known to have arrived.
+    /// Number of the latest transmission that is known to have arrived.
     reached: u64,
-    /// The pace began at `base` and `paced` transmissions ago.
+    /// Start of the current pace in ps, and number of transmissions since.
     base: u64,
     paced: u64,
     due: u64,
     nic: u64,
-    /// When something was sent, or something new was heard, last, and how many time-outs in a row were in vain.
+    /// Time in ps at which the last segment was sent or the last progress was reported, and number
+    /// of consecutive time-outs without progress.
     alive: u64,
     silent: u32,
-    /// By how much the round trip that a report ended was longer than idle, if nothing could be sent before.
+    /// Time in ps by which the round trip that ended with the last report exceeded the idle one, if
+    /// the sender had nothing to send before.
     excess: u64,
 }
 
@@ -87,7 +89,8 @@ impl Sender {
         self.una == self.half.segments
     }
 
-    /// What is to be done at `now`. To be asked again, after it has been done, until it is to wait.
+    /// Returns the action at `now`. The caller performs it and asks again, until the action is to
+    /// wait.
     pub fn next_act(&mut self, now: u64, config: &Nack) -> Act {
         while self.again.front().is_some_and(|&seq| seq < self.una || !self.outstanding[(seq - self.una) as usize].asked) {
             self.again.pop_front();
@@ -100,7 +103,8 @@ impl Sender {
             Some((seq, again)) if now >= self.due => Act::Send(seq, again),
             Some(_) => Act::Wait(self.due),
             None => {
-                // All has been sent and nothing is heard: the receiver may not know that there is more, or its last report is lost.
+                // All segments are sent and no report arrives. Either the receiver does not know
+                // about the last segments, or its last report was lost.
                 let expires = self.due.max(self.alive + (config.timeout.0 << self.silent.min(10)));
                 if now < expires {
                     return Act::Wait(expires);
@@ -113,7 +117,7 @@ impl Sender {
         }
     }
 
-    /// A segment has been sent at `now`.
+    /// Records that a segment was sent at `now`.
     pub fn on_sent(&mut self, now: u64, seq: u32, again: bool, config: &Nack) {
         self.orders += 1;
         let slowest = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
@@ -134,7 +138,7 @@ impl Sender {
             (self.base, self.paced) = (now, 0);
         }
         self.paced += 1;
-        // From when the pace began, so that rounding does not accumulate.
+        // Computed from the start of the pace, so that rounding does not accumulate.
         self.due = match config.rate {
             None => self.base + self.paced * self.nic,
             Some(rate) => self.base + (self.paced as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128) as u64,
@@ -149,7 +153,8 @@ impl Sender {
         }
         if report.latest >= self.una && report.latest < self.next {
             let Segment { order, at, paced, repeated, .. } = self.outstanding[(report.latest - self.una) as usize];
-            // Of a segment that was repeated needlessly the first transmission came, which is no longer known.
+            // If an unnecessarily retransmitted segment is reported as an original, its first
+            // transmission has arrived. The send time of that one is no longer known.
             if repeated == report.repeated {
                 self.reached = self.reached.max(order);
                 self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.half.idle.round_trip) } else { 0 };
@@ -167,14 +172,15 @@ impl Sender {
         for &(from, to) in report.missing {
             for seq in from.max(self.una)..to.min(self.next) {
                 let segment = &mut self.outstanding[(seq - self.una) as usize];
-                // Otherwise it has been sent again already, and may be on its way.
+                // Otherwise the segment has been retransmitted already, and may be in flight.
                 if !segment.asked && segment.order < self.reached {
                     segment.asked = true;
                     self.again.push_back(seq);
                 }
             }
         }
-        // A report that says nothing new may come of a receiver that does not know of the last segments.
+        // A report without news may come from a receiver that does not know about the last
+        // segments.
         if self.una > before || self.again.len() > waiting {
             (self.alive, self.silent) = (now, 0);
         }
@@ -215,11 +221,12 @@ mod tests {
         let mut s = sender(10);
         assert_eq!(drive(&mut s, 3_500_000), [(0, 0, false), (1, 1, false), (2, 2, false), (3, 3, false)]);
         s.on_report(3_600_000, &Report { cumulative: 1, latest: 2, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
-        // The same again before the repetition can have come: once is enough.
+        // The same gap is reported again before the retransmission can have arrived: no second
+        // retransmission follows.
         assert_eq!(drive(&mut s, 4_500_000), [(4, 1, true)]);
         s.on_report(4_600_000, &Report { cumulative: 1, latest: 3, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
         assert_eq!(drive(&mut s, 5_500_000), [(5, 4, false)]);
-        // Something that was sent after the repetition has come, and it has not.
+        // A segment sent after the retransmission has arrived, and the retransmission has not.
         s.on_report(5_600_000, &Report { cumulative: 1, latest: 4, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
         assert_eq!(drive(&mut s, 6_500_000), [(6, 1, true)]);
         s.on_report(6_600_000, &Report { cumulative: 5, latest: 1, repeated: true, missing: &[], periodic: false, paused: 0 });
@@ -232,10 +239,11 @@ mod tests {
     #[test]
     fn silence() {
         let mut s = sender(2);
-        // 300 us after the last one, then twice as long.
+        // The first time-out comes 300 us after the last segment, the next one after twice that
+        // time.
         assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
         assert_eq!(s.half.timeouts, 2);
-        // A report counts if it says something new.
+        // A report postpones the time-out only if it brings news.
         let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], periodic: false, paused: 0 };
         s.on_report(1_000_000_000, &report);
         s.on_report(1_100_000_000, &report);

@@ -1,4 +1,4 @@
-//! What a shard keeps of NDP.
+//! NDP state of a shard.
 
 use super::{Puller, Receiver, Sender};
 use crate::shard::Slab;
@@ -8,6 +8,6 @@ use rustc_hash::FxHashMap;
 pub struct Halves {
     pub senders: Slab<Sender>,
     pub receivers: Slab<Receiver>,
-    /// By host.
+    /// Pull queues, by host.
     pub pullers: FxHashMap<u32, Puller>,
 }

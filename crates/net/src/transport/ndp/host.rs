@@ -1,4 +1,4 @@
-//! Where NDP meets hosts.
+//! Connects NDP to hosts.
 
 use super::{Ndp, NdpConfig, Receiver, Sender, Transmit};
 use crate::expected::Habits;
@@ -103,7 +103,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Sends what may be sent, and sees to the timer.
+    /// Sends the frames that are allowed, and sets the timer.
     fn pump_ndp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &NdpConfig) {
         let (world, ports) = (self.world, self.ports.len());
         while let Some(Transmit { seq, again, order }) = self.transports.ndp.senders[slot].transmit(now) {
@@ -120,7 +120,7 @@ impl<'a> Shard<'a> {
         arm(out, s.deadline(config), &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
     }
 
-    /// A segment has come to its receiver, or its header.
+    /// Handles a segment, or only its header, at the receiver.
     fn on_ndp_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame, Beside { paused, tag, .. }: Beside) {
         let (id, again, trimmed) = (frame.flow, frame.has(Frame::RETRANSMISSION), frame.has(Frame::TRIMMED));
         if self.record_paths && !trimmed {
@@ -156,7 +156,7 @@ impl<'a> Shard<'a> {
             self.transports.ndp.receivers.remove(slot);
             let puller = self.transports.ndp.pullers.get_mut(&node).expect("just seen");
             if puller.by == id {
-                // Its timer is gone with it.
+                // The timer event belongs to this flow and ends with it.
                 puller.armed = 0;
             }
             self.receiving_over(out, now, record);
@@ -164,7 +164,7 @@ impl<'a> Shard<'a> {
         self.arm_puller(out, node);
     }
 
-    /// An answer has come to its sender.
+    /// Handles an answer at the sender.
     fn on_ndp_answer<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -184,7 +184,7 @@ impl<'a> Shard<'a> {
         self.sending_over(record);
     }
 
-    /// The receiving host of a flow, and the time between pulls there.
+    /// Returns the receiving host of a flow, and the time in ps between two pulls there.
     fn pulls_of(&self, id: FlowId) -> (u32, u64) {
         let flow = self.world.flow(id);
         let node = self.world.place[flow.dst as usize].local;

@@ -1,4 +1,5 @@
-//! NDP: the first window at once, everything else when the receiver pulls it; switches cut data to headers instead of dropping them.
+//! NDP: the sender sends a first window at once, and then one frame per pull of the receiver.
+//! Switches trim data to headers instead of dropping them.
 
 mod halves;
 mod host;

@@ -1,4 +1,4 @@
-//! The receiving half, and the pulls of a host.
+//! Receiving half of NDP, and the pull queue of a host.
 
 use crate::shard::Slab;
 use crate::transport::blocks::Blocks;
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 pub struct Receiver {
     pub flow: u32,
     segments: u32,
-    /// The first that has not come, and what has come above it.
+    /// First segment that has not arrived, and later segments that have.
     next: u32,
     above: Blocks,
-    /// Behind the highest that has come.
+    /// Segment behind the highest one that has arrived.
     pub highest: u32,
     pub marked: u64,
     pub reordered: u64,
     pub paused: u64,
-    /// When a segment that had not been here came last, picoseconds.
+    /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,
-    /// The last segment has come, or its header: nothing new is to be pulled.
+    /// True if the last segment or its header has arrived, so that no new data remain to be pulled.
     ended: bool,
-    /// Pulls that have been sent, and those that wait.
+    /// Number of pulls that have been sent, and of those that wait.
     pub granted: u32,
     waiting: u32,
 }
@@ -60,12 +60,12 @@ impl Receiver {
         }
     }
 
-    /// A frame has come, whole or not.
+    /// Notes the arrival of a frame, with or without its payload.
     pub fn on_frame(&mut self, seq: u32) {
         self.ended |= seq + 1 == self.segments;
     }
 
-    /// The most pulls that still have a use.
+    /// Returns the largest number of pulls that are still useful.
     fn wanted(&self) -> u32 {
         if self.ended { self.segments - self.received().0 as u32 } else { u32::MAX }
     }
@@ -74,28 +74,30 @@ impl Receiver {
         self.next == self.segments
     }
 
-    /// Segments that have come, and whether the last is among them.
+    /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u64, bool) {
         (self.next as u64 + self.above.count() as u64, self.highest == self.segments)
     }
 }
 
-/// The pulls of a host: one at a time, flows in turn.
+/// Pull queue of a host. It sends one pull at a time, with round robin among flows.
 #[derive(Default)]
 pub struct Puller {
-    /// Flows with pulls that wait, by number, and where they are; the one that was pulled last. In the order of their arrival flows from near would follow
-    /// each other, and meet those from afar that were pulled before them.
+    /// Slots of the flows with waiting pulls, by flow number, and the flow that was pulled last. In
+    /// the order of arrival, nearby flows would be pulled one after the other, and their frames
+    /// would collide with those of distant flows that were pulled before them.
     turns: BTreeMap<u32, u32>,
     last: u32,
     free_at: u64,
-    /// The event under way, 0 for none, and the flow in whose name it is.
+    /// Time in ps of the pending event, 0 for none, and the flow in whose name it is scheduled.
     pub armed: u64,
     pub by: u32,
 }
 
 impl Puller {
-    /// A frame of the flow in `slot` has come. The answer to it pulls if no other pull waits and the last one was sent `spacing` ago. Pulls without a
-    /// use are forgotten.
+    /// Handles a frame of the flow in `slot`. The answer to it acts as a pull if no other pull
+    /// waits and the last one was sent at least `spacing` ago. Pulls that are no longer useful are
+    /// discarded.
     pub fn ask(&mut self, now: u64, slot: u32, receivers: &mut Slab<Receiver>, spacing: u64) {
         let r = &mut receivers[slot];
         let wanted = r.wanted();
@@ -112,7 +114,7 @@ impl Puller {
         r.waiting = (r.waiting + 1).min(wanted);
     }
 
-    /// The flow that is pulled now, if any waits.
+    /// Returns the flow that is pulled now, if any waits.
     pub fn pull(&mut self, now: u64, receivers: &mut Slab<Receiver>, spacing: u64) -> Option<u32> {
         let (flow, slot) = self.next()?;
         let r = &mut receivers[slot];
@@ -130,7 +132,7 @@ impl Puller {
         self.turns.range(self.last + 1..).next().or_else(|| self.turns.iter().next()).map(|(&flow, &slot)| (flow, slot))
     }
 
-    /// When the next pull leaves, and whose it would be now.
+    /// Returns the time in ps of the next pull, and the slot of the flow that is next at present.
     pub fn due(&self) -> Option<(u64, u32)> {
         self.next().map(|(_, slot)| (self.free_at, slot))
     }
@@ -166,7 +168,7 @@ mod tests {
         // The last pull left at 140.
         puller.ask(145, b, &mut receivers, 10);
         assert_eq!(puller.due(), Some((150, b)));
-        // The last segment's header: two are missing, and pulls for no more than those wait.
+        // After the last segment's header, two segments are missing, and at most two pulls wait.
         (0..7).for_each(|seq| receivers[b].on_data(145, seq));
         receivers[b].on_frame(8);
         for _ in 0..5 {

@@ -1,23 +1,23 @@
-//! The sending half.
+//! Sending half of NDP.
 
 use super::NdpConfig;
 use crate::probe::explain::Label;
 use crate::transport::sending::Sending;
 use std::collections::VecDeque;
 
-/// A segment to be put on the wire now.
+/// Segment to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
     pub seq: u32,
     pub again: bool,
-    /// So many frames have been sent before it.
+    /// Number of frames that the flow has sent before this one.
     pub order: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Sent,
-    /// To be sent again.
+    /// To be retransmitted.
     Asked,
     Arrived,
 }
@@ -34,15 +34,16 @@ pub struct Sender {
     una: u32,
     next: u32,
     outstanding: VecDeque<Segment>,
-    /// Segments to be sent again in the order of asking, and some that need not any more.
+    /// Segments to be retransmitted, in the order of the requests. Some entries may be obsolete.
     again: VecDeque<u32>,
-    /// Frames that may be sent, and how many the receiver has granted in all.
+    /// Number of frames that may be sent now, and total number granted by the receiver.
     credit: u32,
     granted: u32,
-    /// When something was heard, or a time-out passed, last; how many in a row were in vain.
+    /// Time in ps of the last answer or time-out, and number of consecutive time-outs without an
+    /// answer.
     alive: u64,
     silent: u32,
-    /// The flow's clock at the segment that was answered last.
+    /// Clock of the flow's time attribution, in ps, at the segment that was answered last.
     answered: Option<u64>,
 }
 
@@ -67,7 +68,8 @@ impl Sender {
         self.una == self.half.segments
     }
 
-    /// The next frame that may be sent at `now`: what was trimmed before new data.
+    /// Returns the next frame that may be sent at `now`. Trimmed segments take precedence over new
+    /// data.
     pub fn transmit(&mut self, now: u64) -> Option<Transmit> {
         while self.again.front().is_some_and(|&seq| seq < self.una || self.outstanding[(seq - self.una) as usize].state != State::Asked) {
             self.again.pop_front();
@@ -94,14 +96,14 @@ impl Sender {
         Some(Transmit { seq, again, order: self.half.sent - 1 })
     }
 
-    /// An answer: so many frames have been granted in all.
+    /// Processes the number of frames that an answer grants in total.
     pub fn on_granted(&mut self, now: u64, granted: u32) {
         (self.alive, self.silent) = (now, 0);
         self.credit += granted.saturating_sub(self.granted);
         self.granted = self.granted.max(granted);
     }
 
-    /// A segment has arrived, or its header alone.
+    /// Processes the arrival of a segment, or of its header only.
     pub fn on_answer(&mut self, seq: u32, trimmed: bool) {
         if seq < self.una || seq >= self.next {
             return;
@@ -129,12 +131,12 @@ impl Sender {
         }
     }
 
-    /// When the timer goes off if nothing is heard.
+    /// Returns the time in ps at which the timer expires if no answer arrives.
     pub fn deadline(&self, config: &NdpConfig) -> u64 {
         self.alive + (config.rto.0 << self.silent.min(10))
     }
 
-    /// Everything outstanding is to be sent again, and one frame of it without being asked for.
+    /// Marks everything outstanding for retransmission, and allows one frame without a pull.
     pub fn on_timeout(&mut self, now: u64) {
         for (place, segment) in self.outstanding.iter_mut().enumerate().filter(|(_, segment)| segment.state == State::Sent) {
             segment.state = State::Asked;
@@ -174,7 +176,7 @@ mod tests {
         s.on_granted(US, 0);
         s.on_answer(0, false);
         assert_eq!(drive(&mut s, US), []);
-        // The second of two pulls makes up for the first, which was lost.
+        // The second of two pulls makes up for the first one, which was lost.
         s.on_granted(2 * US, 2);
         assert_eq!(drive(&mut s, 2 * US), [(3, false), (4, false)]);
         s.on_granted(3 * US, 1);
@@ -193,7 +195,7 @@ mod tests {
         for seq in [0, 1, 2, 3] {
             s.on_answer(seq, false);
         }
-        // A pull that finds nothing to send is kept for what turns out to be trimmed.
+        // A pull that finds nothing to send is kept for segments that turn out to be trimmed.
         s.on_granted(2 * US, 4);
         assert_eq!(drive(&mut s, 2 * US), [(4, false)]);
         s.on_answer(4, true);

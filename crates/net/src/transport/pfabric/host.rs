@@ -1,4 +1,4 @@
-//! Hosts with pFabric's transport, or the TCP it was made from.
+//! Connects pFabric's transport, and the TCP that it is derived from, to hosts.
 
 use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
@@ -55,7 +55,8 @@ impl Transport for Pfabric {
                 std::collections::hash_map::Entry::Occupied(mut known) => {
                     kept = known.get_mut().pop_front();
                     connected = kept.is_some();
-                    // The authors' scripts number all connections that are opened later 0: between two hosts they are one flow to the queues.
+                    // In the authors' scripts all connections that are opened later have flow
+                    // number 0, so the queues see those between two hosts as one flow.
                     opening.hash = kept.as_ref().map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
                 }
             }
@@ -129,7 +130,8 @@ impl<'a> Shard<'a> {
         let s = &self.transports.pfabric.senders[slot];
         let (node, mut frame) = (s.half.node, self.control(s.half.flow, what, (s.half.dst, s.half.hash, s.half.priority), s.ecn));
         if what == Control::Syn {
-            // Nothing has been agreed on yet (RFC 3168 §6.1.1; so do the authors' hosts): marking queues drop it. The answer is ECN-capable there.
+            // ECN has not been agreed on yet (RFC 3168 §6.1.1; the authors' hosts behave alike), so
+            // marking queues drop the SYN. The SYN-ACK is ECN-capable there.
             frame.flags &= !Frame::ECT;
         }
         if rank > 0 {
@@ -194,7 +196,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Sends what the window allows, and sees to the timer.
+    /// Sends the segments that the window allows, and sets the timer.
     fn pump_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &spec::Pfabric) {
         while let Some(Transmit { seq, retransmission, rank }) = self.transports.pfabric.senders[slot].transmit(now, cause, config) {
             let s = &self.transports.pfabric.senders[slot];
@@ -225,7 +227,7 @@ impl<'a> Shard<'a> {
         self.arm_pfabric(out, slot);
     }
 
-    /// Sees to a sender's timer.
+    /// Schedules a sender's timer event.
     #[inline(always)]
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();

@@ -1,4 +1,4 @@
-//! The settings.
+//! Settings of pFabric's transport.
 
 use crate::congestion::newreno::{NewrenoConfig, RenoFlavour};
 use crate::congestion::{Flavour, Sender, dctcp};
@@ -10,42 +10,45 @@ use afflux_config::{Duration, Off, Or, Size, keys, words};
 use afflux_units::Span;
 
 words! {
-    /// How the window reacts.
+    /// Reaction of the window to congestion.
     pub enum PfabricCongestion {
-        /// Slow start and congestion avoidance; a time-out leaves one segment.
+        /// Slow start and congestion avoidance. A time-out leaves a window of one segment.
         Newreno,
-        /// As `"newreno"`; in addition marks reduce the window by the marked share.
+        /// Like `"newreno"`, but marks also reduce the window, by half of the estimated share of
+        /// marked segments.
         Dctcp,
     }
-    /// A time-out.
+    /// Retransmission time-out.
     pub enum Timeout {
-        /// A constant.
+        /// Constant time-out.
         Fixed,
-        /// RFC 6298, with exponential back-off.
+        /// Estimated by RFC 6298, with exponential back-off.
         Estimated,
     }
     /// Rank that data frames carry.
     pub enum Rank {
-        /// The bytes of the flow that are neither acknowledged nor SACKed.
+        /// Bytes of the flow that are neither acknowledged nor SACKed.
         Remaining,
-        /// Nothing.
+        /// No rank.
         None,
     }
-    /// Connections.
+    /// Connections between two hosts.
     pub enum Connections {
-        /// Every flow has one, open from the start.
+        /// Every flow has its own connection, open from the start.
         Own,
-        /// Each pair of hosts has one, open from the start; a flow that finds it busy opens another with a handshake. Connections stay open and keep their
-        /// slow start threshold, as in the authors' ns-2.
+        /// Each pair of hosts has one connection, open from the start. A flow that finds it busy
+        /// opens another one with a handshake. Connections stay open and keep their slow start
+        /// threshold, as in the authors' ns-2.
         Pooled,
     }
 }
 
 keys! {
-    /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
-    /// they compare with, with `congestion = "dctcp"` in addition their DCTCP.
+    /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With
+    /// `rto = "estimated"` and `rank = "none"` it is the TCP that the authors compare with. With
+    /// `congestion = "dctcp"` in addition it is their DCTCP.
     pub struct Keys as "Pfabric" => Settings(around: &Around<'_>) of written {
-        /// How the window reacts.
+        /// Reaction of the window to congestion.
         congestion: PfabricCongestion = "newreno";
         /// Payload of a full segment.
         mss: Size as u16 = (around.full()) "`mtu` less the profile's headers", check |size, at| around.payload(size, at);
@@ -57,9 +60,9 @@ keys! {
             };
         /// Largest window in segments.
         max_window: u32 = 23 from "one less than the queues of the study hold";
-        /// The time-out.
+        /// Kind of retransmission time-out.
         rto: Timeout = "fixed";
-        /// The fixed time-out, or the floor of the estimated one.
+        /// Fixed time-out, or lower bound of the estimated one.
         min_rto: Duration = (Duration(Span::from_us(if rto == Timeout::Fixed { 45 } else { 200 }))) "`\"45us\"`; with `rto = \"estimated\"` `\"200us\"`" from "the study's",
             check |Duration(time), at| if time > Span::ZERO && time <= Span::from_s(1) { Ok(time) } else {
                 Err(Wrong::at(at, format!("\"{time}\": write a time above 0 and up to 1s")))
@@ -69,26 +72,30 @@ keys! {
             check |times, at| if times.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(times.0) };
         /// Rank that data frames carry, for `scheduling = "pfabric"`.
         rank: Rank = (if rto == Timeout::Fixed { Rank::Remaining } else { Rank::None }) "`\"remaining\"`, `\"none\"` with `rto = \"estimated\"`";
-        /// Connections.
+        /// Connections between two hosts.
         connections: Connections = "own";
         /// Parameters of DCTCP. Default: every key has its own default.
         dctcp: dctcp::Keys = none;
     }
 }
 
-/// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
+/// Settings of pFabric's minimal transport, or of ns-2's TCP without fast retransmit that it is
+/// derived from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Segments, initial and largest window, least time-out, NewReno or DCTCP, and the receiver. Connections are open.
+    /// TCP settings: segment size, initial and largest window, smallest time-out, NewReno or DCTCP,
+    /// and the receiver. Connections are open from the start.
     pub tcp: TcpConfig,
-    /// The time-out is always `tcp.min_rto`, without estimation and back-off.
+    /// True if the time-out is always `tcp.min_rto`, without estimation and back-off.
     pub fixed_timeout: bool,
-    /// After so many time-outs in a row during which nothing came, only probes are sent until something does.
+    /// Number of consecutive time-outs without an answer after which the sender only sends probes,
+    /// until an answer arrives.
     pub probe_after: Option<u32>,
-    /// Data say how much of their flow remains.
+    /// True if data frames carry the remaining size of their flow.
     pub ranked: bool,
-    /// One open connection for each pair of hosts, on which flows follow each other; one that finds it busy opens another with a handshake.
-    /// Otherwise every flow has an open connection of its own.
+    /// True if each pair of hosts has one open connection for its consecutive flows. A flow that
+    /// finds it busy opens another one with a handshake. Otherwise every flow has its own open
+    /// connection.
     pub pooled: bool,
 }
 
@@ -104,7 +111,8 @@ impl Keys {
                 (CongestionControl::Dctcp(self.dctcp.get_or_insert_default().resolve(&at(), &sender)?), EcnMode::Dctcp)
             }
         };
-        // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
+        // Settings of the receiver and of the common parts: a TCP that detects losses by time-outs
+        // only.
         let tcp = TcpConfig {
             initial_window: keys.initial_window,
             max_window: Some(keys.max_window),

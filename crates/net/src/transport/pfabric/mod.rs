@@ -1,4 +1,5 @@
-//! pFabric's minimal transport, and the TCP it was made from: ns-2's, with losses found by time-outs only.
+//! pFabric's minimal transport, and the TCP of ns-2 that it is derived from. Both detect losses by
+//! time-outs only.
 //!
 //! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
 
@@ -16,15 +17,16 @@ use std::collections::VecDeque;
 /// The transport: see [`crate::transport::door`].
 pub struct Pfabric;
 
-/// What a shard keeps of pFabric's transport. Its receivers are TCP's.
+/// State of pFabric's transport in a shard. Its receivers are TCP receivers.
 #[derive(Default)]
 pub struct Halves {
     senders: Slab<Sender>,
-    /// Idle connections of pairs of hosts, the one that has been idle longest first.
+    /// Idle connections by pair of hosts, longest idle first.
     pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
 }
 
-/// In the slot of a sending half, whose acknowledgements are TCP's: it is pFabric's.
+/// Bit in the slot of a sending half that belongs to pFabric, although its acknowledgements have
+/// TCP's kind.
 pub const PFABRIC: u32 = 1 << 30;
 
 pub const MODEL: Model = Model {

@@ -1,4 +1,4 @@
-//! The sending half.
+//! Sending half of pFabric's transport.
 
 use crate::probe::explain::Label;
 use crate::record::SenderRecord;
@@ -6,21 +6,21 @@ use crate::spec::{CongestionControl, EcnMode, Pfabric};
 use crate::transport::sending::Sending;
 use crate::transport::tcp::{AckIn, Cause, Rtt, Scoreboard, Segment};
 
-/// A segment to be put on the wire now.
+/// Segment to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
     pub seq: u32,
     pub retransmission: bool,
-    /// What remains of the flow.
+    /// Remaining bytes of the flow; 0 without ranks.
     pub rank: u32,
 }
 
-/// DCTCP's estimate of the marked share, as the authors' ns-2 has it.
+/// DCTCP's estimate of the marked share, as in the authors' ns-2.
 #[derive(Debug, Clone, Copy)]
 struct Alpha {
     gain: f64,
     value: f64,
-    /// The window of observation ends when more than this is acknowledged.
+    /// The observation window ends when more than this segment is acknowledged.
     end: u32,
     seen: u32,
     marked: u32,
@@ -37,7 +37,7 @@ impl Alpha {
         }
     }
 
-    /// Takes an acknowledgement, a duplicate one for one segment.
+    /// Processes an acknowledgement. A duplicate counts as one segment.
     fn on_ack(&mut self, segments: u32, marked: bool, cumulative: u32, most: u32) {
         self.seen += segments;
         self.marked += if marked { segments } else { 0 };
@@ -48,30 +48,30 @@ impl Alpha {
     }
 }
 
-/// What reduced the window.
+/// Cause of a window reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Mark,
     Timeout,
 }
 
-/// What a timer that has gone off leads to.
+/// Action that an expired timer requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expired {
     Syn,
     TimedOut,
-    /// The same, and only a probe is to be sent, of this rank.
+    /// Time-out after which only a probe of this rank is sent.
     Probe(u32),
 }
 
-/// What a connection that lies idle keeps for its next flow.
+/// State that an idle connection keeps for its next flow.
 #[derive(Debug, Clone)]
 pub struct Kept {
     ssthresh: f64,
     counted: u32,
     alpha: Option<Alpha>,
     rtt: Option<Rtt>,
-    /// What its frames say of the connection.
+    /// Hash of the connection's frames.
     pub hash: u32,
 }
 
@@ -79,7 +79,7 @@ pub struct SenderSetup {
     pub half: Sending,
     pub bytes: u64,
     pub ecn: EcnMode,
-    /// The connection is open.
+    /// True if the connection is open.
     pub connected: bool,
     pub kept: Option<Kept>,
 }
@@ -87,41 +87,43 @@ pub struct SenderSetup {
 pub struct Sender {
     pub half: Sending,
     una: u32,
-    /// The next segment in order, and behind the highest sent so far.
+    /// Next segment in order, and segment behind the highest one sent so far.
     next: u32,
     most: u32,
-    /// While acknowledgements are below `recover`, holes from here on go first.
+    /// While acknowledgements are below `recover`, holes from `hole` on are sent first.
     hole: u32,
     recover: u32,
     bytes: u64,
     mss: u32,
     sacked: u32,
-    /// Behind the highest SACKed segment.
+    /// Segment behind the highest SACKed one.
     sacked_to: u32,
-    /// In segments; whole ones are sent.
+    /// Window in segments. Only whole segments are sent.
     cwnd: f64,
     ssthresh: f64,
-    /// Acknowledgements that opened the window above the threshold since it grew or was reduced: so many as it is long let it grow by one (ns-2's
+    /// Number of window-opening acknowledgements above the threshold since the window last grew or
+    /// was reduced. The window grows by one segment when this number reaches the window (ns-2's
     /// `windowOption_` 0).
     counted: u32,
     limit: f64,
-    /// With DCTCP.
+    /// Estimate of the marked share; DCTCP only.
     alpha: Option<Alpha>,
     board: Scoreboard,
-    /// `None`: the time-out is fixed.
+    /// Estimator of the time-out; `None` if the time-out is fixed.
     rtt: Option<Rtt>,
-    /// The segment whose round trip is being taken, and when it was sent.
+    /// Segment whose round trip is being measured, and its send time in ps.
     timed: Option<(u32, u64)>,
-    /// No reduction for marks while not more than this is acknowledged, unless the last reduction was after a time-out.
+    /// Marks do not reduce the window until a segment beyond `reduced_to` is acknowledged, unless
+    /// the last reduction followed a time-out.
     reduced_to: u32,
     last_cut: Option<Cut>,
-    /// The last acknowledgement told of a mark.
+    /// True if the last acknowledgement echoed a mark.
     echoed: bool,
-    /// Time-outs since anything was heard.
+    /// Number of time-outs since the last answer.
     silent: u32,
     probing: bool,
     connected: bool,
-    /// When the timer is to expire; 0 when none is set.
+    /// Time in ps at which the timer expires; 0 if none is set.
     pub deadline: u64,
     pub ecn: EcnMode,
 }
@@ -164,13 +166,13 @@ impl Sender {
         }
     }
 
-    /// What this connection keeps for its next flow.
+    /// Returns the state that this connection keeps for its next flow.
     pub fn keep(&self) -> Kept {
         let alpha = self.alpha.map(|alpha| Alpha { end: 0, ..alpha });
         Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.half.hash }
     }
 
-    /// For a series of records.
+    /// Returns the state for a time series of sender records.
     pub fn known(&self) -> SenderRecord {
         let bytes = |segments: f64| (segments * f64::from(self.mss)) as u64;
         SenderRecord {
@@ -196,7 +198,7 @@ impl Sender {
         self.half.retransmitted += (self.half.timeouts > 0) as u64;
     }
 
-    /// The answer to a SYN is here.
+    /// Handles the answer to the SYN.
     pub fn on_connected(&mut self, now: u64, config: &Pfabric) -> Option<Cause> {
         if self.connected {
             return None;
@@ -213,7 +215,7 @@ impl Sender {
         Some(Cause::Ack { excess })
     }
 
-    /// Takes an acknowledgement.
+    /// Processes an acknowledgement.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &Pfabric) -> Cause {
         (self.silent, self.probing) = (0, false);
         let mut excess = 0;
@@ -258,7 +260,7 @@ impl Sender {
             }
         }
         let ece = ack.ece && self.ecn != EcnMode::Off;
-        // ns-2: while echoes come in a row the window opens, the first one does not open it.
+        // ns-2: the first of consecutive echoes does not open the window, the following ones do.
         let opens = progress && (!ece || self.echoed);
         self.echoed = ece;
         if let Some(alpha) = &mut self.alpha {
@@ -275,7 +277,7 @@ impl Sender {
         Cause::Ack { excess }
     }
 
-    /// Slow start, or one segment more for each window.
+    /// Opens the window: by one segment in slow start, otherwise by one segment per window.
     fn open(&mut self) {
         if self.cwnd >= self.ssthresh {
             self.counted += 1;
@@ -287,7 +289,7 @@ impl Sender {
         self.cwnd = (self.cwnd + 1.0).min(self.limit);
     }
 
-    /// The timer.
+    /// Handles an expired timer.
     pub fn on_wake(&mut self, now: u64, config: &Pfabric) -> Expired {
         self.half.timeouts += 1;
         if let Some(rtt) = &mut self.rtt {
@@ -311,7 +313,7 @@ impl Sender {
         self.probing |= config.probe_after.is_some_and(|many| self.silent >= many);
         self.deadline = now + self.timeout(config);
         if self.probing {
-            // Should the answer be that everything has come, no segment will end this wait.
+            // If the answer says that all data have arrived, no segment will end this wait.
             self.waited(now);
             Expired::Probe(self.rank(config))
         } else {
@@ -319,14 +321,15 @@ impl Sender {
         }
     }
 
-    /// The time until now has gone into waiting for a time-out.
+    /// Attributes the time until now to waiting for a time-out.
     fn waited(&mut self, now: u64) {
         if let Some(why) = &mut self.half.why {
             why.waited(now, Label::Recovery, 0);
         }
     }
 
-    /// What remains of the flow, as data say it: never 0, which is for frames without a flow's size.
+    /// Returns the remaining bytes of the flow, as data frames carry them. The value is never 0 for
+    /// a ranked flow, because 0 marks frames without a flow size.
     fn rank(&self, config: &Pfabric) -> u32 {
         if !config.ranked {
             return 0;
@@ -335,7 +338,7 @@ impl Sender {
         self.bytes.saturating_sub(known).clamp(1, u32::MAX as u64) as u32
     }
 
-    /// The next segment to send now, if the window allows one.
+    /// Returns the next segment to send now, if the window allows one.
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &Pfabric) -> Option<Transmit> {
         if self.probing || !self.connected {
             return None;
@@ -372,7 +375,8 @@ impl Sender {
         Some(Transmit { seq, retransmission, rank })
     }
 
-    /// What has arrived beyond a hole does not make room in the window.
+    /// Returns the next segment that the window allows. Segments that have arrived beyond a hole do
+    /// not make room in the window.
     fn choose(&mut self) -> Option<u32> {
         let end = self.half.segments.min(self.una.saturating_add(self.cwnd as u32));
         if self.una < self.recover {

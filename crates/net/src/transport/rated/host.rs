@@ -1,4 +1,4 @@
-//! Where the transports that are granted rates meet hosts, and links that grant them.
+//! Connects rated transports to hosts, and to the links that grant rates.
 
 use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
 use crate::expected::Habits;
@@ -16,7 +16,7 @@ use crate::transport::sending::Sending;
 use crate::world::World;
 
 impl Plan {
-    /// Do links grant rates?
+    /// True if the links grant rates.
     pub fn has_rates(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
     }
@@ -96,7 +96,7 @@ impl Transport for Rated {
         if !header.answer {
             return shard.answer_rated(out, now, &frame, header, paused);
         }
-        // The host's own link granted, too.
+        // The host's own link has granted a rate, too.
         shard.transports.rated.links[frame.port as usize].on_answer(frame.flow, &mut header);
         let slot = shard.sending[frame.flow as usize];
         if slot == OVER {
@@ -155,7 +155,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Where flows ask for rates: sets up the links of this shard, which grant them.
+    /// Sets up the rate allocation of this shard's links, if any flow asks for rates.
     pub fn set_up_links(&mut self) {
         let plan = self.world.plan;
         if plan.has_rates() {
@@ -163,7 +163,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// As the rest of `arrive`, at a switch whose links grant rates.
+    /// Continues the arrival of a frame at a switch whose links grant rates.
     #[inline(never)]
     pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
         let state = &self.nodes[node as usize];
@@ -176,7 +176,8 @@ impl<'a> Shard<'a> {
         self.forward(out, now, node, port, &mut frame);
     }
 
-    /// A frame is about to leave by `port`; if it is an answer, what it answers left by the port at which it came.
+    /// Passes the header of a frame that is about to leave by `port` to the link. An answer goes to
+    /// the link at whose port it arrived, because the answered frame left by that port.
     fn pass_links<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         if self.extras[frame.aux].header_mut().answer {
             return self.transports.rated.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
@@ -187,7 +188,7 @@ impl<'a> Shard<'a> {
         self.transports.rated.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
     }
 
-    /// Does what the sender has to do, and sees to its timer.
+    /// Performs the sender's actions, and sets its timer.
     fn pump_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let config = self.scheduling(self.transports.rated.senders[slot].half.transport);
         loop {
@@ -234,7 +235,7 @@ impl<'a> Shard<'a> {
         self.send(out, now, node, frame);
     }
 
-    /// The flow is given up: links hear of that.
+    /// Gives up a flow, and tells the links.
     fn end_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         if self.transports.rated.senders[slot].is_open() {
             self.send_rated(out, now, slot, Act::GiveUp);
@@ -242,7 +243,7 @@ impl<'a> Shard<'a> {
         self.close_rated(now, slot, None);
     }
 
-    /// The flow is acknowledged whole, at `finish`, or given up.
+    /// Closes a flow that was acknowledged completely at `finish`, or was given up.
     fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let s = &self.transports.rated.senders[slot];
         let record = SentRecord { given_up: finish.is_none().then_some(now), ..s.half.record(finish) };
@@ -251,7 +252,7 @@ impl<'a> Shard<'a> {
         self.last = self.last.max(now);
     }
 
-    /// Every frame but the last of a flow is answered, with its own header.
+    /// Answers every frame with the frame's own header, except the one that ends the flow.
     fn answer_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, mut header: Box<Header>, paused: u64) {
         let world = self.world;
         if header.what == What::End {

@@ -1,4 +1,4 @@
-//! The settings.
+//! Settings of PDQ and D3.
 
 use crate::transport::around::Around;
 use afflux_config::tree::{Key, Wrong};
@@ -6,26 +6,30 @@ use afflux_config::{Duration, Off, Or, Size, Speed, keys};
 use afflux_units::{Bytes, Rate, Span};
 
 keys! {
-    /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): switches let the most critical flows of each link send at its rate and pause the others. All switches
-    /// and the senders' own links take part. Both directions of a flow must take the same path.
+    /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): switches let the most critical flows of each
+    /// link send at its rate and pause the others. All switches and the senders' own links take
+    /// part. Both directions of a flow must take the same path.
     pub struct PdqKeys as "Pdq" => Pdq(around: &Around<'_>) of written {
         /// Payload of a full segment.
         payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
             check |size, at| payload_of(around, written.header, size, at);
-        /// Size of the scheduling header on every frame, in both directions; pFabric's comparison has none.
+        /// Size of the scheduling header on every frame, in both directions. pFabric's comparison
+        /// has none.
         header: Size as u16 = "16B" from "four fields of four bytes", check |size, at| header_of(around, size, at);
         /// Smallest time-out.
         min_rto: Duration = "1ms" from "chosen for afflux; the paper gives none", check time;
-        /// Round trip that switches assume; they compute their capacity anew every two of them.
+        /// Round trip that switches assume. They recompute their capacity every two of these round
+        /// trips.
         interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
         /// End flows that can no longer meet their deadline (status `terminated`).
         early_termination: bool = true;
-        /// Early start (K): flows that end within this many round trips in total do not delay the next flow; 0 switches it off.
+        /// Early start (K): flows that end within this many round trips in total do not delay the
+        /// next flow. 0 switches it off.
         early_start: f64 = 2.0 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
-        /// Suppressed probing (X): a paused flow probes every X round trips times its place in the list, but not more than once per round trip; 0 switches it
-        /// off.
+        /// Suppressed probing (X): a paused flow probes every X round trips times its place in the
+        /// list, but at most once per round trip. 0 switches it off.
         suppressed_probing: f64 = 0.2 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
-        /// Least time between the starts of two paused flows.
+        /// Smallest time between the starts of two paused flows.
         dampening: Duration = "10us" from "Aequitas; the paper gives none", check |Duration(time), at| {
             if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
         };
@@ -35,7 +39,8 @@ keys! {
 }
 
 keys! {
-    /// D3 (Wilson et al., SIGCOMM 2011): flows ask for the rate that their deadline needs, once per round trip; switches grant first come, first served.
+    /// D3 (Wilson et al., SIGCOMM 2011): flows request the rate that their deadline needs, once per
+    /// round trip. Switches grant rates first come, first served.
     pub struct D3Keys as "D3" => D3(around: &Around<'_>) of written {
         /// Payload of a frame.
         payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
@@ -44,16 +49,18 @@ keys! {
         header: Size as u16 = "16B", check |size, at| header_of(around, size, at);
         /// Smallest time-out.
         min_rto: Duration = "1ms" from "chosen for afflux", check time;
-        /// Round trip that switches assume; they correct their capacity once per round trip.
+        /// Round trip that switches assume. They correct their capacity once per round trip.
         interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
         /// End flows whose deadline has passed, and flows that need more than the rate of their link (status `terminated`).
         quench: bool = true;
-        /// Least rate that a flow is granted; a flow with only this rate sends one request without data per round trip.
+        /// Smallest rate that a flow is granted. A flow with only this rate sends one request
+        /// without data per round trip.
         base_rate: Speed = (Speed(request(around, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
             if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
         };
-        /// Time without a request after which a link takes a flow for over. Lost SYNs, requests, answers and FINs then leave no trace; `"off"`: the paper's
-        /// router, which knows no flow and keeps rates for ever that nobody returns.
+        /// Time without a request after which a link considers a flow as ended, so that lost SYNs,
+        /// requests, answers and FINs have no lasting effect. `"off"`: as in the paper, the router
+        /// does not know flows, and rates that are never returned stay allocated for ever.
         forget: Or<Off, Duration> as Option<Span> = (Or::some(Duration(Span(min_rto.0.saturating_mul(4))))) "four times `min_rto` (chosen for afflux)",
             check |forget, at| forget.0.map(|forget| time(forget, at)).transpose();
         /// Gain for unused capacity in a switch's estimate of its capacity.
@@ -63,14 +70,14 @@ keys! {
     }
 }
 
-/// What both have in common.
+/// Settings that PDQ and D3 have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Rated {
     pub payload: u16,
     pub header: u16,
     pub min_rto: Span,
     pub interval: Span,
-    /// Give flows up whose deadline cannot be met any more.
+    /// Whether flows whose deadline can no longer be met are given up.
     pub early_termination: bool,
 }
 
@@ -95,7 +102,7 @@ fn header_of(around: &Around, Size(bytes): Size, key: Key) -> Result<u16, Wrong>
 
 fn payload_of(around: &Around, header: Option<Size>, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
     let most = room(around, header);
-    // What leaves no room is refused with its own key.
+    // A header that leaves no room is refused at its own key.
     if most == 0 || bytes.0 > 0 && bytes.0 <= most.into() {
         return Ok(bytes.0 as u16);
     }
@@ -103,7 +110,7 @@ fn payload_of(around: &Around, header: Option<Size>, Size(bytes): Size, key: Key
     Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")", around.why)))
 }
 
-/// For payload beside a header.
+/// Returns the room for payload in a frame with this header, in bytes.
 fn room(around: &Around, header: Option<Size>) -> u16 {
     header.map_or(0, |header| u64::from(around.payload).saturating_sub(header.0.0) as u16)
 }
@@ -113,7 +120,8 @@ fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
     if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time above 0 and up to 10s"))) }
 }
 
-/// A request without data per interval, in whole kilobits per second.
+/// Returns the rate of one request without data per interval, rounded up to whole kilobits per
+/// second.
 fn request(around: &Around, header: u16, interval: Span) -> Rate {
     let bits = u64::from((around.wire.ack + header).max(around.wire.min_frame) + around.wire.gap) * 8;
     Rate(((u128::from(bits) * 1_000_000_000_000 / u128::from(interval.0)) as u64).next_multiple_of(1_000))

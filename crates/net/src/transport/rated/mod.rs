@@ -1,5 +1,6 @@
-//! Transports whose rate is granted by the links on the path: PDQ and D3. They share a sender (paced, with its losses), a receiver that sends every
-//! header back, and differ in what they ask for and when.
+//! Transports whose rate is granted by the links on the path: PDQ and D3. They share a sender,
+//! which paces frames and repairs losses, and a receiver, which returns every header. They differ
+//! in the requests and their timing.
 
 pub mod allocation;
 mod host;
@@ -14,15 +15,15 @@ use crate::Model;
 use crate::shard::Slab;
 use allocation::Link;
 
-/// Both transports: see [`crate::transport::door`].
+/// Both transports, PDQ and D3: see [`crate::transport::door`].
 pub struct Rated;
 
-/// What a shard keeps of transports that are granted rates.
+/// State of rated transports in a shard.
 #[derive(Default)]
 pub struct Halves {
     senders: Slab<Sender>,
     receivers: Slab<Receiver>,
-    /// What links grant, by port; none where no flow asks.
+    /// Rate allocation of the links, by port; empty if no flow asks for rates.
     links: Vec<Link>,
 }
 

@@ -1,20 +1,20 @@
-//! The receiving half: what has come, and an answer to everything.
+//! Receiving half of a rated flow: tracks which segments have arrived.
 
 use std::collections::BTreeSet;
 
 pub struct Receiver {
     pub flow: u32,
     segments: u32,
-    /// All below have come; and what has of those above.
+    /// First segment that has not arrived, and later segments that have.
     next: u32,
     above: BTreeSet<u32>,
-    /// Behind the highest that has come.
+    /// Segment behind the highest one that has arrived.
     pub highest: u32,
     pub marked: u64,
     pub reordered: u64,
-    /// How long the last frame stood paused.
+    /// Time in ps that the last frame spent paused.
     pub paused: u64,
-    /// When a segment that had not been here came last, picoseconds.
+    /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,
 }
 
@@ -35,7 +35,7 @@ impl Receiver {
         }
     }
 
-    /// The first that has not come.
+    /// Returns the first segment that has not arrived.
     pub fn next(&self) -> u32 {
         self.next
     }
@@ -44,7 +44,7 @@ impl Receiver {
         self.next == self.segments
     }
 
-    /// Segments that have come, and whether the last is among them.
+    /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u64, bool) {
         (self.next as u64 + self.above.len() as u64, self.is_complete() || self.above.contains(&(self.segments - 1)))
     }

@@ -1,4 +1,4 @@
-//! The sending half.
+//! Sending half of a rated flow.
 
 use super::keys::{D3, Pdq, Rated};
 use crate::probe::explain::Label;
@@ -7,10 +7,10 @@ use crate::transport::rated::allocation::{Header, Scheme, What, d3, pdq};
 use crate::transport::sending::Sending;
 use std::collections::VecDeque;
 
-/// Segments sent later that arrived, and mean that one is lost.
+/// Number of later transmissions after which a segment that has not arrived is lost.
 const OVERTAKEN: u64 = 3;
 
-/// By whose rules.
+/// Scheme whose rules apply.
 #[derive(Debug, Clone, Copy)]
 pub enum Scheduling<'a> {
     Pdq(&'a Pdq),
@@ -31,37 +31,38 @@ pub struct SenderSetup {
     /// Bits on the wire of a full segment and of the last one, gaps included.
     pub full_bits: u64,
     pub last_bits: u64,
-    /// Rate of the slowest link on the path.
+    /// Rate of the slowest link on the path, in bits per second.
     pub line: u64,
     pub deadline: Option<u64>,
 }
 
-/// What an answer says.
+/// Contents of an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct AckIn {
     pub cumulative: u32,
-    /// The segment that it answers, if that was one.
+    /// Segment that is answered, if the answered frame had data.
     pub trigger: Option<u32>,
     pub header: Header,
     pub paused: u64,
 }
 
-/// What the sender does next.
+/// Next action of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// A segment, for the first time or again.
+    /// Send this segment; `true` for a retransmission.
     Send(u32, bool),
-    /// A header alone.
+    /// Send a header without data.
     Signal(What),
-    /// The deadline cannot be met any more: the flow is over once an `End` has been sent.
+    /// Give up the flow, because it can no longer meet its deadline. It is over once an `End` has
+    /// been sent.
     GiveUp,
-    /// Nothing before this moment; 0 for not before something comes.
+    /// Do nothing before this time in ps; 0: wait for an answer.
     Wait(u64),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Segment {
-    /// Of all transmissions, when it was sent last.
+    /// Number of the segment's last transmission, counted over all frames.
     order: u64,
     at: u64,
     paced: u64,
@@ -69,7 +70,7 @@ struct Segment {
     lost: bool,
 }
 
-/// What one scheme remembers and the other does not.
+/// State that only one of the schemes needs.
 #[derive(Debug, Clone, Copy)]
 enum Memory {
     Pdq { pausing: u32, interval: f64 },
@@ -86,22 +87,23 @@ pub struct Sender {
     outstanding: VecDeque<Segment>,
     lost: u32,
     orders: u64,
-    /// Bits per second that are granted, 0 to wait.
+    /// Granted rate in bits per second, 0 if the flow must wait.
     rate: u64,
-    /// The rate holds from the start of this transmission of so many bits.
+    /// Start time in ps and bits of the last transmission. The rate determines when the next one
+    /// may start.
     last_sent: u64,
     last_bits_sent: u64,
     connected: bool,
     round_trip: u64,
-    /// When the last frame without data was sent.
+    /// Time in ps at which the last frame without data was sent.
     signalled: u64,
-    /// When those were sent that ask for an answer and have had none.
+    /// Send times in ps of unanswered frames without data. Used only for time attribution.
     unanswered: VecDeque<u64>,
-    /// When the time-out was set off last, and how often it has been in vain.
+    /// Time in ps at which the time-out last started, and number of consecutive time-outs.
     heard: u64,
     silent: u32,
     memory: Memory,
-    /// Why the next segment could not leave before.
+    /// Reason why the next segment could not leave earlier, for time attribution.
     cause: (Label, u64),
     pub deadline: Option<u64>,
 }
@@ -141,13 +143,13 @@ impl Sender {
         self.una == self.half.segments
     }
 
-    /// For a series of records.
+    /// Returns the state for a time series of sender records.
     pub fn known(&self) -> SenderRecord {
         let flight = self.outstanding.iter().filter(|segment| !segment.arrived && !segment.lost).count() as u64;
         SenderRecord { smoothed: self.round_trip, rate: self.rate, ..SenderRecord::new(self.half.flow, flight * self.full_bits / 8) }
     }
 
-    /// The links on the path still count on it.
+    /// True unless the links have been told that the flow has ended.
     pub fn is_open(&self) -> bool {
         !matches!(self.memory, Memory::D3 { ended: true, .. })
     }
@@ -160,14 +162,14 @@ impl Sender {
         if self.is_last(seq) { self.last_bits } else { self.full_bits }
     }
 
-    /// Bits of what has not been sent, or is to be sent again.
+    /// Returns the bits that have not been sent, or must be retransmitted.
     fn remaining_bits(&self) -> u64 {
         let new = (self.half.segments - self.next) as u64;
         let fresh = if new > 0 { (new - 1) * self.full_bits + self.last_bits } else { 0 };
         fresh + self.lost as u64 * self.full_bits
     }
 
-    /// How long the rest takes at the fastest.
+    /// Returns the time in ps that the rest takes at the highest rate.
     fn needed(&self) -> u64 {
         time(self.remaining_bits(), self.line)
     }
@@ -176,7 +178,7 @@ impl Sender {
         (rated.min_rto.0.max(2 * self.round_trip)) << self.silent.min(10)
     }
 
-    /// Time between probes of a paused flow.
+    /// Returns the time in ps between probes of a paused flow.
     fn between_probes(&self) -> u64 {
         match self.memory {
             Memory::Pdq { interval, .. } => (self.round_trip as f64 * interval.max(1.0)) as u64,
@@ -184,7 +186,7 @@ impl Sender {
         }
     }
 
-    /// PDQ's early termination, D3's quenching.
+    /// True if the flow is to be given up: PDQ's early termination, D3's quenching.
     fn is_hopeless(&self, now: u64, rated: Rated) -> bool {
         let Some(deadline) = self.deadline.filter(|_| rated.early_termination) else { return false };
         if self.remaining_bits() == 0 && self.connected && now <= deadline {
@@ -193,23 +195,25 @@ impl Sender {
         let left = deadline.saturating_sub(now);
         match self.memory {
             Memory::Pdq { .. } => now > deadline || self.needed() > left || self.connected && self.rate == 0 && left < self.round_trip,
-            // What the links have just granted has to be given back.
+            // An outstanding D3 request must be answered first, because the rates that links have
+            // just granted must be given back.
             Memory::D3 { awaiting, due, .. } => (!awaiting || now > due + 4 * self.round_trip) && (now > deadline || self.needed() > left),
         }
     }
 
-    /// When the next segment may leave at the rate of now.
+    /// Returns the time in ps at which the next segment may leave at the current rate.
     fn next_send(&self) -> u64 {
         if self.last_bits_sent == 0 { self.last_sent } else { self.last_sent + time(self.last_bits_sent, self.rate) }
     }
 
-    /// What is to be done at `now`. To be asked again, after it has been done, until it is to wait.
+    /// Returns the action at `now`. The caller performs it and asks again, until the action is to
+    /// wait.
     pub fn next_act(&mut self, now: u64, config: Scheduling) -> Act {
         let rated = config.rated();
         if self.is_hopeless(now, rated) {
             return Act::GiveUp;
         }
-        // PDQ looks at it again when the last moment is past.
+        // Check again for termination just after the deadline.
         let last_moment = self.deadline.filter(|&deadline| rated.early_termination && deadline >= now).map_or(u64::MAX, |deadline| deadline + 1);
         if !self.connected {
             let again = self.signalled + self.timeout(rated);
@@ -235,7 +239,7 @@ impl Sender {
             if !has_work && !ended && !awaiting {
                 return Act::Signal(What::End);
             }
-            // An answer that does not come is not waited for.
+            // The answer may be lost: after a time-out the sender asks again.
             let due = if awaiting { self.signalled.max(due) + self.timeout(rated) } else { due };
             if has_work && self.rate == 0 {
                 if now >= due {
@@ -267,7 +271,7 @@ impl Sender {
         }
     }
 
-    /// Nothing was heard for too long: everything under way is lost.
+    /// Considers everything in flight as lost, because no answer has arrived for too long.
     fn take_for_lost(&mut self, now: u64) {
         for segment in &mut self.outstanding {
             self.lost += (!segment.arrived && !segment.lost) as u32;
@@ -279,7 +283,7 @@ impl Sender {
         self.cause = (Label::Recovery, 0);
     }
 
-    /// The header of the frame that `act` sends at `now`, which is sent.
+    /// Records that the frame of `act` is sent at `now`, and returns its header.
     pub fn on_sent(&mut self, now: u64, act: Act, config: Scheduling) -> Header {
         self.orders += 1;
         let what = match act {
@@ -305,7 +309,7 @@ impl Sender {
         let slowest = if self.is_last(seq) { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
         let label = if again { Label::Recovery } else { label };
         let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
-        // Until something else ends a wait, the pace does.
+        // The pace ends the next wait, unless something else does.
         self.cause = (Label::Pacing, 0);
         let segment = Segment { order: self.orders, at: now, paced, arrived: false, lost: false };
         if self.una == self.next {
@@ -328,7 +332,8 @@ impl Sender {
         let (bits, deadline) = (self.remaining_bits(), self.deadline);
         match (&mut self.memory, config) {
             (Memory::Pdq { pausing, .. }, _) => {
-                // Probes are shorter than data: over slow, short links a frame would not fit into their round trip at any rate, and no rate would be given.
+                // Probes are shorter than data. Over slow, short links a full frame would not fit
+                // into the round trip of a probe at any rate, and the links would grant nothing.
                 let round_trip = round_trip.max((2 * pdq::LEAST * 1_000_000_000_000 / line as u128) as u64);
                 Scheme::Pdq(pdq::Header { rate: line, pausing: *pausing, deadline: deadline.unwrap_or(u64::MAX), remaining, round_trip, interval: 0.0 })
             }
@@ -337,7 +342,7 @@ impl Sender {
                 *ended |= what == What::End;
                 let overdue = *awaiting && now >= *due + 4 * round_trip;
                 if !*ended && now >= *due && (!*awaiting || overdue || what != What::Data) {
-                    // Remaining bytes over the time left; nothing without a deadline.
+                    // Remaining bits over the time left, in kbit/s; 0 without a deadline.
                     let left = deadline.map(|deadline| deadline.saturating_sub(now).max(1));
                     let wants = left.map_or(0, |left| (bits as u128 * 1_000_000_000).div_ceil(left as u128).min(u32::MAX as u128) as u32);
                     header.request = true;
@@ -351,7 +356,7 @@ impl Sender {
         }
     }
 
-    /// Takes an answer.
+    /// Processes an answer.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: Scheduling) {
         (self.heard, self.silent) = (now, 0);
         if let Some(why) = &mut self.half.why {
@@ -385,8 +390,9 @@ impl Sender {
         self.take_grant(&ack.header, excess, config);
     }
 
-    /// The path keeps the order: requests that were sent before what is answered now, and have had no answer, are lost. The wait since the first of them
-    /// has gone into finding that out.
+    /// Removes answered requests. The path keeps the order, so requests that were sent before the
+    /// answered one and have no answer are lost. The wait since the first of them is attributed to
+    /// recovery.
     fn take_answer(&mut self, header: &Header) {
         let first_lost = self.unanswered.front().copied().filter(|&sent| sent < header.sent);
         while self.unanswered.front().is_some_and(|&sent| sent <= header.sent) {
@@ -401,13 +407,14 @@ impl Sender {
     }
 
     fn sample(&mut self, round_trip: u64) {
-        // An eighth, as elsewhere; the first one counts whole.
+        // The first sample counts fully, each later one an eighth.
         self.round_trip = if self.connected { (7 * self.round_trip + round_trip) / 8 } else { round_trip };
     }
 
-    /// Of those sent before the one that arrived, all but the last three are lost if they have not.
+    /// Marks segments as lost that were sent at least three transmissions before the one that
+    /// arrived.
     fn mark_overtaken(&mut self, order: u64) {
-        // The path keeps the order: where nothing is lost the oldest is never overtaken.
+        // The path keeps the order: without losses the oldest segment is never overtaken.
         if self.outstanding.front().is_none_or(|first| first.order + OVERTAKEN > order) {
             return;
         }
@@ -429,7 +436,8 @@ impl Sender {
                 *awaiting = false;
                 let least = said.granted[..said.hops as usize].iter().copied().min().unwrap_or(0);
                 let most = least as u64 * 1_000;
-                // Only the base rate: no data. What has all been sent keeps its rate, should some of it have to be sent again.
+                // With only the base rate, no data are sent. A flow whose data have all been sent
+                // keeps its rate, in case of retransmissions.
                 if most > config.base_rate.0 || has_work {
                     self.rate = if most > config.base_rate.0 { most } else { 0 };
                 }
@@ -438,13 +446,14 @@ impl Sender {
         }
         self.rate = self.rate.min(self.line);
         if before == 0 && self.rate > 0 {
-            // It waited for a grant: a further round trip.
+            // The sender waited for a grant, which took a further round trip.
             self.cause = (Label::Window, excess);
         }
     }
 }
 
-/// Of so many bits, to the nearest picosecond as on links.
+/// Returns the time in ps for `bits` at `rate` bits per second, rounded to the nearest picosecond
+/// as on links.
 fn time(bits: u64, rate: u64) -> u64 {
     ((bits as u128 * 1_000_000_000_000 + rate as u128 / 2) / rate as u128) as u64
 }

@@ -1,4 +1,5 @@
-//! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
+//! Connects queue pairs to hosts. The NIC makes a frame when its transmitter is free, for the queue
+//! pair whose turn it is.
 
 use super::paced::Paced;
 use super::{AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
@@ -21,12 +22,12 @@ use afflux_units::Span;
 const ENTROPY: u64 = 0x7265_7073;
 
 impl Plan {
-    /// Is RDMA among the transports?
+    /// True if RDMA is among the transports.
     pub fn has_queue_pairs(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)))
     }
 
-    /// Do switches write readings of their ports on frames?
+    /// True if switches write telemetry of their ports on frames.
     pub fn has_telemetry(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
     }
@@ -46,7 +47,8 @@ impl Parameters for RdmaConfig {
         self.control.is_notified() || self.spreads()
     }
     fn wants_marks(&self) -> Option<(&'static str, String)> {
-        // Out of order frames count as marked ones with that key.
+        // With the key `cnp_out_of_order`, frames out of order count as marked, so that the control
+        // works without marks.
         (self.control.is_notified() && !self.cnp_out_of_order).then(|| ("congestion", self.control.kind().name().to_uppercase()))
     }
     fn repairs(&self) -> bool {
@@ -146,7 +148,7 @@ impl Transport for Rdma {
         shard.close_pair(now, slot, None);
     }
 
-    /// A notification that its NIC has held back.
+    /// Sends a notification that the receiver's NIC has delayed.
     fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
         shard.last = shard.last.max(now);
         shard.notify(out, now, slot);
@@ -162,7 +164,7 @@ impl Transport for Rdma {
         found.push(shard.transports.rdma.pairs[slot].known(now, config));
     }
 
-    // A datagram to a RoCEv2 port, without what is in it.
+    // A capture records a datagram to a RoCEv2 port, without its contents.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         if frame.kind() == Frame::RDMA_ACK { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
     }
@@ -180,7 +182,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A queue pair may have become able to send.
+    /// Tells the NIC that a queue pair may have become able to send.
     #[inline(always)]
     fn tell_nic<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &RdmaConfig) {
         let pair = &mut self.transports.rdma.pairs[slot];
@@ -193,7 +195,7 @@ impl<'a> Shard<'a> {
         if due > now {
             return self.arm_nic(out, node, port, due);
         }
-        // It looks again at the end of what is in transmission.
+        // The NIC checks again at the end of the current transmission.
         let p = &self.ports[port as usize];
         let busy = p.free_at > now && (p.open || p.automaton.as_ref().is_none_or(|a| a.sending.is_some()));
         if busy && nic.armed != 0 && nic.armed <= p.free_at {
@@ -223,14 +225,14 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Where flows use RDMA: a NIC for each port.
+    /// Sets up a NIC for each port, if any flow uses RDMA.
     pub fn set_up_nics(&mut self) {
         if self.world.plan.has_queue_pairs() {
             self.transports.rdma.nics.resize_with(self.ports.len(), Default::default);
         }
     }
 
-    /// The transmitter of a host's port may be free: its queue pairs may send.
+    /// Lets queue pairs send after the transmitter of a host's port may have become free.
     #[inline(always)]
     pub fn free_for_pairs<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if !self.transports.rdma.nics.is_empty() {
@@ -238,10 +240,10 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// If the transmitter is free, the next frame.
+    /// Sends the next frame, if the transmitter is free.
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
-        // Nothing waits at an open port that is idle, once it has been brought to now, unless it is paused.
+        // At an idle open port that has been advanced to `now`, nothing waits, unless it is paused.
         let queueless = p.open || !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
         let behind = if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
         if !O::CLASSICAL && behind && p.free_at <= now {
@@ -261,7 +263,8 @@ impl<'a> Shard<'a> {
                     _ => (false, self.transports.rdma.nics[port as usize].classes(free)),
                 }
             }
-            // At `free_at` what was in transmission has left, whether that has been seen to or not.
+            // At `free_at` the frame in transmission has left, even if that has not been processed
+            // yet.
             _ => (p.free_at > now, u8::MAX),
         };
         if busy {
@@ -295,7 +298,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The transmitter is free.
+    /// Sends the next frame of a queue pair. The transmitter must be free.
     fn send_from_pair<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
         let wire = &world.plan.wire;
@@ -337,7 +340,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Sees to a queue pair's timer.
+    /// Schedules the timer event of a queue pair.
     #[inline(always)]
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
@@ -372,7 +375,7 @@ impl<'a> Shard<'a> {
         self.tell_nic(out, now, slot, config);
     }
 
-    /// All of a flow is acknowledged, at `finish`, or it is given up.
+    /// Closes a queue pair whose flow was acknowledged completely at `finish`, or was given up.
     fn close_pair(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let Halves { nics, pairs, .. } = &mut self.transports.rdma;
         let record = SentRecord { given_up: finish.is_none().then_some(now), ..sent_record(&pairs[slot], finish) };
@@ -395,7 +398,7 @@ impl<'a> Shard<'a> {
             slot = self.transports.rdma.responders.insert(responder);
             self.heard_of(frame.flow, slot);
         } else if slot == OVER {
-            // Everything is here already: say so again.
+            // All data have arrived already: acknowledge again.
             let again = self.make_responder(frame.flow);
             let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
             let in_ack = self.rdma(again.transport).cnp == Cnp::Ack;
@@ -435,7 +438,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The receiver reports a mark with a frame of its own.
+    /// Reports a mark to the sender in a separate frame.
     fn notify<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let r = &self.transports.rdma.responders[slot];
         let (node, overhead, wire) = (r.node, self.rdma(r.transport).overhead(), &self.world.plan.wire);
@@ -464,7 +467,7 @@ impl<'a> Shard<'a> {
         })
     }
 
-    /// `hash`: of the frame that it answers.
+    /// Builds an acknowledgement. `hash`: hash of the frame that it answers.
     #[inline(always)]
     fn rdma_ack(&self, r: &Responder, ack: Acknowledgement, hash: u32) -> Frame {
         let wire = &self.world.plan.wire;

@@ -1,4 +1,4 @@
-//! The settings.
+//! Settings of the RDMA transport.
 
 use super::reps::RepsKeys;
 use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
@@ -10,50 +10,54 @@ use afflux_config::{Duration, Off, Or, Size, keys, tagged, words};
 use afflux_units::{Rate, Span};
 
 words! {
-    /// How losses are avoided or repaired.
+    /// Method to avoid or repair losses.
     pub enum RdmaMode {
-        /// Switches pause (`switch.pfc`); go-back-N repairs losses that happen nevertheless.
+        /// Switches pause (`switch.pfc`). Go-back-N repairs losses that happen nevertheless.
         Lossless,
         /// IRN: selective repeat, without flow control.
         Irn,
-        /// IRN over switches that pause. As in ConWeave's ns-3 a pause must not look like a loss: the only time-out is a long one.
+        /// IRN over switches that pause. As in ConWeave's ns-3, the only time-out is a long one, so
+        /// that a pause does not look like a loss.
         IrnPfc,
         /// Go-back-N without flow control.
         GbnNoPfc,
-        /// Switches obey pauses of hosts (`switch.honours_pause`) but send none; go-back-N.
+        /// Switches obey pauses of hosts (`switch.honours_pause`) but send none. Go-back-N repairs
+        /// losses.
         SemiLossless,
     }
-    /// Bytes that may be unacknowledged.
+    /// Limit of unacknowledged bytes.
     pub enum RdmaWindow {
-        /// Any number.
+        /// No limit.
         None,
-        /// A constant.
+        /// Constant limit.
         Fixed,
-        /// In proportion to the rate.
+        /// Limit in proportion to the rate.
         Scaled,
     }
-    /// How receivers report marks.
+    /// Method by which receivers report marks.
     pub enum Cnp {
-        /// With a bit in the acknowledgement (the simulators).
+        /// A bit in the acknowledgement (as in simulators).
         Ack,
-        /// With a separate frame, at most one per flow in `cnp_interval` (adapters).
+        /// A separate frame, at most one per flow in `cnp_interval` (as adapters do).
         Packet,
     }
 }
 
-/// The table, with a table of parameters for each congestion control.
+/// Defines the RDMA keys, with a table of parameters for each congestion control.
 macro_rules! rdma {
     ($($(#[$doc:meta])* $module:ident $name:ident($config:ident): $machine:ty;)+) => {
         keys! {
-            /// RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
+            /// RDMA over converged Ethernet: one queue pair per flow. The NIC makes a frame when
+            /// its transmitter is free.
             pub struct Keys as "Rdma" => Settings(around: &Around<'_>) {
-                /// How losses are avoided or repaired.
+                /// Method to avoid or repair losses.
                 mode: RdmaMode = "lossless";
-                /// What sets the rate; all start at the NIC's.
+                /// Congestion control, which sets the rate. All flows start at the rate of the NIC.
                 congestion: RdmaCongestion = "dcqcn";
                 /// Payload of a full frame.
                 payload: Size as u16 = (around.full()) "`mtu` less the profile's headers (1000 B for `\"ns3rdma\"`)", check |size, at| around.payload(size, at);
-                /// Bytes that may be unacknowledged, with go-back-N; IRN has `bdp`, Swift and HPCC their own.
+                /// Limit of unacknowledged bytes with go-back-N. IRN has `bdp` instead, and Swift
+                /// and HPCC have their own windows.
                 window: RdmaWindow = {mode.goes_back().then_some(RdmaWindow::None)} "`\"none\"`", check |window, at| match window {
                     _ if !mode.goes_back() => Err(meaningless(at, "IRN")),
                     RdmaWindow::Fixed | RdmaWindow::Scaled if own_window(congestion).is_some() => {
@@ -62,29 +66,35 @@ macro_rules! rdma {
                     }
                     window => Ok(window),
                 };
-                /// Bytes of the window. Default: rate of the NIC times idle round trip of the flow's path.
+                /// Size of the window. Default: rate of the NIC times idle round trip of the flow's
+                /// path.
                 window_size: Size as Option<u64> = none, check |bytes, at| match window {
                     None => Err(meaningless(at, "IRN")),
                     Some(RdmaWindow::None) => size(bytes, payload, at.clone()).and(Err(Wrong::at(at, "needs window = \"fixed\" or \"scaled\""))),
                     Some(_) => size(bytes, payload, at),
                 };
-                /// How receivers report marks. Default: `"packet"` where `dcqcn.parameters` is `"paper"`, `"zhu"` or `"nvidia"`, otherwise
-                /// `"ack"`.
+                /// Method by which receivers report marks. Default: `"packet"` where
+                /// `dcqcn.parameters` is `"paper"`, `"zhu"` or `"nvidia"`, otherwise `"ack"`.
                 cnp: Cnp = none;
-                /// With `cnp = "packet"`: least time between two of a flow. Default `"50us"` (the paper of DCQCN); newer NVIDIA adapters have 4 us.
+                /// With `cnp = "packet"`: smallest time between two notifications of a flow.
+                /// Default `"50us"` (the paper of DCQCN). Newer NVIDIA adapters have 4 us.
                 cnp_interval: Duration = none;
-                /// With `cnp = "packet"`: from a marked frame to its notification, in the receiver's NIC. Default `"0ns"`; a laboratory with 100G adapters came
-                /// near its measurements with 55 us.
+                /// With `cnp = "packet"`: delay in the receiver's NIC between a marked frame and
+                /// its notification. Default `"0ns"`. A laboratory with 100G adapters came near its
+                /// measurements with 55 us.
                 cnp_delay: Duration = none;
-                /// Source of the hash by which switches choose the path of a frame; needs `cnp = "ack"` unless it is the flow.
+                /// Source of the hash by which switches choose the path of a frame. `"reps"` needs
+                /// `cnp = "ack"`.
                 #[schemars(schema_with = "afflux_config::name_or_table::<Entropy>")]
                 entropy: Entropy as Entropy = (Entropy::Flow(FlowKeys::default())) "`\"flow\"`", check |entropy, _| Ok(entropy);
                 /// A frame out of order causes a congestion notification, like a marked one.
                 cnp_out_of_order: bool = (around.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
-                /// Least time between two negative acknowledgements of the same gap (go-back-N), or of the same block beyond it (IRN).
+                /// Smallest time between two negative acknowledgements of the same gap (go-back-N),
+                /// or of the same block beyond it (IRN).
                 nack_interval: Duration = "4us" from "ConWeave's ns-3";
-                /// Time-out of go-back-N and of `irn_pfc`, from the last frame sent or acknowledgement. With `irn_pfc` it may be `"off"` (the paper of IRN):
-                /// then a flow whose last frames are lost never ends.
+                /// Time-out of go-back-N and of `irn_pfc`, from the last frame sent or
+                /// acknowledgement. With `irn_pfc` it may be `"off"` (the paper of IRN). A flow
+                /// whose last frames are lost then never ends.
                 rto: Or<Off, Duration> = {(mode != RdmaMode::Irn).then_some(if mode == RdmaMode::IrnPfc && around.compat.is_some() {
                     Or::NONE
                 } else {
@@ -104,7 +114,7 @@ macro_rules! rdma {
                     let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
                     if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
                 };
-                /// Most frames in flight with which the time-out is `rto_low`.
+                /// Largest number of frames in flight for which the time-out is `rto_low`.
                 rto_low_frames: u32 = {(mode == RdmaMode::Irn).then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.times_out(at).map(|()| frames);
                 /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
                 bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));
@@ -141,9 +151,10 @@ crate::rate_controls!(rdma);
 tagged! {
     /// Source of the hash of frames: a name, or a table with `kind` and parameters.
     pub enum Entropy, default "kind" {
-        /// The flow: one path for all of its frames.
+        /// One hash per flow: all of its frames take one path.
         flow Flow(FlowKeys),
-        /// An entropy value per frame; values of frames that arrived unmarked are used again (REPS).
+        /// An entropy value per frame. Values of frames that arrived unmarked are used again
+        /// (REPS).
         reps Reps(RepsKeys),
     }
 }
@@ -164,12 +175,12 @@ impl RdmaMode {
         !self.repeats()
     }
 
-    /// Is it selective repeat?
+    /// True for selective repeat (IRN).
     fn repeats(self) -> bool {
         matches!(self, RdmaMode::Irn | RdmaMode::IrnPfc)
     }
 
-    /// Refuses a key of IRN's two time-outs with another mode.
+    /// Refuses a key of IRN's two time-outs in any other mode.
     fn times_out(self, key: Key) -> Result<(), Wrong> {
         match self {
             RdmaMode::Irn => Ok(()),
@@ -178,7 +189,7 @@ impl RdmaMode {
         }
     }
 
-    /// Refuses a key that is for IRN with another mode.
+    /// Refuses a key of IRN in any other mode.
     fn of_irn(self, key: Key) -> Result<(), Wrong> {
         if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "has an effect only with IRN: remove it, or write mode = \"irn\"")) }
     }
@@ -242,7 +253,7 @@ impl Keys {
     }
 }
 
-/// The name of a control that has a window of its own.
+/// Returns the name of a congestion control that has its own window.
 fn own_window(control: RdmaCongestion) -> Option<&'static str> {
     control.about().and_then(|about| about.window)
 }

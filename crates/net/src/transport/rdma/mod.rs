@@ -1,4 +1,5 @@
-//! RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
+//! RDMA over converged Ethernet: one queue pair per flow. The NIC makes a frame when its
+//! transmitter is free.
 
 mod host;
 pub mod keys;
@@ -21,12 +22,12 @@ use crate::shard::Slab;
 /// The transport: see [`crate::transport::door`].
 pub struct Rdma;
 
-/// What a shard keeps of RDMA.
+/// RDMA state of a shard.
 #[derive(Default)]
 pub struct Halves {
     pub pairs: Slab<QueuePair>,
     pub responders: Slab<Responder>,
-    /// By port; none where no flow uses RDMA.
+    /// NICs by port; empty if no flow uses RDMA.
     nics: Vec<Nic>,
 }
 

@@ -1,21 +1,23 @@
-//! A NIC's queue pairs: whoever may send, in turn.
+//! Queue pairs of a NIC, with round robin among those that may send.
 
-/// The queue pairs of one port, in the order in which they were opened. Frames are made when the transmitter is free.
+/// Queue pairs of one port, in the order in which they were opened. A frame is made when the
+/// transmitter is free.
 #[derive(Debug, Default)]
 pub struct Nic {
     entries: Vec<Entry>,
-    /// Whose turn it was last.
+    /// Place of the queue pair that was served last.
     last: usize,
     closed: usize,
-    /// When the NIC looks again, 0 for not.
+    /// Time in ps at which the NIC checks again, 0 for never.
     pub armed: u64,
-    /// The classes that its queue pairs have had so far, a bit for each.
+    /// Bit set of the classes that the NIC's queue pairs have had so far.
     classes: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// From when its next frame may leave; `u64::MAX` where it has nothing to send or may not.
+    /// Time in ps from which the queue pair's next frame may leave; `u64::MAX` if it has nothing to
+    /// send or may not send.
     due: u64,
     slot: u32,
     class: u8,
@@ -24,14 +26,14 @@ struct Entry {
 const CLOSED: u32 = u32::MAX;
 
 impl Nic {
-    /// Takes in a queue pair; it may not send until it is told so. Returns its place.
+    /// Adds a queue pair, which may not send before [`Self::set_due`]. Returns its place.
     pub fn open(&mut self, slot: u32, class: u8) -> u32 {
         self.entries.push(Entry { due: u64::MAX, slot, class });
         self.classes |= 1 << class;
         self.entries.len() as u32 - 1
     }
 
-    /// Those of its classes for which `may` holds.
+    /// Returns the bit set of the NIC's classes for which `may` holds.
     #[inline(always)]
     pub fn classes(&self, may: impl Fn(u8) -> bool) -> u8 {
         let (mut left, mut allowed) = (self.classes, 0);
@@ -48,7 +50,7 @@ impl Nic {
         self.entries[place as usize].due = due;
     }
 
-    /// Lets go of a queue pair. `moved` is told of others that have new places.
+    /// Removes a queue pair. `moved` is called for each other queue pair that gets a new place.
     pub fn close(&mut self, place: u32, mut moved: impl FnMut(u32, u32)) {
         let entry = &mut self.entries[place as usize];
         (entry.slot, entry.due) = (CLOSED, u64::MAX);
@@ -56,7 +58,7 @@ impl Nic {
         if 2 * self.closed <= self.entries.len().max(8) {
             return;
         }
-        // Whoever comes after the last one served still does.
+        // The queue pair behind the last one served stays the next one.
         let before = self.entries[..self.entries.len().min(self.last + 1)].iter().filter(|entry| entry.slot != CLOSED).count();
         self.entries.retain(|entry| entry.slot != CLOSED);
         self.last = match (before, self.entries.len()) {
@@ -68,7 +70,8 @@ impl Nic {
         self.entries.iter().enumerate().for_each(|(place, entry)| moved(entry.slot, place as u32));
     }
 
-    /// Whose turn it is at `now` among the classes of `allowed`: its slot.
+    /// Returns the slot of the queue pair whose turn it is at `now`, among the classes of
+    /// `allowed`.
     #[inline]
     pub fn next(&mut self, now: u64, allowed: u8) -> Option<u32> {
         let may = |entry: &Entry| entry.due <= now && allowed >> entry.class & 1 != 0;
@@ -81,17 +84,18 @@ impl Nic {
         Some(self.entries[place].slot)
     }
 
-    /// When a queue pair may send that may not at `now`; `held` is until when a class that is not allowed is held back.
+    /// Returns the earliest time in ps after `now` at which a queue pair may send. `held`: time
+    /// until which a class that is not allowed is held back.
     #[inline]
     pub fn earliest(&self, now: u64, held: impl Fn(u8) -> u64) -> u64 {
         let when = |entry: &Entry| if entry.due > now { entry.due } else { held(entry.class).max(now + 1) };
         self.entries.iter().map(when).min().unwrap_or(u64::MAX)
     }
 
-    /// The earliest time at which any may send.
+    /// Returns the earliest time in ps at which any queue pair may send.
     #[inline]
     pub fn earliest_due(&self) -> u64 {
-        // For more than a few it is as cheap to look when the transmitter is free.
+        // With more than four queue pairs, it is as cheap to check when the transmitter is free.
         match self.entries.as_slice() {
             [] => u64::MAX,
             few if few.len() <= 4 => few.iter().map(|entry| entry.due).min().expect("some"),
@@ -113,7 +117,7 @@ mod tests {
         }
         assert_eq!(nic.next(4, 1), None);
         let order: Vec<u32> = (0..5).map(|_| nic.next(5, 1).unwrap()).collect();
-        // The one after place 0 begins.
+        // The queue pair behind place 0 starts.
         assert_eq!(order, [1, 2, 3, 4, 5]);
         let mut places: Vec<u32> = (0..20).collect();
         for slot in (0..20).filter(|slot| slot % 3 != 0) {

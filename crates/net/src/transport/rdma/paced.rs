@@ -1,4 +1,5 @@
-//! Queue pairs that are notified of marks: the congestion control itself, told what the queues of its path would tell it.
+//! Fluid model of queue pairs that are notified of marks. It runs the congestion control itself,
+//! with the marks that the queues on its path would make.
 
 use crate::congestion::rate::{Control, Path};
 use crate::expected::Pace;
@@ -7,35 +8,38 @@ use afflux_units::Span;
 
 const PS: f64 = 1e-12;
 
-/// The congestion control of a flow.
+/// Fluid model of a flow's congestion control.
 pub struct Paced<'p> {
     rdma: &'p RdmaConfig,
     control: Control,
-    /// Bits per second of the NIC.
+    /// Rate of the NIC in bits per second.
     line: u64,
-    /// Marks that have come since the last notification, on average, and when the next notification may come.
+    /// Average number of marks since the last notification, and earliest time in s of the next
+    /// notification.
     marks: f64,
     next: f64,
-    /// What the control's clock shows, and what it has left out.
+    /// Current reading of the control's clock, and time that it has skipped, in ps.
     seen: u64,
     left_out: u64,
 }
 
 impl<'p> Paced<'p> {
-    /// If it is notified; `line` in bytes per second.
+    /// Returns the model if the control is notified of marks. `line`: rate of the NIC in bytes per
+    /// second.
     pub fn of(rdma: &'p RdmaConfig, line: f64) -> Option<Self> {
         let path = Path { line: (line * 8.0) as u64, switches: 0, round_trip: 0 };
         let control = || Control::new(&path, &rdma.control);
         rdma.control.is_notified().then(|| Paced { rdma, control: control(), line: path.line, marks: 0.0, next: 0.0, seen: 0, left_out: 0 })
     }
 
-    /// How soon the control reacts to a mark.
+    /// Returns the time within which the control reacts to a mark.
     fn reaction(&self) -> Option<Span> {
         self.rdma.control.parameters().and_then(|parameters| parameters.reaction(self.rdma.cnp))
     }
 
-    /// The control's clock, which leaves out most of a long step: its timers would run a billion times in the hours that a huge flow takes, and
-    /// after so many rounds they change little.
+    /// Returns the control's clock in ps, which skips most of a long step. Otherwise the control's
+    /// timers would run a billion times in the hours that a huge flow takes, and after so many
+    /// rounds they change little.
     fn clock(&mut self, now: f64) -> u64 {
         let longest = self.reaction().map_or(u64::MAX / 2, |reaction| 512 * reaction.0);
         let now = (now / PS) as u64;

@@ -1,4 +1,4 @@
-//! The sending half of a queue pair: what is sent next, and when it may leave.
+//! Sending half of a queue pair: determines which frame is sent next, and when it may leave.
 
 use super::reps::Reps;
 use crate::congestion::rate::{Ack, Control, Path};
@@ -15,7 +15,7 @@ pub struct Setup {
     pub flow: u32,
     pub transport: u16,
     pub node: u32,
-    /// The NIC's port, and its rate in bits per second.
+    /// Port of the NIC, and its rate in bits per second.
     pub port: u32,
     pub line: u64,
     pub dst: u32,
@@ -23,30 +23,32 @@ pub struct Setup {
     pub priority: u8,
     pub segments: u32,
     pub bytes: u64,
-    /// On the flow's path.
+    /// Number of switches on the flow's path.
     pub switches: u32,
     pub idle: Idle,
     pub explain: bool,
-    /// Where frames have entropies of their own.
+    /// Entropy values, if each frame has its own.
     pub reps: Option<Box<Reps>>,
 }
 
 pub struct QueuePair {
-    /// First segment that is not acknowledged, next to be sent, behind the highest sent, behind the last.
+    /// First segment that is not acknowledged, next one to be sent, segment behind the highest one
+    /// sent, and number of segments.
     una: u32,
     next: u32,
     sent_to: u32,
     segments: u32,
     pub control: Control,
-    /// The pace allows no frame before.
+    /// Time in ps before which the pace allows no frame.
     pub available: u64,
-    /// When the retransmission timer goes off, 0 for never; and when there is an event for it.
+    /// Time in ps at which the retransmission timer expires, 0 for never, and time of the pending
+    /// event for it.
     deadline: u64,
     pub armed: u64,
     pub flow: u32,
     pub node: u32,
     pub port: u32,
-    /// In the NIC's list.
+    /// Place in the NIC's list.
     pub place: u32,
     pub dst: u32,
     pub hash: u32,
@@ -54,7 +56,7 @@ pub struct QueuePair {
     pub priority: u8,
     line: u64,
     bytes: u64,
-    /// Bytes: the window's, or IRN's.
+    /// Limit in bytes: window of go-back-N, or bandwidth-delay product of IRN.
     limit: u64,
     irn: Option<Box<Selective>>,
     pub start: u64,
@@ -64,52 +66,56 @@ pub struct QueuePair {
     pub idle: Idle,
     reps: Option<Box<Reps>>,
     account: Option<Box<Account>>,
-    /// When the unacknowledged segments were sent last, where anyone wants to know.
+    /// Latest send times in ps of the unacknowledged segments, if time attribution or the
+    /// congestion control needs them.
     times: Option<VecDeque<u64>>,
 }
 
-/// What IRN's sender knows.
+/// State of IRN's sender.
 #[derive(Debug, Default)]
 struct Selective {
     held: Blocks,
-    /// The highest segment sent, and the highest acknowledged cumulatively.
+    /// Highest segment sent, and highest cumulative acknowledgement.
     highest: u32,
     acknowledged: u32,
-    /// Until this one is acknowledged.
+    /// Segment whose acknowledgement ends the recovery.
     recovery: Option<u32>,
-    /// What has been repeated in it, and what is to be: below the highest that is held. With ns-3's rules everything is.
+    /// Recovery: segment behind the last retransmitted one, and limit below which missing segments
+    /// are retransmitted, which is the highest segment that the receiver holds. With ns-3's rules
+    /// all segments are retransmitted.
     repeated: u32,
     repeat_to: u32,
 }
 
-/// Where its time goes.
+/// Time attribution of a queue pair.
 struct Account {
     why: Attribution,
-    /// When the window, or the wait for a repetition, let it go on last; what it was; by how much the round trip exceeded the idle one.
+    /// Time in ps at which the window, or the detection of a loss, last allowed the queue pair to
+    /// continue, label of that wait, and time in ps by which the round trip exceeded the idle one.
     opened: u64,
     label: Label,
     excess: u64,
-    /// What the port's clock of pauses showed when a frame left last.
+    /// Reading of the port's pause clock when the last frame left.
     clock: u64,
 }
 
-/// A segment to be put on the wire now.
+/// Segment to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
     pub seq: u32,
     pub retransmission: bool,
 }
 
-/// What an acknowledgement brings.
+/// Contents of an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub struct AckIn<'a> {
     pub cumulative: u32,
     pub trigger: u32,
     pub negative: bool,
     pub cnp: bool,
-    /// How long it, and what it answers, stood paused.
+    /// Time in ps that this frame and the data frame it answers spent paused.
     pub paused: u64,
-    /// What switches said of the way of what it answers, and the rates of their ports.
+    /// Telemetry of the switches on the path of the answered frame, and the rates of their ports.
     pub telemetry: Option<(&'a Telemetry, &'a [u64])>,
 }
 
@@ -160,19 +166,19 @@ impl QueuePair {
         self.una == self.segments
     }
 
-    /// IRN: bytes of frames that the responder has not reported.
+    /// Returns IRN's bytes of sent frames that the responder has not reported.
     #[inline]
     fn outstanding(&self, selective: &Selective, config: &RdmaConfig) -> u64 {
         u64::from((self.next - self.una).saturating_sub(selective.held.count())) * u64::from(config.payload)
     }
 
-    /// The limit in proportion to the rate (HPCC's variable window).
+    /// Returns the limit in proportion to the rate (HPCC's variable window).
     #[inline]
     fn scaled(&self, rate: u64) -> u64 {
         ((u128::from(self.limit) * u128::from(rate) / u128::from(self.line)) as u64).max(1)
     }
 
-    /// For a series of records.
+    /// Returns the state for a time series of sender records.
     pub fn known(&mut self, now: u64, config: &RdmaConfig) -> SenderRecord {
         let rate = self.control.rate(now, self.line, &config.control);
         let own = self.control.window(config.payload);
@@ -195,7 +201,7 @@ impl QueuePair {
         seq + 1 == self.segments
     }
 
-    /// The hash of the next frame.
+    /// Returns the hash of the next frame.
     #[inline(always)]
     pub fn next_hash(&mut self, now: u64, config: &RdmaConfig) -> u32 {
         match (&mut self.reps, &config.entropy) {
@@ -204,7 +210,7 @@ impl QueuePair {
         }
     }
 
-    /// An acknowledgement brings back the entropy of what it answers.
+    /// Reuses the entropy value that an acknowledgement returns.
     #[inline(always)]
     pub fn recycle(&mut self, hash: u32, marked: bool, config: &RdmaConfig) {
         if let (Some(reps), Entropy::Reps(config)) = (&mut self.reps, &config.entropy) {
@@ -212,18 +218,18 @@ impl QueuePair {
         }
     }
 
-    /// Payload before segment `seq`.
+    /// Returns the payload before segment `seq`, in bytes.
     #[inline(always)]
     fn position(&self, seq: u32, config: &RdmaConfig) -> u64 {
         if seq == self.segments { self.bytes } else { seq as u64 * config.payload as u64 }
     }
 
-    /// Passes over what the receiver holds already.
+    /// Skips segments that the receiver holds already.
     #[inline]
     fn skip(&mut self, irn: &Irn) {
         let Some(selective) = &mut self.irn else { return };
         if irn.ns3 {
-            // Only the first block is looked at, and only where it begins.
+            // ns-3 checks only the first block, and only its beginning.
             if let Some((from, to)) = selective.held.first()
                 && from == self.next
             {
@@ -237,7 +243,8 @@ impl QueuePair {
         }
     }
 
-    /// From when the next frame may leave as far as this queue pair goes; `u64::MAX` where there is none or the window is full.
+    /// Returns the time in ps from which this queue pair allows its next frame; `u64::MAX` if there
+    /// is none or the window is full.
     #[inline]
     pub fn due(&mut self, now: u64, config: &RdmaConfig) -> u64 {
         if self.may_send(now, config) { self.available } else { u64::MAX }
@@ -276,7 +283,8 @@ impl QueuePair {
         next - self.position(self.una, config) < limit
     }
 
-    /// Makes the next frame, which [`Self::due`] has allowed; `clock` is the port's clock of pauses of its class.
+    /// Makes the next frame, which [`Self::due`] has allowed. `clock`: pause clock of its class at
+    /// the port.
     #[inline]
     pub fn transmit(&mut self, now: u64, clock: u64, config: &RdmaConfig) -> Transmit {
         let seq = self.next;
@@ -313,13 +321,15 @@ impl QueuePair {
         let Some(account) = &mut self.account else { return };
         account.why.waited(self.available.min(now), Label::Pacing, 0);
         account.why.waited(account.opened.min(now), account.label, account.excess);
-        // Then it was its turn, but for others of the same NIC and for pauses.
+        // From then on it was its turn, and only other queue pairs of the NIC and pauses delayed
+        // the frame.
         account.why.held(now, clock - account.clock);
         account.clock = clock;
         account.why.on_sent(now, Label::Pacing, 0, time, retransmission);
     }
 
-    /// The pace after a frame whose time at the NIC's rate is `at_line`; `bits` with headers and gap, and `tick` that times are cut off to.
+    /// Sets the pace after a frame. `bits`: size with headers and gap. `at_line`: time in ps at the
+    /// rate of the NIC. `tick`: resolution in ps to which times are cut off.
     #[inline]
     pub fn pace(&mut self, now: u64, bits: u64, at_line: u64, tick: u64, config: &RdmaConfig) {
         self.control.on_sent(bits / 8, &config.control);
@@ -343,7 +353,7 @@ impl QueuePair {
             };
     }
 
-    /// When the timer has to be looked at, 0 for not.
+    /// Returns the time in ps at which the timer must be checked, 0 for never.
     pub fn wake(&self) -> u64 {
         self.deadline
     }
@@ -397,7 +407,7 @@ impl QueuePair {
         } else if let Some(selective) = &self.irn
             && selective.recovery.is_some()
         {
-            // Further losses have come to light.
+            // The acknowledgement reveals further losses.
             let at = selective.held.end_from(selective.repeated.max(una));
             if at < selective.repeat_to {
                 self.next = self.next.min(at);
@@ -420,7 +430,7 @@ impl QueuePair {
         }
     }
 
-    /// Of the frame that was sent last of those with this number.
+    /// Returns the time in ps since the last transmission of segment `trigger`.
     #[inline]
     fn round_trip(&self, now: u64, trigger: u32) -> Option<u64> {
         let times = self.times.as_ref()?;
@@ -434,7 +444,8 @@ impl QueuePair {
         (account.opened, account.label, account.excess) = (now, label, excess);
     }
 
-    /// All is acknowledged: with the frame `trigger`, where the first unacknowledged one was `una`.
+    /// Ends the time attribution when everything is acknowledged. `trigger`: frame whose
+    /// acknowledgement completed the flow. `una`: first segment that was unacknowledged before.
     #[cold]
     fn end(&mut self, trigger: u32, una: u32) {
         let sent = trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
@@ -443,13 +454,14 @@ impl QueuePair {
         }
     }
 
-    /// The timer has gone off: everything from the first gap on is sent again.
+    /// Handles an expired timer: everything from the first gap on is retransmitted.
     pub fn on_timeout(&mut self, now: u64, config: &RdmaConfig) {
         let could = self.may_send(now, config);
         self.deadline = 0;
         self.timeouts += 1;
         if let Some(selective) = &mut self.irn {
-            // Until everything sent so far is acknowledged, if no NACK has begun it before.
+            // Recovery lasts until everything sent so far is acknowledged, unless a NACK has
+            // started one before.
             selective.recovery = selective.recovery.or(Some(self.sent_to));
             (selective.repeated, selective.repeat_to) = (self.una, self.sent_to);
         }

@@ -1,35 +1,36 @@
-//! Recycled entropies (REPS): each frame goes by a hash of its own, and one that did well is used again.
+//! REPS (recycled entropies): each frame has its own hash, and hashes of frames that arrived
+//! unmarked are used again.
 
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Off, Or, keys};
 use afflux_engine::random::Stream;
 
 keys! {
-    /// Recycled entropies.
+    /// REPS: recycled entropy values.
     pub struct RepsKeys as "Reps" => RepsConfig {
-        /// Entropies that a sender keeps, 1 to 255.
+        /// Number of entropy values that a sender keeps, 1 to 255.
         cache: u8 = 8 from "uet-htsim", check |entropies, at| match entropies {
             0 => Err(Wrong::at(at, "found 0: write a number from 1 to 255")),
             _ => Ok(entropies),
         };
-        /// After a time-out those kept are used in turn for so long, or `"off"`: uet-htsim freezes for 10 ms where switches trim, so that a time-out means a
-        /// failure.
+        /// Time for which the kept values are used in turn after a time-out, or `"off"`. uet-htsim
+        /// freezes for 10 ms where switches trim, because a time-out then means a failure.
         freeze: Or<Off, Duration> = "off";
-        /// Frames that draw their entropies after such a time.
+        /// Number of frames that draw new values after such a time.
         explore: u8 = 16 from "uet-htsim";
     }
 }
 
 pub struct Reps {
-    /// A ring: what was acknowledged last stands before `head`.
+    /// Ring of entropy values. The value that was acknowledged last stands before `head`.
     kept: Vec<u32>,
     head: usize,
-    /// Those of them that have not been used again, the newest ones.
+    /// Number of kept values that have not been used again. These are the newest ones.
     fresh: usize,
-    /// Until then those kept are used in turn; 0 for not.
+    /// Time in ps until which the kept values are used in turn; 0 for not at all.
     frozen_until: u64,
     turn: usize,
-    /// So many frames are still to draw theirs.
+    /// Number of frames that still draw new values.
     explore: u8,
     stream: Stream,
 }
@@ -39,7 +40,7 @@ impl Reps {
         Reps { kept: Vec::new(), head: 0, fresh: 0, frozen_until: 0, turn: 0, explore: 0, stream }
     }
 
-    /// For the next frame.
+    /// Returns the entropy value of the next frame.
     pub fn next(&mut self, now: u64, config: &RepsConfig) -> u32 {
         if self.frozen_until != 0 {
             if now < self.frozen_until && !self.kept.is_empty() {
@@ -61,7 +62,7 @@ impl Reps {
         self.stream.next_u64() as u32
     }
 
-    /// A frame of this entropy has come, marked or not.
+    /// Processes the acknowledgement of a frame with this entropy value.
     pub fn on_ack(&mut self, entropy: u32, marked: bool, config: &RepsConfig) {
         if marked || self.frozen_until != 0 {
             return;
@@ -118,7 +119,7 @@ mod tests {
             reps.on_ack(entropy, false, &CONFIG);
         }
         assert_eq!([(); 3].map(|()| reps.next(0, &CONFIG)), [12, 13, 14]);
-        // Used ones are overwritten first.
+        // Used values are overwritten first.
         reps.on_ack(20, false, &CONFIG);
         assert_eq!(reps.next(0, &CONFIG), 20);
     }
@@ -135,7 +136,7 @@ mod tests {
         assert!(frozen.iter().all(|entropy| (10..13).contains(entropy)));
         reps.on_ack(20, false, &CONFIG);
         assert!((10..13).contains(&reps.next(7, &CONFIG)), "nothing is kept meanwhile");
-        // Then it begins anew, with two draws.
+        // After the freeze REPS starts again, with two draws.
         let end = 5 + Span::from_us(10).0;
         assert!(reps.next(end, &CONFIG) > 20);
         reps.on_ack(30, false, &CONFIG);

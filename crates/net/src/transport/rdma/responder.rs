@@ -1,4 +1,4 @@
-//! The receiving half of a queue pair.
+//! Receiving half of a queue pair.
 
 use crate::spec::{Cnp, RdmaConfig, RdmaRecovery};
 use crate::transport::blocks::Blocks;
@@ -21,29 +21,30 @@ pub struct Responder {
     /// Next segment expected.
     expected: u32,
     segments: u32,
-    /// The gap that was answered negatively last, and until when it, or a block that is held, is not again.
+    /// Gap of the last negative acknowledgement, and time in ps until which this gap, or a held
+    /// block, gets no further one.
     nacked: u32,
     nack_after: u64,
-    /// No notification in a frame of its own before.
+    /// Time in ps before which no separate notification is sent.
     cnp_after: u64,
     pub transport: u16,
     pub priority: u8,
     pub highest: u32,
-    /// IRN: what is here beyond the gap.
+    /// IRN: segments that have arrived beyond the gap.
     held: Blocks,
     pub marked: u64,
     pub reordered: u64,
-    /// How long the last frame to arrive stood paused.
+    /// Time in ps that the last frame to arrive spent paused.
     pub paused: u64,
-    /// When a segment that had not been here came last, picoseconds.
+    /// Time in ps at which a segment last arrived for the first time.
     pub last: u64,
 }
 
-/// What an arrival is answered with.
+/// Answer to an arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
     pub ack: Option<Acknowledgement>,
-    /// A notification in a frame of its own.
+    /// True if a separate notification is to be sent.
     pub cnp: bool,
 }
 
@@ -51,9 +52,10 @@ pub struct Answer {
 pub struct Acknowledgement {
     pub cumulative: u32,
     pub trigger: u32,
-    /// Go-back-N: send again from the cumulative one. IRN: it is missing, and the trigger is here.
+    /// Go-back-N: retransmit from `cumulative` on. IRN: `cumulative` is missing, and `trigger` has
+    /// arrived.
     pub negative: bool,
-    /// Carries a notification.
+    /// True if the acknowledgement carries a notification.
     pub cnp: bool,
 }
 
@@ -101,7 +103,7 @@ impl Responder {
                 }
                 (!again).then_some(true)
             }
-            // InfiniBand C9-110: duplicates are answered.
+            // InfiniBand C9-110: duplicates are acknowledged.
             (RdmaRecovery::GoBackN { .. }, _) => Some(false),
             (RdmaRecovery::Irn(_), true) => {
                 self.expected = self.held.end_from(seq + 1);
@@ -137,7 +139,7 @@ impl Responder {
         self.expected == self.segments
     }
 
-    /// Segments that are here, and whether the last is among them.
+    /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u32, bool) {
         (self.expected + self.held.count(), self.is_complete() || self.held.contains(self.segments - 1))
     }

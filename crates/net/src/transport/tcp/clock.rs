@@ -1,8 +1,8 @@
-//! The timer and its ticks.
+//! Expiry of the sender's timer, with the kernel's clock ticks.
 
 use crate::spec::{Retries, TcpConfig};
 
-/// What the timer is set for.
+/// Purpose for which the timer is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
     None,
@@ -13,7 +13,8 @@ pub(super) enum Timer {
     Persist,
 }
 
-/// When a timer set at `now` for `span` expires: on the first tick that is not too early.
+/// Returns the time in ps at which a timer set at `now` for `span` expires. With clock ticks,
+/// `span` is rounded up to whole ticks and counts from the last tick (as in Linux's jiffies).
 pub(super) fn expiry(now: u64, span: u64, config: &TcpConfig) -> u64 {
     match config.tick.0 {
         0 => now + span,
@@ -22,7 +23,7 @@ pub(super) fn expiry(now: u64, span: u64, config: &TcpConfig) -> u64 {
     .max(now + 1)
 }
 
-/// The last tick.
+/// Returns the time in ps of the last tick.
 pub(super) fn ticked(now: u64, config: &TcpConfig) -> u64 {
     match config.tick.0 {
         0 => now,
@@ -30,7 +31,8 @@ pub(super) fn ticked(now: u64, config: &TcpConfig) -> u64 {
     }
 }
 
-/// Time-outs of the retransmission timer since segment `una` became the oldest that is outstanding, the first one at `since`.
+/// Counter of time-outs since segment `una` became the oldest outstanding one. `since`: time in ps
+/// of the first time-out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Vain {
     una: u32,
@@ -39,7 +41,8 @@ pub(super) struct Vain {
 }
 
 impl Vain {
-    /// Another time-out, with `una` the oldest segment. Has it been sent again as often as it may be?
+    /// Counts another time-out with `una` as the oldest segment. Returns true if the segment has
+    /// used up its retransmissions.
     pub(super) fn count(&mut self, now: u64, una: u32, retries: Retries) -> bool {
         if self.una != una || self.count == 0 {
             *self = Vain { una, count: 0, since: now };

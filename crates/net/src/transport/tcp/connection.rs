@@ -1,4 +1,5 @@
-//! Flows that follow each other on one connection, and what a connection leaves to the next.
+//! Consecutive flows on one connection, and the slow start threshold that a connection leaves to
+//! the next one.
 
 use super::message::Message;
 use super::sender::Sender;
@@ -7,17 +8,17 @@ use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::spec::TcpConfig;
 
-/// Instead of a flow's number: it has been taken.
+/// Flow number of the current flow after it has been taken.
 const TAKEN: u32 = u32::MAX;
 
-/// A flow that has been acknowledged whole.
+/// Flow that is fully acknowledged.
 pub struct Completed {
     pub message: Message,
     pub why: Option<Attribution>,
 }
 
 impl Sender {
-    /// Another flow on this connection starts; it ends before segment `to`.
+    /// Starts another flow on this connection. It ends before segment `to`.
     pub fn append(&mut self, now: u64, flow: u32, to: u32, (idle, deadline): (Idle, Option<u64>), config: &TcpConfig) {
         self.restart(now, config);
         self.written = self.segments;
@@ -37,7 +38,7 @@ impl Sender {
         self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
     }
 
-    /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
+    /// Takes the oldest flow, if it is fully acknowledged and has not been taken yet.
     pub fn take_completed(&mut self) -> Option<Completed> {
         if self.una < self.current.to || self.current.flow == TAKEN {
             return None;
@@ -51,21 +52,22 @@ impl Sender {
         Some(Completed { message, why })
     }
 
-    /// The flows that have started and are not acknowledged whole.
+    /// Returns the flows that have started and are not fully acknowledged.
     pub fn unfinished(&self) -> impl Iterator<Item = &Message> {
         std::iter::once(&self.current).filter(|message| message.flow != TAKEN).chain(&self.waiting)
     }
 
-    /// Begins with the slow start threshold that an earlier connection left.
+    /// Starts with the slow start threshold of an earlier connection.
     pub fn begin_with(&mut self, ssthresh: u32) {
         self.window.ssthresh = ssthresh.min(self.window.limit);
     }
 
-    /// What this connection, which ends, leaves to the next: Linux tcp_update_metrics. `known` is what is kept so far.
+    /// Returns the threshold that this ending connection leaves to the next one (Linux
+    /// tcp_update_metrics). `known`: threshold stored so far.
     pub fn leaves(&self, known: Option<u32>) -> Option<u32> {
         let Window { cwnd, ssthresh, .. } = self.window;
         if ssthresh == u32::MAX {
-            // Still in its first slow start.
+            // The connection is still in its first slow start.
             known.map(|k| k.max(cwnd / 2))
         } else if cwnd >= ssthresh && self.state == State::Open {
             Some(ssthresh.max(cwnd / 2))
@@ -74,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// Where the time of a flow that is not acknowledged whole has gone so far.
+    /// Returns the time attribution so far of a flow that is not fully acknowledged.
     pub fn why_of(&self, message: &Message) -> Option<Attribution> {
         let before = |at: usize| if at == 0 { self.current.to } else { self.waiting[at - 1].to };
         match self.waiting.iter().position(|waiting| waiting.flow == message.flow) {
@@ -83,13 +85,14 @@ impl Sender {
         }
     }
 
-    /// The account of a flow whose first segment is `from`, made from that of the connection.
+    /// Derives the time attribution of a flow with first segment `from` from that of the
+    /// connection.
     fn handed_over(&self, message: &Message, from: u32) -> Option<Attribution> {
         let first = (from < self.next).then(|| self.board[from].paced);
         self.why.as_ref().map(|why| why.handed_over(message.start, first))
     }
 
-    /// The current flow has been acknowledged whole.
+    /// True if the current flow is fully acknowledged.
     #[inline(always)]
     pub fn una_passed_current(&self) -> bool {
         self.una >= self.current.to

@@ -1,4 +1,5 @@
-//! Where TCP meets hosts. Frames of pFabric's transport and of connections over several paths are of TCP's kinds and come here first.
+//! Connects TCP to hosts. Frames of pFabric's transport and of MPTCP have TCP's kinds, and arrive
+//! here first.
 
 use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
 use crate::expected::Habits;
@@ -32,7 +33,7 @@ impl Parameters for TcpConfig {
         true
     }
     fn with_options(&self) -> u64 {
-        // Acknowledgements tell windows.
+        // Acknowledgements announce the window, which captures keep as an option.
         u64::from(self.receive != Receive::Unlimited)
     }
     fn is_capable(&self, agreed: bool) -> bool {
@@ -61,12 +62,13 @@ impl Parameters for TcpConfig {
 }
 
 impl TcpConfig {
-    /// Frames that one acknowledgement is for.
+    /// Returns the number of frames per acknowledgement.
     pub fn frames_per_ack(&self) -> f64 {
         self.delayed_ack.map_or(1.0, |delayed| f64::from(delayed.segments.max(1)))
     }
 
-    /// Its own habits, with frames as `common` has them and so much memory for its two ends.
+    /// Returns the flow-level behaviour of this TCP. `common` gives the frame sizes, and `halves`
+    /// the memory of the two ends in bytes.
     pub fn habits_with(&self, common: Habits, halves: usize) -> Habits {
         let (piece, reads) = match self.reader {
             Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
@@ -79,7 +81,8 @@ impl TcpConfig {
             early: self.congestion.parameters().early(),
             ordered: self.dupack_threshold.is_some() && self.recovery != Recovery::Rack,
             reads,
-            // The window opens with each piece that is read, and then there is an acknowledgement.
+            // Each piece that the application reads opens the window, which causes an
+            // acknowledgement.
             frames_per_ack: common.frames_per_ack.max(piece / common.payload),
             quick: self.delayed_ack.map_or(0.0, |delayed| f64::from(delayed.quick)),
             control: if self.handshake { (3, 1) } else { (0, 0) },
@@ -99,7 +102,7 @@ impl TcpConfig {
 }
 
 impl Receive {
-    /// The largest window that it allows, in bytes.
+    /// Returns the largest window that this setting allows, in bytes.
     pub fn most(&self) -> f64 {
         match self {
             Receive::Unlimited => f64::INFINITY,
@@ -116,10 +119,10 @@ impl Transport for Tcp {
         let config = shard.tcp(flow.transport);
         let message = shard.world.message(id);
         if message.head != id {
-            // Another flow on a connection that is open.
+            // Start another flow on an open connection.
             let slot = shard.sending[message.head as usize];
             if slot == OVER {
-                // It has been given up.
+                // The connection has been given up.
                 return shard.refuse(now, id, idle);
             }
             shard.opened(id, slot);
@@ -224,7 +227,7 @@ impl Transport for Tcp {
         if s.flow == flow {
             shard.harvest.round_trips.extend(round_trips(s, 0));
         }
-        // None for a connection's first flow that was acknowledged long ago.
+        // None for the first flow of a connection if it was acknowledged long ago.
         let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
         message.map(|message| sent_record(s, message, None, s.why_of(message)))
     }
@@ -236,7 +239,7 @@ impl Transport for Tcp {
         }
     }
 
-    /// Of a connection, which may be of several flows.
+    /// Returns positions within the connection, which may carry several flows.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let &TcpConfig { mss, handshake, .. } = shard.tcp(flow.transport);
         let at = |segment: u32| shard.world.position(frame.flow, segment, mss);
@@ -246,7 +249,8 @@ impl Transport for Tcp {
                 let last = handshake && frame.seq + 1 == end;
                 Content { last, ..Content::bare(CaptureKind::TcpData, at(frame.seq), shard.world.payload(frame.flow, frame.seq, mss)) }
             }
-            // What a sender says stands behind what it knows to be acknowledged.
+            // A sender's control frame has the position behind the data that it knows to be
+            // acknowledged.
             Frame::CONTROL => {
                 let behind = if frame.has(Frame::EXTRA) { 0 } else { frame.aux };
                 let control = Control::of(frame);
@@ -269,23 +273,26 @@ impl Transport for Tcp {
 }
 
 impl<'a> Shard<'a> {
-    /// The settings of what is TCP, if only in its receiver.
+    /// Returns the TCP settings of a transport that uses TCP, if only for its receiver.
     pub fn tcp(&self, transport: u16) -> &'a TcpConfig {
         self.world.plan.transports[transport as usize].tcp()
     }
 
-    /// What a sender asks for: nothing on a host that has nothing to do with ECN (Linux's `tcp_ecn = 0`).
+    /// Returns the ECN mode that a sender requests: `Off` on a host without ECN (Linux's
+    /// `tcp_ecn = 0`).
     pub fn asked_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
         if self.uses_ecn(flow.src) { config.ecn } else { EcnMode::Off }
     }
 
-    /// What it gets from its peer.
+    /// Returns the ECN mode that the sender requests and the receiving host supports.
     pub fn agreed_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
         if self.uses_ecn(flow.dst) { self.asked_ecn(flow, config) } else { EcnMode::Off }
     }
 
-    /// What a receiver agrees to when the first frame comes. If that is a SYN which does not ask, to nothing. A SYN that comes again does not ask any more,
-    /// and changes nothing: the first one asked, and only its answer was lost (Linux tcp_conn_request, tcp_check_req).
+    /// Returns the ECN mode that a receiver grants when its first frame arrives: `Off` for a SYN
+    /// that does not request ECN. A retransmitted SYN makes no request any more, which changes
+    /// nothing: the first SYN made it, and only its answer was lost (Linux tcp_conn_request,
+    /// tcp_check_req).
     pub fn granted_ecn(&self, flow: &Flow, config: &TcpConfig, first: &Frame) -> EcnMode {
         let asks = first.kind() != Frame::CONTROL || Control::of(first) != Control::Syn || first.has(Frame::ECE);
         if asks { self.agreed_ecn(flow, config) } else { EcnMode::Off }
@@ -296,12 +303,13 @@ impl<'a> Shard<'a> {
         self.world.plan.hosts[node.config as usize].ecn
     }
 
-    /// With which a sender begins: what it asks for in its SYN, or, without a handshake, what it would have got.
+    /// Returns the ECN mode of a new sender: the mode that its SYN requests, or without a handshake
+    /// the mode that the handshake would have given.
     pub fn first_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
         if config.handshake { self.asked_ecn(flow, config) } else { self.agreed_ecn(flow, config) }
     }
 
-    /// A frame of the connection's own from a sender or a receiver.
+    /// Builds a control frame of a connection, for its sender or its receiver.
     pub fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
         let wire = &self.world.plan.wire;
         let (dst, hash, priority) = to;
@@ -310,7 +318,7 @@ impl<'a> Shard<'a> {
         if matches!(what, Control::Syn | Control::SynAck) && ecn != EcnMode::Off {
             flags |= Frame::ECE;
         }
-        // RFC 3168 §6.1.1: not ECN-capable; DCTCP's are (Linux).
+        // RFC 3168 §6.1.1: control frames are not ECN-capable, except those of DCTCP (Linux).
         if ecn == EcnMode::Dctcp {
             flags |= Frame::ECT;
         }
@@ -327,7 +335,7 @@ impl<'a> Shard<'a> {
         let until = self.send(out, now, node, frame);
         let wait = if until > now { self.at_host } else { 0 };
         if let Some(why) = self.transports.tcp.senders[slot].why.as_mut().filter(|_| what == Control::Syn) {
-            // Its answer comes next.
+            // The next frame that arrives answers this SYN.
             why.waited_at_host(wait);
         }
     }
@@ -383,7 +391,7 @@ impl<'a> Shard<'a> {
                 if slot == OVER {
                     return self.acknowledge_again(out, now, &frame);
                 }
-                // Of a sender all of whose data were lost.
+                // The receiver does not exist yet if all data of the sender were lost.
                 if slot == NOT_YET {
                     slot = self.open_receiver(now, &frame);
                 }
@@ -405,7 +413,7 @@ impl<'a> Shard<'a> {
         self.send(out, now, node, frame);
     }
 
-    /// Sends what the window allows, and sees to the timer.
+    /// Sends the segments that the window allows, and sets the timer.
     fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
         let wire = &self.world.plan.wire;
         while let Some(transmit) = self.transports.tcp.senders[slot].transmit(now, cause, config) {
@@ -442,7 +450,7 @@ impl<'a> Shard<'a> {
         self.arm_sender(out, slot);
     }
 
-    /// A segment echoes the receiver's timestamp.
+    /// Puts the receiver's timestamp on a data segment, as its echo.
     #[cold]
     fn echo(&mut self, frame: &mut Frame, stamp: u32) {
         if self.record_paths {
@@ -453,7 +461,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Sees to a sender's timer.
+    /// Schedules the sender's timer event.
     #[inline(always)]
     fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
@@ -461,7 +469,7 @@ impl<'a> Shard<'a> {
         arm(out, s.wake(), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
     }
 
-    /// The same for a receiver.
+    /// Schedules the receiver's timer event.
     #[inline(always)]
     fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
@@ -516,7 +524,7 @@ impl<'a> Shard<'a> {
         self.pump(out, now, slot, cause, config);
     }
 
-    /// Flows have been acknowledged whole; with the last of them the connection ends.
+    /// Completes flows that are fully acknowledged. The connection ends with its last flow.
     fn complete_sent<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
         let head = self.transports.tcp.senders[slot].flow;
         let mut ended = false;
@@ -540,7 +548,7 @@ impl<'a> Shard<'a> {
                 self.transports.tcp.thresholds.insert(key, ssthresh);
             }
             if config.handshake {
-                // The last acknowledgement carried the other side's FIN.
+                // The last acknowledgement carried the peer's FIN.
                 self.send_from_sender(out, now, slot, Control::Ack);
             }
             self.harvest.round_trips.extend(round_trips(&self.transports.tcp.senders[slot], 0));
@@ -549,7 +557,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The connection ends with all of its flows that have started and are not acknowledged whole.
+    /// Gives up the connection, with all started flows that are not fully acknowledged.
     #[cold]
     fn abandon(&mut self, now: u64, slot: u32) {
         let s = &self.transports.tcp.senders[slot];
@@ -609,20 +617,21 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Everything is here already: say so again.
+    /// Acknowledges a frame again after all data of the connection have arrived.
     #[cold]
     fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
         let again = self.make_receiver(now, frame);
         let mut ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
         if frame.kind() == Frame::CONTROL {
-            // A request for the window, which is no segment.
+            // A window request is not a segment.
             ack.trigger = u32::MAX;
         }
         let answer = self.plain_ack(&again, ack);
         self.send(out, now, again.node, answer);
     }
 
-    /// Flows are here whole; with the last of them the connection's receiving half ends.
+    /// Completes flows that have arrived in full. The connection's receiving half ends with its
+    /// last flow.
     fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         while self.transports.tcp.receivers[slot].has_current() {
             let r = &mut self.transports.tcp.receivers[slot];
@@ -657,11 +666,12 @@ impl<'a> Shard<'a> {
         slot
     }
 
-    /// For the flow of this frame.
+    /// Creates a receiver for the flow of this frame.
     fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
         let id = frame.flow;
         let flow = self.world.flow(id);
-        // What answers a connection that is one with others is one with theirs.
+        // If the connection is one of a pool, which share one hash per pair of hosts, its replies
+        // use the hash of the reverse pair.
         let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
@@ -679,12 +689,12 @@ impl<'a> Shard<'a> {
         Receiver::new(setup, config)
     }
 
-    /// What the handshake of a connection that is open already would have taken.
+    /// Returns the time in ps that the handshake of an already open connection would have taken.
     fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
         least_round_trip(self.world, now, flow, self.world.shape(flow).ack.expect("TCP acknowledges"))
     }
 
-    /// An acknowledgement without options.
+    /// Returns an acknowledgement without options.
     #[inline(always)]
     pub fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
         let wire = &self.world.plan.wire;
@@ -701,7 +711,7 @@ impl<'a> Shard<'a> {
         Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size: wire.ack.max(wire.min_frame), flags, ..Frame::default() }
     }
 
-    /// An acknowledgement with the options that are due.
+    /// Sends an acknowledgement with the options that are due.
     #[inline(always)]
     fn answer<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: AckNow, config: &TcpConfig) {
         let r = &mut self.transports.tcp.receivers[slot];
@@ -720,14 +730,15 @@ impl<'a> Shard<'a> {
         }
         if selective {
             let wire = &self.world.plan.wire;
-            // A block for what had arrived before comes first (RFC 2883).
+            // The block of a duplicate segment comes first (RFC 2883).
             let count = (count as u16 + ack.duplicate as u16).min(Extra::BLOCKS as u16);
             frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
         }
         self.send(out, now, node, frame);
     }
 
-    /// At most `room` SACK blocks, the one for what had arrived before first (RFC 2883), and the window.
+    /// Returns the options of an acknowledgement for captures: the window, and at most `room` SACK
+    /// blocks, with the block of a duplicate segment first (RFC 2883).
     pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool, room: usize) -> Option<Box<CaptureOptions>> {
         if !frame.has(Frame::EXTRA) {
             return None;
@@ -740,17 +751,17 @@ impl<'a> Shard<'a> {
         Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))
     }
 
-    /// Bytes of the window that ends before segment `edge`.
+    /// Returns the bytes of the window that ends before segment `edge`.
     fn beyond(&self, frame: &Frame, edge: u32) -> u64 {
         edge.saturating_sub(frame.seq) as u64 * self.tcp(self.world.flow(frame.flow).transport).mss as u64
     }
 }
 
-/// Flags of a segment.
+/// Returns the flags of a data segment.
 #[inline(always)]
 pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
     let mut flags = Frame::DATA | s.priority as u16;
-    // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
+    // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP makes every frame ECN-capable.
     if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
         flags |= Frame::ECT;
     }

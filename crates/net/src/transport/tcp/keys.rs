@@ -1,4 +1,4 @@
-//! The settings.
+//! Settings of the TCP transport.
 
 use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
 use crate::spec::{
@@ -13,25 +13,29 @@ use afflux_config::{Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, se
 use afflux_units::{Bytes, Span};
 
 words! {
-    /// The implementation that TCP follows.
+    /// TCP implementation to follow.
     pub enum Stack {
-        /// The RFCs with the fewest parts, for comparison with closed forms: connections are open, every segment is acknowledged, RFC 6675, no window of
-        /// the receiver, no tail loss probe, no limit of the bytes that wait in the host.
+        /// The RFCs with the fewest parts, for comparison with closed-form results: connections are
+        /// open from the start, every segment is acknowledged, losses are detected by RFC 6675, and
+        /// there is no receive window, no tail loss probe and no limit on the bytes that wait in
+        /// the host.
         Basic,
         /// Linux 6.12 with its default settings.
         Linux,
-        /// ns-3's rules where they differ: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
+        /// ns-3's rules where they differ from Linux: SACK by RFC 6675 with proportional rate
+        /// reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
     }
 }
 
-/// The table, with a table of parameters for each congestion control.
+/// Defines the TCP keys, with a table of parameters for each congestion control.
 macro_rules! tcp {
     ($($(#[$doc:meta])* $module:ident $name:ident($config:ident): $($machine:ident($held:ty)),+;)+) => {
         keys! {
-            /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
+            /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other
+            /// keys. Without it they are those of a Linux machine with CUBIC.
             pub struct Keys as "Tcp" => Settings(around: &Around<'_>) of written {
-                /// Implementation whose defaults the keys below have.
+                /// Implementation that sets the defaults of the keys below.
                 stack: Stack = "linux";
                 /// Congestion control.
                 congestion: Congestion = (if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno })
@@ -48,24 +52,26 @@ macro_rules! tcp {
                     Some(most) if most < initial_window => Err(Wrong::at(at, format!("{most} is less than initial_window = {initial_window}"))),
                     most => Ok(most),
                 };
-                /// A fixed window of the receiver.
+                /// Fixed receive window.
                 receive_window: Or<Unlimited, Size> = {(!written.buffers()).then_some(Or::NONE)} "with `stack = \"linux\"` a `receive_buffer` instead, otherwise `\"unlimited\"`",
                     check |window, at| match window.0 {
                         _ if written.buffers() => Err(meaningless(at, "receive_buffer")),
                         Some(Size(window)) if window.0 < u64::from(mss) => Err(Wrong::at(at, format!("\"{window}\" does not hold a segment of {mss} B"))),
                         window => Ok(window.map(|size| size.0)),
                     };
-                /// A receive buffer instead of a fixed `receive_window`: bytes that have arrived and are not read yet occupy it (Linux's `SO_RCVBUF`, doubled).
+                /// Receive buffer, instead of a fixed `receive_window`. Bytes that have arrived and
+                /// are not read yet occupy it (Linux's `SO_RCVBUF`, doubled).
                 receive_buffer: Size = {written.buffers().then(|| written.initial_buffer(mss))}
                     "with `stack = \"linux\"` `\"128KiB\"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none",
                     check |Size(initial), at| {
                         let part = written.receive_buffer_share.unwrap_or(0.5);
                         let holds = initial.0 <= 1 << 40 && initial.0 * u64::from(share(part)) / 256 >= 2 * u64::from(mss);
                         let words = || format!("\"{initial}\": its share for payload must hold two segments of {mss} B, and it is at most 1 TiB");
-                        // A wrong share is refused with its own key.
+                        // An invalid share is reported at its own key.
                         if holds || !SHARES.contains(&part) { Ok(initial) } else { Err(Wrong::at(at, words())) }
                     };
-                /// Largest size of the buffer, which grows with the bytes that the application reads per round trip (Linux's `tcp_rmem[2]`).
+                /// Largest size of the buffer. It grows with the bytes that the application reads
+                /// per round trip (Linux's `tcp_rmem[2]`).
                 receive_buffer_max: Size = {receive_buffer.map(|initial| Size(if written.receive_buffer.is_some() { initial } else { initial.max(BUFFER_MAX) }))}
                     "it does not grow; `\"6MiB\"` with `stack = \"linux\"` if neither a `receive_buffer` nor a `receive_window` is written",
                     check |Size(most), at| match receive_buffer {
@@ -75,20 +81,24 @@ macro_rules! tcp {
                         }
                         Some(_) => Ok(most),
                     };
-                /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping.
+                /// Fraction of the buffer that payload can take. The rest is the kernel's
+                /// bookkeeping.
                 receive_buffer_share: f64 = {receive_buffer.map(|_| 0.5)} "0.5", check |part, at| match part {
                     _ if receive_buffer.is_none() => Err(Wrong::at(at, UNBUFFERED)),
                     part if SHARES.contains(&part) => Ok(part),
                     part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
                 };
-                /// Bytes that the application can have handed over and that are not acknowledged, fixed (Linux's `SO_SNDBUF`, doubled). Bookkeeping, about
-                /// 2 % in large buffers, is not taken off. Default: none: the buffer grows up to `send_buffer_max`.
+                /// Fixed size of the send buffer, which holds the bytes that the application has
+                /// handed over and that are not acknowledged (Linux's `SO_SNDBUF`, doubled). The
+                /// kernel's bookkeeping, about 2 % of large buffers, is not subtracted. Default:
+                /// none: the buffer grows up to `send_buffer_max`.
                 send_buffer: Size = none, check |Size(size), at| match size.0 {
                     bytes if bytes < u64::from(mss) || bytes > 1 << 40 => Err(Wrong::at(at, format!("\"{size}\": write at least a segment of {mss} B, at most 1 TiB"))),
                     _ => Ok(size),
                 };
-                /// The most that Linux lets the send buffer grow to (`tcp_wmem[2]`). It starts at 16 KiB and grows to more than three congestion windows, so only
-                /// this ever limits: a connection does not carry more per round trip.
+                /// Largest size of the send buffer on Linux (`tcp_wmem[2]`). The buffer starts at
+                /// 16 KiB and grows to more than three congestion windows, so only this maximum
+                /// limits a connection: it does not carry more per round trip.
                 send_buffer_max: Or<Unlimited, Size> = {
                     send_buffer.is_none().then_some(if stack == Stack::Linux { Or::some(Size(SEND_MAX)) } else { Or::NONE })
                 } "`\"4MiB\"` with `stack = \"linux\"`, otherwise `\"unlimited\"`", check |most, at| match most.0 {
@@ -96,21 +106,23 @@ macro_rules! tcp {
                     Some(Size(most)) if most.0 < SEND_LEAST.0 || most.0 > 1 << 40 => Err(Wrong::at(at, format!("\"{most}\": write at least \"16KiB\", at most 1 TiB"))),
                     most => Ok(most.map(|size| size.0)),
                 };
-                /// The receiving application alternates between reading and not reading, from the start of the connection; needs `receive_buffer`. Default: it
-                /// reads at once.
+                /// The receiving application alternates between reading and sleeping, from the
+                /// start of the connection. Needs `receive_buffer`. Default: it reads at once.
                 reader: Reader as Option<spec::Reader> = none, check |reader, at| match receive_buffer {
                     None => Err(Wrong::at(at, "needs receive_buffer = \"SIZE\", because only a buffer can fill up")),
                     Some(_) => reader.turns(&at),
                 };
-                /// Connections are opened by SYN and SYN-ACK, and closed.
+                /// Connections are opened by SYN and SYN-ACK, and closed by FIN.
                 handshake: bool = (stack != Stack::Basic) "`true`; with `stack = \"basic\"` `false`: they are open from the start";
-                /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
-                /// `tcp_no_ssthresh_metrics_save` both 0).
+                /// A connection starts with the slow start threshold of the previous connection to
+                /// the same host (Linux's `tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save`
+                /// both 0).
                 ssthresh_cache: bool = false;
-                /// How a sender detects losses.
+                /// Loss detection of the sender.
                 recovery: Recovery = (if stack == Stack::Linux { Recovery::Rack } else { Recovery::Sack })
                     "`\"rack\"` (RFC 8985) with `stack = \"linux\"`, otherwise `\"sack\"` (RFC 6675)";
-                /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937).
+                /// Proportional rate reduction (RFC 6937): the window falls to the threshold over a
+                /// round trip.
                 prr: bool = (stack != Stack::Basic) "`true`, `false` with `stack = \"basic\"`";
                 /// Tail loss probes (RFC 8985).
                 tail_probe: bool = (stack == Stack::Linux && recovery != Recovery::NewReno) "`true` with `stack = \"linux\"`, otherwise `false`",
@@ -118,45 +130,57 @@ macro_rules! tcp {
                         Recovery::NewReno if probes => Err(Wrong::at(at, "needs selective acknowledgements: recovery = \"rack\" or \"sack\"")),
                         _ => Ok(probes),
                     };
-                /// After a time-out new data test whether it was spurious (F-RTO, RFC 5682), and spurious reductions are undone (RFC 3522).
+                /// New data after a time-out test whether the time-out was spurious (F-RTO, RFC
+                /// 5682), and spurious reductions are undone (RFC 3522).
                 undo: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`).
+                /// A connection starts from a smaller window after an idle time longer than the
+                /// time-out (Linux's `tcp_slow_start_after_idle`).
                 idle_restart: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit.
+                /// Number of duplicate acknowledgements (or SACKed segments above a hole) that
+                /// indicate a loss. `"off"`: no fast retransmit.
                 dupack_threshold: Or<Off, u32> = 3 from "RFC 5681",
                     check |count, at| if count.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(count.0) };
                 /// Delayed acknowledgements, or `"off"`: every segment is acknowledged.
                 delayed_ack: Or<Off, DelayedAckKeys> = (if stack == Stack::Linux { Or::some(DelayedAckKeys::default()) } else { Or::NONE })
                     "`{}` with `stack = \"linux\"`, otherwise `\"off\"`";
-                /// From the fourth duplicate acknowledgement on, at most one is sent per twentieth of a round trip, and they are at most 1 ms
-                /// apart (Linux's `tcp_comp_sack_delay_ns`).
+                /// From the fourth duplicate acknowledgement on, at most one is sent per twentieth
+                /// of a round trip, and they are at most 1 ms apart (Linux's
+                /// `tcp_comp_sack_delay_ns`).
                 sack_compression: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). BBR always paces.
+                /// Segments are spaced over the round trip, at a rate of two windows per round trip
+                /// in slow start and 1.2 windows later (Linux with `fq`). BBR always paces.
                 pacing: bool = false;
-                /// Segments that leave together, as with segmentation offload: a sender with outstanding data waits until the window has room for as
-                /// many, or for a third of the window. `"auto"`: as Linux, the data of one millisecond, and up to 64 KB on short paths; it waits only if
-                /// the next acknowledgement is near.
+                /// Number of segments that leave together, as with segmentation offload. A sender
+                /// with outstanding data waits until the window has room for that many, or for a
+                /// third of the window. `"auto"`: as Linux, the data of one millisecond, and up to
+                /// 64 KB on short paths. The sender then waits only if the next acknowledgement is
+                /// near.
                 burst: Or<Auto, u32> as Burst = (if stack == Stack::Linux { Or::NONE } else { Or::some(1) }) "`\"auto\"` with `stack = \"linux\"`, otherwise 1",
                     check |burst, at| match burst.0 {
                         None => Ok(Burst::Linux),
                         Some(burst @ 1..=64) => Ok(Burst::Segments(burst)),
                         Some(burst) => Err(Wrong::at(at, format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
                     };
-                /// A connection has at most the data of one millisecond (but at least two offload buffers, and at most 1 MiB unless it is paced)
-                /// waiting at its host's transmitter: Linux's small queues (`tcp_limit_output_bytes`).
+                /// Linux's small queues (`tcp_limit_output_bytes`): limit on the bytes of a
+                /// connection that wait at its host's transmitter. The limit is the data of one
+                /// millisecond, but at least two offload buffers, and at most 1 MiB unless the
+                /// connection is paced.
                 small_queues: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
-                /// Clock tick of the kernel: timers expire on multiples of it (4 ms with HZ = 250); `"0ns"`: exact timers.
+                /// Clock tick of the kernel (4 ms with HZ = 250). Timers expire on multiples of it.
+                /// `"0ns"`: exact timers.
                 tick: Duration = "0ns", check |time, at| at_most(Span::from_ms(100), time, at);
-                /// How the variance of the round trip is estimated.
+                /// Estimator of the variance of the round trip.
                 rtt_estimator: Estimator = (if stack == Stack::Linux { Estimator::Linux } else { Estimator::Rfc6298 })
                     "`\"linux\"` with `stack = \"linux\"`, otherwise `\"rfc6298\"`";
-                /// Smallest retransmission time-out. Data centres often set less (1 to 10 ms; 200 us in the pFabric study): if no tail loss probe helps,
-                /// a lost tail costs 200 ms with the default.
+                /// Smallest retransmission time-out. Data centres often set less (1 to 10 ms; 200
+                /// us in the pFabric study). With the default, a lost tail costs 200 ms if no tail
+                /// loss probe helps.
                 min_rto: Duration = "200ms" from "Linux's TCP_RTO_MIN; RFC 6298 says 1 s", check timeout;
-                /// Least value of the time-out's variance term (RFC 6298's clock granularity G).
+                /// Smallest variance term of the time-out (RFC 6298's clock granularity G).
                 granularity: Duration = "0ns", check |time, at| at_most(Span::from_s(1), time, at);
-                /// `true`: `min_rto` bounds the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: it bounds the whole
-                /// time-out (RFC 6298).
+                /// `true`: `min_rto` bounds the variance term, so the time-out is at least the
+                /// round trip plus `min_rto` (Linux). `false`: it bounds the whole time-out (RFC
+                /// 6298).
                 min_rto_on_variance: bool = (stack != Stack::Ns3) "`true`, `false` with `stack = \"ns3\"`";
                 /// Time-out before the first round-trip sample.
                 initial_rto: Duration = (Duration(if handshake { Span::from_s(1) } else { sampled(around.idle, min_rto, min_rto_on_variance) }))
@@ -170,9 +194,11 @@ macro_rules! tcp {
                         }
                         most => Ok(most),
                     };
-                /// Time-outs of one segment after which a connection is given up (status `terminated`). With `stack = "linux"` it is, as Linux's `tcp_retries2`,
-                /// the time that so many doubled time-outs from 200 ms take (15: 924.6 s); with `stack = "ns3"` the number itself. Connections whose
-                /// receiver has a `reader`, and MPTCP's, are never given up.
+                /// Number of time-outs of one segment after which a connection is given up (status
+                /// `terminated`). `stack = "linux"` converts it into a time, as Linux does for
+                /// `tcp_retries2`: the duration of that many time-outs that double from 200 ms on
+                /// (15: 924.6 s). The other stacks count time-outs. Connections whose receiver has
+                /// a `reader`, and MPTCP connections, are never given up.
                 retries: Or<Unlimited, u32> = (match stack {
                     _ if written.reader.is_some() || written.mptcp.is_some() => Or::NONE,
                     Stack::Linux => Or::some(15),
@@ -184,7 +210,7 @@ macro_rules! tcp {
                     Some(0) => Err(Wrong::at(at, "found 0: write at least 1, or \"unlimited\"")),
                     most => Ok(most),
                 };
-                /// SYNs that are sent again before the connection is given up.
+                /// Number of SYN retransmissions after which the connection is given up.
                 syn_retries: Or<Unlimited, u32> = (match stack {
                     _ if written.mptcp.is_some() || !handshake => Or::NONE,
                     Stack::Linux | Stack::Ns3 => Or::some(6),
@@ -194,20 +220,24 @@ macro_rules! tcp {
                     Some(_) if !handshake => Err(meaningless(at, "handshake = false")),
                     most => Ok(most),
                 };
-                /// Explicit congestion notification. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
+                /// Explicit congestion notification (ECN). BBR version 1 does not react to it.
+                /// Version 3 does with `"dctcp"`.
                 ecn: EcnMode = (if congestion.about().echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off })
                     "`\"dctcp\"` if the congestion control needs every mark told, otherwise `\"off\"`",
                     check |ecn, at| agreed(ecn, congestion, at);
-                /// Priority of the frames that the receiver sends, mainly acknowledgements, 0 to 7. Default: that of the flow. With RDMA it is often higher.
+                /// Priority of the frames that the receiver sends, mainly acknowledgements, 0 to 7.
+                /// Default: that of the flow. With RDMA it is often higher.
                 ack_priority: u8 = none, check priority;
-                /// HyStart++ (RFC 9406) in the first slow start; `congestion = "cubic"` has `cubic.hystart` for it.
+                /// HyStart++ (RFC 9406) in the first slow start. For `congestion = "cubic"` use
+                /// `cubic.hystart`.
                 hystart_plusplus: bool = {(congestion.about().slow_start == SlowStart::Standard).then_some(false)} "`false`",
                     check |on, at| match congestion.about().slow_start {
                         SlowStart::None => Err(meaningless(at, &format!("congestion = \"{}\"", congestion.name()))),
                         SlowStart::Own(instead) => Err(Wrong::at(at, instead)),
                         SlowStart::Standard => Ok(on),
                     };
-                /// Multipath TCP (RFC 8684): a connection has several subflows, and each subflow is a TCP of this table. Default: none: one path.
+                /// Multipath TCP (RFC 8684): a connection has several subflows, and each subflow is
+                /// a TCP with the settings of this table. Default: none: one path.
                 mptcp: mptcp::Keys = none;
                 $(
                     #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`. Default: every key has its own default.")]
@@ -217,12 +247,12 @@ macro_rules! tcp {
         }
 
         impl Keys {
-            /// The congestion controls whose parameters are written.
+            /// Returns the congestion controls whose parameters are written.
             fn controls(&self) -> Vec<Congestion> {
                 [$((Congestion::$name, self.$module.is_some())),+].into_iter().filter(|(_, given)| *given).map(|(control, _)| control).collect()
             }
 
-            /// Checks the parameters of `control`.
+            /// Checks the parameters of `control`, and returns its settings.
             fn control(&mut self, control: Congestion, sender: &Sender, key: &Key) -> Result<CongestionControl, Wrong> {
                 match control {
                     $(Congestion::$name => {
@@ -245,19 +275,21 @@ keys! {
         /// Longest delay of an acknowledgement.
         timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN",
             check |time, at| if time.0 == Span::ZERO { Err(Wrong::at(at, "\"0s\": write a time above 0")) } else { Ok(time.0) };
-        /// Acknowledgements that are not delayed at the start of a connection and after disorder.
+        /// Number of acknowledgements without delay at the start of a connection, and after
+        /// disorder.
         quick: u32 = (if linux { 16 } else { 0 }) "16 with `stack = \"linux\"`, otherwise 0";
     }
 }
 
-/// When the receiving application reads.
+/// Reading schedule of the receiving application.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, crate = "afflux_config::serde")]
 #[schemars(crate = "afflux_config::schemars")]
 pub struct Reader {
-    /// Time during which it reads everything, first from when the connection is open.
+    /// Duration of each reading phase, in which the application reads everything. The first one
+    /// starts when the connection opens.
     pub read: Duration,
-    /// Time during which it reads nothing.
+    /// Duration of each phase in which the application reads nothing.
     pub sleep: Duration,
 }
 
@@ -272,18 +304,18 @@ impl Reader {
 }
 
 impl Keys {
-    /// Is there a receive buffer, instead of a fixed window?
+    /// True if the receiver has a buffer, and not a fixed window.
     fn buffers(&self) -> bool {
         self.receive_buffer.is_some() || self.stack == Some(Stack::Linux) && self.receive_window.is_none()
     }
 
-    /// Linux's `tcp_rmem[1]`, and at least what the smallest share for payload needs for two segments.
+    /// Returns Linux's `tcp_rmem[1]`, or more if the share for payload would not hold two segments.
     fn initial_buffer(&self, mss: u16) -> Size {
         let share = self.receive_buffer_share.unwrap_or(0.5).clamp(1.0 / 256.0, 1.0);
         Size(Bytes((128 << 10).max((2.0 * f64::from(mss) / share).ceil() as u64 + 256)))
     }
 
-    /// Of one that takes one path.
+    /// Returns the settings of a TCP that uses one path.
     pub fn config(&mut self, key: &Key, around: &Around) -> Result<TcpConfig, Wrong> {
         let keys = self.resolve(key, around)?;
         if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
@@ -347,7 +379,7 @@ impl Keys {
 
 const SHARES: std::ops::RangeInclusive<f64> = 1.0 / 256.0..=1.0;
 const UNBUFFERED: &str = "has no effect without receive_buffer = \"SIZE\"";
-/// Linux's `tcp_wmem[1]` and `[2]`.
+/// Linux's `tcp_wmem[1]` and `tcp_wmem[2]`.
 const SEND_LEAST: Bytes = Bytes(16 << 10);
 const SEND_MAX: Bytes = Bytes(4 << 20);
 /// Linux's `tcp_rmem[2]`.
@@ -369,7 +401,7 @@ fn timeout(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     }
 }
 
-/// What one sample of an idle path gives: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
+/// Returns the time-out after one sample of an idle path: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
 fn sampled(Span(rtt): Span, Span(min): Span, on_variance: bool) -> Span {
     let sampled = if on_variance { rtt.saturating_add(min.max(rtt.saturating_mul(2))) } else { min.max(rtt.saturating_mul(3)) };
     Span(sampled).min(Span::from_s(86_400))

@@ -1,5 +1,6 @@
-//! Which segments have arrived and which are lost: the scoreboard, duplicates without SACK (RFC 6582), SACKed segments above a hole
-//! (RFC 6675), and the time of sending (RACK, RFC 8985).
+//! Loss detection: determines which segments have arrived and which are lost. The inputs are the
+//! scoreboard, duplicates without SACK (RFC 6582), SACKed segments above a hole (RFC 6675), and
+//! send times (RACK, RFC 8985).
 
 use super::scoreboard::Segment;
 use super::sender::{News, Sender};
@@ -10,7 +11,8 @@ impl Sender {
     #[inline(always)]
     pub(super) fn take_cumulative(&mut self, now: u64, cumulative: u32, news: &mut News) {
         if self.sacked == 0 && self.lost == 0 && self.resent == 0 && self.sampler.is_none() {
-            // Nothing out of the ordinary is outstanding: the ends tell everything.
+            // Fast path: no segment is SACKed, lost or retransmitted, so the first and the last
+            // acknowledged segment give all results.
             let (first, last) = (self.una, cumulative - 1);
             news.delivered = cumulative - first;
             news.oldest = Some(self.board[first].sent());
@@ -53,7 +55,8 @@ impl Sender {
                 rack.advance(now, &segment, seq + 1);
             }
         }
-        // What lay behind a repeated segment has waited for it at the receiver (as Linux: no sample from such an acknowledgement).
+        // Segments behind a retransmitted one waited for it at the receiver. As in Linux, such an
+        // acknowledgement gives no sample.
         if ambiguous {
             news.oldest = None;
             news.newest = None;
@@ -62,7 +65,7 @@ impl Sender {
         }
     }
 
-    /// A segment has arrived: it is no longer lost, nor under way again.
+    /// Removes a segment that has arrived from the counts of lost and retransmitted segments.
     #[inline(always)]
     fn strike(&mut self, segment: &Segment) {
         let (lost, resent) = (segment.has(Segment::LOST), segment.has(Segment::RESENT));
@@ -71,7 +74,7 @@ impl Sender {
         self.unrepeated -= (lost && !resent) as u32;
     }
 
-    /// Marks what a SACK block covers.
+    /// Marks the segments that a SACK block covers.
     pub(super) fn take_block(&mut self, now: u64, from: u32, to: u32, news: &mut News) {
         let (from, to) = (from.max(self.una), to.min(self.next));
         if from >= to {
@@ -112,7 +115,7 @@ impl Sender {
             seq += 1;
         }
         self.highest_sacked = self.highest_sacked.max(to - 1);
-        // Replace the block this one grew from, or the one furthest back.
+        // Replace the block from which this one grew, or the oldest known block.
         let slot = self.known_blocks.iter().position(|&(a, b)| (a >= from && b <= to) || b <= self.una).unwrap_or(3);
         self.known_blocks[slot] = (from, to);
         self.known_blocks[..=slot].rotate_right(1);
@@ -125,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// For those who keep count: segments are newly taken for lost.
+    /// Reports newly lost segments to a congestion control that takes samples.
     #[cold]
     fn tell_lost(&mut self, now: u64, lost: &[u32]) {
         if let Some(sampler) = &mut self.sampler {
@@ -136,7 +139,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6675: a segment is lost when `dupack_threshold` segments above it have been SACKed.
+    /// Marks losses by RFC 6675: a segment is lost when `dupack_threshold` segments above it have
+    /// been SACKed.
     pub(super) fn mark_lost(&mut self, now: u64, config: &TcpConfig) {
         let Some(threshold) = config.dupack_threshold else { return };
         if self.sacked < threshold || self.highest_sacked < self.una {
@@ -165,8 +169,10 @@ impl Sender {
         self.lost_below = self.lost_below.max(seq);
     }
 
-    /// RFC 8985 §6.2 step 5: what was sent before the segment that was sent last of those that have arrived, and has not arrived within the
-    /// reordering window, is lost. Originals lie in the order of sending, repetitions have a queue of their own: nothing is looked at twice.
+    /// Marks losses by RFC 8985 §6.2 step 5: a segment is lost if it was sent before the most
+    /// recently sent segment that has arrived, and has not arrived within the reordering window.
+    /// Originals are in the order of sending and retransmissions have a queue of their own, so no
+    /// segment is examined twice.
     pub(super) fn mark_late(&mut self, now: u64, config: &TcpConfig) {
         let window = self.reordering_window(config);
         let Some(rack) = &mut self.rack else { return };
@@ -213,7 +219,7 @@ impl Sender {
                     wait = true;
                     break;
                 }
-                // The repetition is lost too.
+                // The retransmission is lost, too.
                 let segment = &mut self.board[seq];
                 segment.unset(Segment::RESENT);
                 self.resent -= 1;
@@ -232,7 +238,7 @@ impl Sender {
         }
         rack.waiting = wait;
         if wait {
-            // The last of them is due when this has passed.
+            // The last of the late segments is due after this time.
             let (sent, rtt) = (rack.sent, rack.rtt);
             self.wait_for_reordering(now, (sent + rtt + window).saturating_sub(now), config);
         }
@@ -241,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §6.2 step 4; Linux tcp_rack_reo_wnd.
+    /// Returns the reordering window in ps (RFC 8985 §6.2 step 4; Linux tcp_rack_reo_wnd).
     fn reordering_window(&self, config: &TcpConfig) -> u64 {
         let Some(rack) = &self.rack else { return 0 };
         if !rack.reordered {
@@ -255,16 +261,17 @@ impl Sender {
         (rack.min_rtt / 4).min(self.rtt.smoothed())
     }
 
-    /// Without SACK each duplicate stands for one segment that has left the network (as Linux emulates it).
+    /// Counts duplicate acknowledgements without SACK. Each stands for one segment that has left
+    /// the network (emulated as in Linux).
     pub(super) fn count_duplicates(&mut self, now: u64, acked: u32, outstanding: u32, config: &TcpConfig) {
         if acked > 0 {
-            // The acknowledgement covers the hole and what had piled up behind it.
+            // The acknowledgement covers the hole and the segments that had arrived behind it.
             self.sacked = self.sacked.saturating_sub(acked - 1).min((self.next - self.una).saturating_sub(self.lost));
             self.duplicates = 0;
             if self.una >= self.high || self.state == State::Open {
                 self.sacked = 0;
             } else if self.state == State::Recovery {
-                // Partial acknowledgement: the next hole, at once (RFC 6582 §3.2 step 5).
+                // Partial acknowledgement: retransmit the next hole at once (RFC 6582 §3.2 step 5).
                 self.mark_first_lost(now);
                 self.at_once = true;
             }
@@ -293,8 +300,8 @@ impl Sender {
         self.resend_from = self.una;
     }
 
-    /// A time-out: everything that has not arrived is lost; with RACK but for what was sent within the last round trip (Linux
-    /// tcp_timeout_mark_lost).
+    /// Marks all segments that have not arrived as lost, after a time-out. With RACK, segments sent
+    /// within the last round trip are excepted (Linux tcp_timeout_mark_lost).
     pub(super) fn mark_all_lost(&mut self, now: u64, config: &TcpConfig) {
         let recent = match (&self.rack, config.recovery) {
             (Some(rack), Recovery::Rack) => now.saturating_sub(rack.rtt),
@@ -309,7 +316,7 @@ impl Sender {
                 continue;
             }
             if segment.sent() > recent && seq != self.una {
-                // Still under way as far as anyone can tell.
+                // This segment can still be in flight.
                 all = false;
                 let (lost, resent) = (segment.has(Segment::LOST), segment.has(Segment::RESENT));
                 self.lost += lost as u32;

@@ -1,7 +1,8 @@
-//! One TCP machine with switchable parts. Sequence numbers count segments: every segment is full but a flow's last.
+//! TCP: one state machine with optional parts. Sequence numbers count segments, and all segments
+//! are full except the last one of a flow.
 //!
-//! `Sender` and `Receiver` are pure state machines: they know no network. The shard hands them what arrives and the time,
-//! and asks for what to transmit.
+//! `Sender` and `Receiver` are pure state machines that know no network. The shard passes them the
+//! arrivals and the time, and asks them for segments to transmit.
 
 mod clock;
 mod connection;
@@ -41,15 +42,17 @@ use rustc_hash::FxHashMap;
 /// The transport: see [`crate::transport::door`].
 pub struct Tcp;
 
-/// In the slot of a sending half: its frames are of TCP's kinds, and it is another transport's.
+/// Bits in the slot of a sending half that belongs to another transport, although its frames have
+/// TCP's kinds.
 pub const OTHERS: u32 = 0b11 << 29;
 
-/// What a shard keeps of TCP.
+/// TCP state of a shard.
 #[derive(Default)]
 pub struct Halves {
     pub senders: Slab<Sender>,
     pub receivers: Slab<Receiver>,
-    /// Slow start thresholds that connections have left, by source (here) and destination.
+    /// Slow start thresholds that ended connections left, by source (in this shard) and
+    /// destination.
     thresholds: FxHashMap<(u32, u32), u32>,
 }
 

@@ -1,25 +1,35 @@
-//! How ns-3's TcpSocketBase takes acknowledgements (3.48): where it departs from the RFCs and from Linux.
+//! Processing of acknowledgements as in ns-3's TcpSocketBase (3.48), where it departs from the RFCs
+//! and from Linux.
 //!
-//! - A duplicate is an acknowledgement with news in its SACK blocks. The third one, or a hole below three SACKed segments, starts a recovery;
-//!   until an acknowledgement without such news the window does not grow.
-//! - A repetition is lost when something sent after it has been SACKed.
-//! - In a recovery, an acknowledgement that advances and has SACK news counts for proportional rate reduction twice, each that advances to a
-//!   hole not repeated yet sends one segment whatever the window says, and without new data what lies below the highest SACKed segment is
-//!   repeated without being taken for lost (RFC 6675's third rule). The retransmission timer is restarted by the first one only.
-//! - The one that ends a recovery lets the window grow by all it advances over.
-//! - An echo reduces the window by the same proportional rate reduction, also within a recovery.
-//! - Only segments sent once and acknowledged in order give samples of the round trip, one per acknowledgement.
-//! - Without SACK each duplicate outside of a time-out's aftermath is taken for the arrival of the segment behind the last one guessed so. The guesses
-//!   are kept when an acknowledgement advances, but a segment that becomes the oldest outstanding cannot have arrived: it is lost and the guess goes
-//!   to the next. A time-out forgets them all and repeats everything; what had arrived then comes back as duplicates, which look like another loss.
-//!   Proportional rate reduction counts a duplicate as one segment until as many have been counted as were outstanding.
+//! - A duplicate is an acknowledgement with new SACK blocks. The third one, or a hole below three
+//!   SACKed segments, starts a recovery. The window then does not grow until an acknowledgement
+//!   without new SACK blocks arrives.
+//! - A retransmission is lost when a segment sent after it has been SACKed.
+//! - In a recovery, an acknowledgement that advances and has new SACK blocks counts twice for
+//!   proportional rate reduction. An acknowledgement that advances to a hole that is not
+//!   retransmitted yet sends one segment whatever the window says. If there are no new data,
+//!   segments below the highest SACKed one are retransmitted without being marked lost (RFC 6675's
+//!   third rule). Only the first advancing acknowledgement restarts the retransmission timer.
+//! - The acknowledgement that ends a recovery lets the window grow by all segments over which it
+//!   advances.
+//! - An ECN echo reduces the window by the same proportional rate reduction, also within a
+//!   recovery.
+//! - Only segments sent once and acknowledged in order give round-trip samples, one per
+//!   acknowledgement.
+//! - Without SACK, except after a time-out, each duplicate is taken for the arrival of the segment
+//!   behind the last one guessed to have arrived. The guesses are kept when an acknowledgement
+//!   advances. But a segment that becomes the oldest outstanding one cannot have arrived: it is
+//!   lost, and its guess moves to the next segment. A time-out clears all guesses and retransmits
+//!   everything. Segments that had arrived before then cause duplicates, which look like another
+//!   loss. Proportional rate reduction counts each duplicate as one segment, until as many have
+//!   been counted as were outstanding.
 
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
 use crate::congestion::{Ack, Around, Controller, Sample, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
-/// What an acknowledgement means for the window.
+/// Window growth that an acknowledgement allows.
 #[derive(Debug, Clone, Copy)]
 struct Growth {
     segments: u32,
@@ -113,7 +123,8 @@ impl Sender {
         }
     }
 
-    /// The repetition that goes at once is in flight already, and losses are how much their number has changed.
+    /// Passes a sample to a control that models the path. A retransmission that is due at once
+    /// counts as in flight, and the losses are the change in the number of lost segments.
     fn take_sample_as_ns3(&mut self, ack: &Ack, lost_before: u32) {
         let around = Around { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..Around::default() };
         let losses = self.lost.abs_diff(lost_before);
@@ -123,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// Repetitions that something sent after them has overtaken.
+    /// Marks retransmissions as lost if a segment sent after them has arrived.
     fn lose_repetitions(&mut self, newest: u64) {
         if self.resent == 0 {
             return;
@@ -143,7 +154,7 @@ impl Sender {
         }
     }
 
-    /// What lies below as many SACKed segments as count for a loss.
+    /// Marks segments as lost that have `dupack_threshold` SACKed segments above them.
     fn lose_below(&mut self, config: &TcpConfig) {
         let Some(threshold) = config.dupack_threshold else { return };
         let (mut seen, mut seq) = (0, self.highest_sacked + 1);
@@ -177,7 +188,7 @@ impl Sender {
         self.control.on_state(state, &mut self.window, now);
     }
 
-    /// A reduction is over.
+    /// Ends a reduction: sets the window to the threshold.
     fn settle(&mut self) {
         if self.sampler.is_none() && self.window.ssthresh < u32::MAX {
             self.window.cwnd = self.window.ssthresh.clamp(1, self.window.limit);
@@ -205,7 +216,7 @@ impl Sender {
         }
     }
 
-    /// The segment that was just chosen carries the answer to the last echo.
+    /// Records that segment `seq` carries the answer to the last echo (CWR).
     pub(super) fn answer_echo(&mut self, seq: u32) {
         self.ns3.answered = seq;
     }
@@ -242,7 +253,7 @@ impl Sender {
         self.high = self.next;
         self.ns3.recovering = true;
         self.enter(State::Recovery, now);
-        // Without SACK the oldest counts as in flight.
+        // Without SACK, the oldest segment counts as in flight.
         self.control.on_flight(self.pipe() + guessing as u32);
         self.window.ssthresh = self.control.on_loss(&self.window, now);
         self.begin_reduction(delivered, safe, config);
@@ -265,7 +276,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6937 in bytes; what is left below a segment does not go.
+    /// Applies proportional rate reduction (RFC 6937), which ns-3 computes in bytes: a remainder
+    /// below one segment is not sent.
     fn reduce_as_ns3(&mut self, delivered: u32, safe: bool, pipe: u32, config: &TcpConfig) {
         if self.sampler.is_some() || !config.proportional_reduction || delivered == 0 {
             return;
@@ -337,7 +349,8 @@ impl Sender {
         Growth { segments, grows }
     }
 
-    /// Without SACK: a duplicate stands for the first segment but the oldest that is not guessed to have arrived yet.
+    /// Without SACK: takes a duplicate for the arrival of the next segment that is not guessed to
+    /// have arrived yet. The oldest segment is never guessed.
     fn guess(&mut self) {
         let first = if self.ns3.guessed { self.highest_sacked.max(self.una) } else { self.una };
         let Some(seq) = (first + 1..self.next).find(|&seq| !self.board[seq].has(Segment::SACKED)) else { return };
@@ -347,7 +360,7 @@ impl Sender {
         self.ns3.guessed = true;
     }
 
-    /// These have arrived; that some were guessed to does not matter.
+    /// Clears the guesses for the segments `from..to`.
     fn forget_guesses(&mut self, from: u32, to: u32) {
         if self.sacked == 0 {
             return;
@@ -358,7 +371,7 @@ impl Sender {
         }
     }
 
-    /// The oldest segment outstanding cannot have arrived.
+    /// Corrects the guesses after an advance: the oldest outstanding segment cannot have arrived.
     fn correct_guesses(&mut self) {
         if self.una < self.next && self.sacked > 0 && self.board[self.una].has(Segment::SACKED) {
             self.board[self.una].unset(Segment::SACKED);
@@ -371,7 +384,7 @@ impl Sender {
         }
     }
 
-    /// The oldest is lost, and its repetition too if there is one.
+    /// Marks the oldest segment as lost, and also its retransmission, if there is one.
     fn lose_oldest(&mut self) {
         if self.una == self.next {
             return;
@@ -386,7 +399,7 @@ impl Sender {
         self.resend_from = self.una;
     }
 
-    /// A time-out: what has been found out of duplicates does not count any more.
+    /// Discards all conclusions from duplicates after a time-out.
     pub(super) fn time_out_as_ns3(&mut self) {
         self.ns3.duplicates = 0;
         self.ns3.disorder = false;
@@ -396,17 +409,18 @@ impl Sender {
             self.forget_guesses(self.una, self.next);
             self.ns3.guessed = false;
         }
-        // Nothing waits for its pace any more.
+        // The pace no longer holds back segments.
         self.pace_at = 0;
     }
 
-    /// RFC 6675's third rule may find something to repeat.
+    /// True if RFC 6675's third rule may find a segment to retransmit.
     pub(super) fn rescues(&self, config: &TcpConfig) -> bool {
         config.manner == Manner::Ns3 && config.recovery == Recovery::Sack && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments
     }
 
-    /// The next segment: one found lost (while anything is SACKed, only below the highest of these), new data, or in a recovery a hole below
-    /// the highest SACKed segment.
+    /// Returns the next segment to send, and whether it is a retransmission: a lost segment (while
+    /// any segment is SACKed, only below the highest SACKed one), new data, or in a recovery a hole
+    /// below the highest SACKed segment.
     pub(super) fn choose_as_ns3(&mut self, config: &TcpConfig) -> Option<(u32, bool)> {
         let at_once = std::mem::take(&mut self.at_once) && self.una < self.next;
         if self.pipe() >= self.window.cwnd && !at_once {

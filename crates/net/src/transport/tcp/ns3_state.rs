@@ -1,22 +1,23 @@
-//! What a sender in ns-3's manner remembers besides.
+//! Additional state of a sender that follows ns-3.
 
-/// What it remembers besides.
+/// Additional state of a sender that follows ns-3.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ns3 {
-    /// Duplicates since the last acknowledgement that advanced without SACK news.
+    /// Duplicates since the last acknowledgement that advanced without new SACK blocks.
     pub(super) duplicates: u32,
-    /// There have been some; no recovery yet.
+    /// True if there have been duplicates, but no recovery yet.
     pub(super) disorder: bool,
-    /// The last recovery or time-out is not over: `high` stands for it.
+    /// True if the last recovery or time-out is not over. It ends at segment `high`.
     pub(super) recovering: bool,
-    /// An acknowledgement within this recovery has restarted the timer.
+    /// True if an acknowledgement within this recovery has restarted the timer.
     pub(super) restarted: bool,
-    /// The least smoothed round trip, and the last that was measured.
+    /// Smallest smoothed round trip, and latest measured round trip, in ps.
     pub(super) least: u64,
     pub(super) rtt: u64,
-    /// Without SACK: some segment is guessed to have arrived, `highest_sacked` the last of them.
+    /// True if, without SACK, some segments are assumed to have arrived. `highest_sacked` is the
+    /// last of them.
     pub(super) guessed: bool,
-    /// How far the last echo reached, and the segment that answered the last one.
+    /// Value of `una` at the last ECN echo, and segment that carried the answer to it (CWR).
     pub(super) echoed: u32,
     pub(super) answered: u32,
 }

@@ -1,30 +1,33 @@
-//! When segments may leave that the window allows: one by one at a rate, or together as with segmentation offload; and which have to wait in line at
-//! the host's own transmitter.
+//! Determines when segments that the window allows may leave: spaced at the pacing rate, or
+//! together as with segmentation offload. It also limits the bytes that wait at the host's own
+//! transmitter.
 
 use super::sender::{MILLISECOND, Sender};
 use crate::congestion::{Controller, State};
 use crate::spec::{Burst, Manner, Pacing, TcpConfig};
 
-/// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
+/// Number of segments at the start of a connection that are not paced (Linux
+/// tcp_update_skb_after_send).
 const UNPACED: u64 = 10;
 
 const MICROSECOND: u64 = 1_000_000;
-/// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
+/// Largest payload in bytes that Linux hands down at once: 64 KiB less room for headers.
 const GSO_MAX: u64 = 65_536 - 257;
-/// Linux reckons with this rate whether it paces or not.
+/// Pacing parameters with which Linux sizes offload buffers and small queues, even if it does not
+/// pace.
 const LINUX_PACING: Pacing = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
-/// Linux's `tcp_limit_output_bytes`: 16 buffers of segmentation offload (until 6.17).
+/// Linux's `tcp_limit_output_bytes`, in bytes: 16 buffers of segmentation offload (until 6.17).
 const MOST_IN_LINE: u64 = 16 * 65_536;
-/// The least that may wait: two buffers of two segments.
+/// Smallest limit of a small queue, in segments: two buffers of two segments.
 const LEAST_IN_LINE: u64 = 4;
 
-/// Time of a segment at a rate of bits per second.
+/// Returns the time in ps that a segment takes at a rate in bits per second.
 fn spacing(rate: u64, config: &TcpConfig) -> u64 {
     (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64
 }
 
 impl Sender {
-    /// Would the window let something go if the pace did?
+    /// True if the sender could send a segment if the pace allowed it.
     pub(super) fn has_work(&self, config: &TcpConfig) -> bool {
         self.probe
             || (self.at_once && self.unrepeated > 0)
@@ -32,7 +35,8 @@ impl Sender {
                 && (self.unrepeated > 0 || self.rescues(config) || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
-    /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
+    /// Accounts for a segment that leaves now. The next one may follow after one segment time at
+    /// the pacing rate, or at once within a burst.
     #[inline(always)]
     pub(super) fn pace(&mut self, now: u64, config: &TcpConfig) {
         if config.pacing.is_none() && self.sampler.is_none() {
@@ -47,17 +51,19 @@ impl Sender {
         let Some(rate) = self.pacing_rate(config) else { return };
         let spacing = spacing(rate, config);
         if self.pace_at <= now {
-            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
+            // A sender that is behind its pace makes up for half a segment at most (Linux
+            // tcp_update_skb_after_send).
             let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
             self.pace_at = now - credit;
-            // What is handed to the network together is not spread.
+            // Segments that are handed to the network together are not spaced.
             self.burst = self.control.burst().max(self.in_burst + 1);
         }
         self.pace_at += spacing;
         self.burst = self.burst.saturating_sub(1);
     }
 
-    /// From the end of the initial window on the next may follow after its time from now; what goes while one waits does not put it off.
+    /// Paces as ns-3 does. After the initial window, the next segment may leave one segment time
+    /// after this one. Segments sent while the pacing timer runs do not postpone it.
     fn pace_as_ns3(&mut self, now: u64, config: &TcpConfig) {
         if self.next + 1 >= config.initial_window
             && self.pace_at <= now
@@ -67,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// Bits of payload per second.
+    /// Returns the pacing rate in bits of payload per second.
     pub(super) fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
         let most = config.pacing.and_then(|pacing| pacing.most).map(|most| most.0);
         let rate = match self.sampler {
@@ -80,21 +86,24 @@ impl Sender {
         rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }
 
-    /// The window per round trip and some more (Linux tcp_update_pacing_rate).
+    /// Returns one window per round trip times the pacing percentage, in bits per second (Linux
+    /// tcp_update_pacing_rate).
     pub(super) fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
         let smoothed = self.rtt.smoothed();
         if smoothed == 0 {
             return None;
         }
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
-        // Bits of the window; `scaled` turns them into bits per second, as the round trip is in picoseconds and `percent` in hundredths.
+        // `scaled` converts bits of the window into bits per second, because the round trip is in
+        // picoseconds and `percent` in hundredths.
         let bits = u64::from(self.window.cwnd.max(self.next - self.una)) * config.mss as u64 * 8;
         let scaled = percent as u64 * 10_000_000_000;
-        // Most windows fit 64 bits, whose division is several times as fast.
+        // Most products fit into 64 bits, where the division is several times as fast.
         Some(bits.checked_mul(scaled).map_or_else(|| (u128::from(bits) * u128::from(scaled) / u128::from(smoothed)) as u64, |product| product / smoothed))
     }
 
-    /// A burst is not begun before it fits. Losses are no time to wait.
+    /// True if the sender waits until a whole burst fits into the window. It does not wait in loss
+    /// recovery.
     #[inline]
     pub(super) fn defers(&mut self, now: u64, pipe: u32, end: u32, config: &TcpConfig) -> bool {
         if matches!(self.state, State::Recovery | State::Loss) {
@@ -111,7 +120,7 @@ impl Sender {
             Burst::Segments(burst) => {
                 let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
                 if pipe > 0 && room < wanted {
-                    // The window is what limits as much as if it were full.
+                    // The window counts as the limit here, as if it were full.
                     self.validate(self.window.cwnd - pipe <= window);
                     return true;
                 }
@@ -130,12 +139,14 @@ impl Sender {
         false
     }
 
-    /// Linux tcp_tso_autosize: a millisecond at the pacing rate, and more on short paths; two segments at least.
+    /// Returns the segments of an offload buffer (Linux tcp_tso_autosize): one millisecond at the
+    /// pacing rate, more on short paths, and at least two segments.
     pub(super) fn offload(&self, config: &TcpConfig) -> u32 {
         self.offload_at(self.rate_of_window(&LINUX_PACING, config), config)
     }
 
-    /// `rate`: bits per second of the window, as Linux reckons.
+    /// Returns the segments of an offload buffer for a window rate in bits per second, as Linux
+    /// computes it.
     fn offload_at(&self, rate: Option<u64>, config: &TcpConfig) -> u32 {
         let mss = config.mss as u64;
         let rate = rate.map_or(u64::MAX, |bits| bits / 8);
@@ -144,23 +155,25 @@ impl Sender {
         ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
     }
 
-    /// Linux tcp_tso_should_defer for a full burst that has not enough room.
+    /// True if a burst waits because the window has too little room for all of it (Linux
+    /// tcp_tso_should_defer).
     pub(super) fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
         if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
             return false;
         }
-        // Only behind a recent write (Linux: within a millisecond, whatever the tick).
+        // Only within a millisecond after the last transmission (as Linux, whatever the tick).
         if now - self.last_sent > MILLISECOND {
             return false;
         }
-        // What is left of a buffer the application filled goes as soon as it fits, and a single segment at once. The last buffer might yet be
-        // filled up, unless it carries the FIN.
+        // The rest of a buffer that the application has filled leaves as soon as it fits, and a
+        // single segment leaves at once. The application might still fill up its last buffer,
+        // unless that carries the FIN.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
         let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
         if left == 1 || (left <= room && (left < self.segments - self.next || self.segments == self.ends)) {
             return false;
         }
-        // A third of the window is enough.
+        // Room for a third of the window is enough.
         let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
         if 3 * room as u64 >= allowed as u64 {
             return false;
@@ -169,7 +182,8 @@ impl Sender {
         self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
     }
 
-    /// Too much waits to leave the host: when there will be room.
+    /// Returns the time in ps at which there will be room, if too many bytes of the connection wait
+    /// to leave the host.
     #[inline(always)]
     pub(super) fn stands_in_line(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
         if !config.small_queues {
@@ -181,7 +195,7 @@ impl Sender {
 
     #[inline(never)]
     fn line_is_long(&mut self, config: &TcpConfig) -> Option<u64> {
-        // A probe goes; and one buffer may always be under way.
+        // A probe always leaves, and one buffer may always be in flight.
         let of_window = self.rate_of_window(&LINUX_PACING, config);
         let buffer = self.offload_at(of_window, config);
         if self.probe || self.next - self.una <= buffer {
@@ -194,7 +208,7 @@ impl Sender {
         if !paces {
             limit = limit.min(MOST_IN_LINE);
         }
-        // Repetitions may double it.
+        // The limit doubles while retransmissions are due.
         if self.unrepeated > 0 && !self.new_only {
             limit = limit.saturating_mul(2);
         }

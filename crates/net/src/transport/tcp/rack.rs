@@ -1,25 +1,28 @@
-//! What RACK (RFC 8985) remembers.
+//! State of RACK, the loss detection by send times (RFC 8985).
 
 use super::scoreboard::Segment;
 use std::collections::VecDeque;
 
-/// RFC 8985's state.
+/// State of RACK (RFC 8985).
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// The segment sent last of those that have arrived: when it was sent, which it is, and its round trip.
+    /// Most recently sent segment that has arrived: its send time in ps, and the segment behind it.
+    /// `rtt`: latest round trip in ps.
     pub(super) sent: u64,
     pub(super) end: u32,
     pub(super) rtt: u64,
-    /// The shortest round trip of all; 0 without one.
+    /// Shortest round trip in ps; 0 before the first one.
     pub(super) min_rtt: u64,
-    /// The network has been seen to reorder, and by how many segments at most.
+    /// Whether the network has been seen to reorder, and by how many segments at most.
     pub(super) reordered: bool,
     pub(super) reordering: u32,
-    /// Repetitions in the order of sending, with their times; stale where the segment has been sent again or has arrived.
+    /// Retransmissions in the order of sending, with their send times in ps. An entry is stale if
+    /// its segment has been retransmitted again or has arrived.
     pub(super) repeated: VecDeque<(u32, u64)>,
-    /// Some segments are late, and may yet come.
+    /// True if some segments are late and can still arrive.
     pub(super) waiting: bool,
-    /// Tail loss probe: the segment after which nothing had been sent, and whether it was a repetition.
+    /// Tail loss probe: next new segment when it was sent (0: no probe), and whether it was a
+    /// retransmission.
     pub(super) probe_high: u32,
     pub(super) probe_repeats: bool,
 }
@@ -29,11 +32,11 @@ impl Rack {
         self.min_rtt = if self.min_rtt == 0 { rtt } else { self.min_rtt.min(rtt) };
     }
 
-    /// A segment has arrived.
+    /// Processes the arrival of a segment. `end`: segment behind it.
     #[inline]
     pub(super) fn advance(&mut self, now: u64, segment: &Segment, end: u32) {
         let rtt = now - segment.sent();
-        // The acknowledgement of a repetition that comes too soon is that of the original.
+        // An acknowledgement that comes too soon after a retransmission belongs to the original.
         if segment.has(Segment::AMBIGUOUS) && rtt < self.min_rtt {
             return;
         }

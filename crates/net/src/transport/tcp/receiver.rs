@@ -1,32 +1,34 @@
-//! The receiving half; its buffer is in [`super::room`].
+//! Receiving half of TCP. Its buffer is in [`super::room`].
 
 use super::room::Room;
 use crate::frame::Extra;
 use crate::spec::{EcnMode, Reader, Receive, TcpConfig};
 
-/// An acknowledgement to be sent now.
+/// Acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckNow {
     pub cumulative: u32,
     pub trigger: u32,
     pub ece: bool,
-    /// The segment that caused it was a repetition; it had arrived before.
+    /// Whether the segment that caused it was a retransmission, and whether it had arrived before.
     pub repeated: bool,
     pub duplicate: bool,
-    /// It waited for a timer.
+    /// True if the receiver held the acknowledgement back, for a timer or for the reader.
     pub delayed: bool,
-    /// It answers a request for the window: when it was said that it had opened, 0 if it has not.
+    /// Reply to a window request: time in ps at which the open window was announced, 0 if it has
+    /// not opened since the last arrival.
     pub opened: u64,
 }
 
-/// What the arrival of a segment leads to: up to two acknowledgements (a DCTCP receiver first closes the old state).
+/// Acknowledgements that the arrival of a segment causes: up to two, because a DCTCP receiver first
+/// acknowledges the segments of the old state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reaction {
     pub first: Option<AckNow>,
     pub second: Option<AckNow>,
 }
 
-/// A segment that arrives.
+/// Segment that arrives.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrival {
     pub now: u64,
@@ -34,7 +36,7 @@ pub struct Arrival {
     pub marked: bool,
     pub cwr: bool,
     pub retransmission: bool,
-    /// The stamp it echoes (0: none), and whether it is a full segment.
+    /// Timestamp that the segment echoes (0: none), and whether it is a full segment.
     pub echo: u32,
     pub full: bool,
 }
@@ -42,36 +44,38 @@ pub struct Arrival {
 pub struct Receiver {
     next: u32,
     pub segments: u32,
-    /// The flow that is arriving, and the segment behind its last.
+    /// Flow that is arriving, and the segment behind its last one.
     pub current: u32,
     pub to: u32,
-    /// Segments held above the first hole: disjoint ranges in ascending order.
+    /// Segments received above the first hole: disjoint ranges in ascending order.
     ranges: Vec<(u32, u32)>,
     /// Newest arrivals above the hole, newest first: RFC 2018 reports their blocks first.
     recent: [u32; Extra::BLOCKS],
-    /// The highest segment that has come.
+    /// Highest segment that has arrived.
     pub highest: u32,
-    /// Segments not yet acknowledged, and the last to arrive.
+    /// Number of segments not yet acknowledged, and the segment that arrived last.
     waiting: u32,
     trigger: u32,
     repeated: bool,
     duplicate: bool,
-    /// DCTCP: the state of the last segment. Classic: echo until the sender says it has reduced.
+    /// DCTCP: whether the last segment was marked. Classic ECN: marks are echoed until the sender
+    /// reports its reduction (CWR).
     congested: bool,
-    /// Acknowledgements that are still to be sent without delay.
+    /// Number of acknowledgements that are still sent without delay.
     quick: u32,
-    /// SACK compression: duplicates sent and held back at this edge.
+    /// SACK compression: duplicates sent at the edge `edge`, and duplicates held back there.
     sent_at_edge: u32,
     edge: u32,
     held_back: u32,
-    /// When a delayed or held back acknowledgement is due; 0 for none.
+    /// Time in ps at which a delayed or held back acknowledgement is due; 0 for none.
     deadline: u64,
     room: Option<Box<Room>>,
-    /// When it was said that the window had opened, 0 if something has come since.
+    /// Time in ps at which the receiver announced that the window had opened, 0 if data have
+    /// arrived since.
     opened: u64,
-    /// What the two ends have agreed on.
+    /// ECN mode that the two ends have agreed on.
     pub ecn: EcnMode,
-    /// When the SYN was answered, then the round trip of the handshake.
+    /// Time in ps at which the SYN was answered, and round trip of the handshake in ps.
     pub answered: u64,
     pub round_trip: u64,
     pub armed: u64,
@@ -82,14 +86,14 @@ pub struct Receiver {
     pub hash: u32,
     pub priority: u8,
     pub marked: u64,
-    /// How long the data frame that came last stood paused.
+    /// Time in ps that the last data frame spent paused.
     pub paused: u64,
     pub reordered: u64,
-    /// When `next` grew last, picoseconds.
+    /// Time in ps at which `next` last advanced.
     pub last: u64,
 }
 
-/// Who a receiver is.
+/// Identity and initial state of a receiver.
 pub struct ReceiverSetup {
     pub flow: u32,
     pub transport: u16,
@@ -97,11 +101,11 @@ pub struct ReceiverSetup {
     pub src: u32,
     pub hash: u32,
     pub priority: u8,
-    /// Of the whole connection, and of its first flow.
+    /// Number of segments of the whole connection, and of its first flow.
     pub segments: u32,
     pub to: u32,
     pub ecn: EcnMode,
-    /// When it comes into being.
+    /// Creation time in ps.
     pub now: u64,
 }
 
@@ -155,21 +159,22 @@ impl Receiver {
     pub fn finished(&self) -> bool {
         self.next == self.segments
     }
-    /// All of the current flow is here.
+    /// True if the current flow has arrived in full.
     #[inline(always)]
     pub fn has_current(&self) -> bool {
         self.next >= self.to
     }
-    /// Segments `from..to` that have arrived in order, so that the application can have them, and whether the last is among them.
+    /// Returns how many of the segments `from..to` have arrived in order, so that the application
+    /// can read them, and whether the last one is among them.
     pub fn received(&self, from: u32, to: u32) -> (u32, bool) {
         (self.next.min(to).saturating_sub(from), self.next >= to)
     }
-    /// The first segment that the sender may not send, where that is announced.
+    /// Returns the first segment that the sender may not send, if the receiver announces it.
     pub fn announce(&mut self) -> Option<u32> {
         let next = self.next;
         self.room.as_mut().map(|room| room.announce(next))
     }
-    /// When the receiver is to be woken; 0 for not at all.
+    /// Returns the time in ps at which the receiver must be woken; 0 for never.
     #[inline(always)]
     pub fn wake(&self) -> u64 {
         match &self.room {
@@ -180,7 +185,7 @@ impl Receiver {
         }
     }
 
-    /// The handshake is complete.
+    /// Completes the handshake, and takes its round trip.
     pub fn on_established(&mut self, now: u64) {
         if self.answered != 0 && self.round_trip == 0 {
             self.round_trip = now - self.answered;
@@ -189,16 +194,16 @@ impl Receiver {
             }
         }
     }
-    /// What has come is acknowledged now.
+    /// Returns an acknowledgement of everything that has arrived.
     pub fn say_now(&mut self) -> AckNow {
         self.acknowledge(false)
     }
-    /// The acknowledgement again, on request.
+    /// Returns the acknowledgement again, in reply to a window request.
     pub fn say_again(&mut self) -> AckNow {
         AckNow { opened: self.opened, ..self.acknowledge(true) }
     }
 
-    /// Takes a segment.
+    /// Processes a segment, and returns the acknowledgements to send.
     #[inline]
     pub fn on_data(&mut self, arrival: Arrival, config: &TcpConfig) -> Reaction {
         let Arrival { now, seq, marked, cwr, retransmission, .. } = arrival;
@@ -215,8 +220,9 @@ impl Receiver {
         match self.ecn {
             EcnMode::Off => {}
             EcnMode::Classic => {
-                // RFC 3168 §6.1.3: the sender's CWR ends the echo, a mark on the same segment starts it anew. Linux answers both at once: a
-                // sender that has just reduced may have a very small window.
+                // RFC 3168 §6.1.3: the sender's CWR ends the echo, and a mark on the same segment
+                // starts it anew. Linux acknowledges both at once, because a sender that has just
+                // reduced its window may have a very small one.
                 if cwr {
                     self.congested = false;
                     at_once |= self.quick_mode(config);
@@ -227,13 +233,14 @@ impl Receiver {
                 }
             }
             EcnMode::Dctcp => {
-                // RFC 8257 §3.2: acknowledge what came under the old state before taking on the new one.
+                // RFC 8257 §3.2: acknowledge the segments of the old state before entering the new
+                // one.
                 if marked != self.congested {
                     if self.waiting > 0 {
                         reaction.first = Some(self.acknowledge(false));
                     }
                     self.congested = marked;
-                    // Linux dctcp_ece_ack_update: and the new one without delay.
+                    // Linux dctcp_ece_ack_update: acknowledge the new state without delay, too.
                     at_once |= self.quick_mode(config);
                 }
             }
@@ -253,13 +260,13 @@ impl Receiver {
                 // A gap is filled (RFC 5681 §4.2).
                 at_once = true;
             }
-            // A hole is still open above, or this was a flow's last segment.
+            // A hole is still open above, or this segment completes a flow.
             at_once |= !self.ranges.is_empty() || self.has_current();
             self.read(now);
         } else {
             at_once = true;
             if self.held_back > 0 && seq > self.next && self.crowds(seq) {
-                // What has been held back would no longer fit into the report.
+                // The blocks held back would no longer fit into one report with this segment.
                 let ready = Some(self.acknowledge(true));
                 if reaction.first.is_none() {
                     reaction.first = ready;
@@ -299,7 +306,8 @@ impl Receiver {
         self.room.as_ref().is_some_and(|room| room.fills(self.next))
     }
 
-    /// Linux's extra promptness comes with its quick acknowledgements.
+    /// True if the receiver has quick acknowledgements. Linux's other immediate acknowledgements
+    /// depend on them.
     fn quick_mode(&self, config: &TcpConfig) -> bool {
         config.delayed_ack.is_some_and(|d| d.quick > 0)
     }
@@ -309,7 +317,9 @@ impl Receiver {
         }
     }
 
-    /// Linux __tcp_ack_snd_check: after three duplicates at an edge further ones wait for a part of the round trip.
+    /// Holds a duplicate acknowledgement back (Linux __tcp_ack_snd_check): after `dupack_threshold`
+    /// (default 3) duplicates at an edge, further ones wait for a part of the round trip. Returns
+    /// false if the acknowledgement must be sent now.
     fn hold_back(&mut self, now: u64, compression: &crate::spec::SackCompression, config: &TcpConfig) -> bool {
         if self.edge != self.next {
             (self.edge, self.sent_at_edge) = (self.next, 0);
@@ -329,14 +339,15 @@ impl Receiver {
         true
     }
 
-    /// More is in order: the application takes it, if it is awake.
+    /// Lets the application read new data in order, if it is awake.
     fn read(&mut self, now: u64) {
         if let Some(room) = &mut self.room {
             room.on_arrival(now, self.next);
         }
     }
 
-    /// When the application will have dealt with everything that is here, if that is all.
+    /// Returns the time in ps at which the application will have processed all data that are here,
+    /// if no more arrive.
     pub fn read_by(&self, now: u64) -> u64 {
         match &self.room {
             Some(room) => room.read_by(now, self.next),
@@ -344,12 +355,13 @@ impl Receiver {
         }
     }
 
-    /// The answer to a segment that came again after everything had arrived.
+    /// Returns the acknowledgement of a segment that arrives again after all data have arrived.
     pub fn repeat(&self, seq: u32, marked: bool) -> AckNow {
         AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false, opened: 0 }
     }
 
-    /// Woken: a delayed acknowledgement is due, or the application falls asleep or wakes up.
+    /// Wakes the receiver: a delayed acknowledgement is due, or the application falls asleep or
+    /// wakes up.
     pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Option<AckNow> {
         let mut window_opens = false;
         if let Some(room) = &mut self.room
@@ -365,7 +377,8 @@ impl Receiver {
                     if !room.asleep {
                         let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
                         room.read = self.next;
-                        // Linux tcp_cleanup_rbuf: an update where the window at least doubles, or where an acknowledgement is due.
+                        // Linux tcp_cleanup_rbuf: send an update if the window at least doubles, or
+                        // if an acknowledgement is due.
                         window_opens = 2 * open <= full || acknowledge;
                         // A finished or idle connection needs no further turns.
                         if self.next == self.segments {
@@ -377,7 +390,8 @@ impl Receiver {
                     (room.asleep, room.turns_at) = (false, 0);
                     room.work(now, self.next, chunk, rate);
                     room.grow(now);
-                    // Linux tcp_cleanup_rbuf.
+                    // Update if the window at least doubles, or if an acknowledgement is due (Linux
+                    // tcp_cleanup_rbuf).
                     let open = room.allowed - self.next;
                     let opens = 2 * open as u64 * room.mss <= room.payload(room.size) && room.free(self.next) >= 2 * open.max(1);
                     window_opens = room.asleep && (opens || acknowledge);
@@ -401,13 +415,14 @@ impl Receiver {
         AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed, opened: 0 }
     }
 
-    /// Linux tcp_sack_new_ofo_skb: a segment that extends neither of the two newest blocks does not wait together with what they tell.
+    /// True if `seq` extends neither of the two newest blocks. Acknowledgements held back before it
+    /// are then sent first (Linux tcp_sack_new_ofo_skb).
     fn crowds(&self, seq: u32) -> bool {
         let (blocks, _) = self.recent_blocks();
         !blocks[..2].iter().any(|&(from, to)| from != to && from <= seq + 1 && seq <= to) && blocks[1] != (0, 0)
     }
 
-    /// Keeps a segment above a hole; false if it is here already.
+    /// Stores a segment above a hole. Returns false if the segment is here already.
     #[cold]
     fn hold(&mut self, seq: u32) -> bool {
         let at = self.ranges.partition_point(|&(_, end)| end < seq);
@@ -430,7 +445,7 @@ impl Receiver {
         true
     }
 
-    /// The blocks of the newest arrivals, newest first.
+    /// Returns the blocks that contain the newest arrivals, newest first, and their number.
     fn recent_blocks(&self) -> ([(u32, u32); Extra::BLOCKS], usize) {
         let mut blocks = [(0, 0); Extra::BLOCKS];
         let mut count = 0;
@@ -447,13 +462,13 @@ impl Receiver {
         (blocks, count)
     }
 
-    /// SACK blocks, newest first; none when nothing is held.
+    /// Returns the SACK blocks, newest first; none if there is no hole.
     pub fn blocks(&self) -> ([(u32, u32); Extra::BLOCKS], u8) {
         if self.ranges.is_empty() {
             return Default::default();
         }
         let (mut blocks, mut count) = self.recent_blocks();
-        // The recent arrivals may all lie in one block: report others too, from the top.
+        // The recent arrivals may all lie in one block: report other blocks too, from the top.
         for &block in self.ranges.iter().rev() {
             if count == Extra::BLOCKS {
                 break;
@@ -465,7 +480,8 @@ impl Receiver {
         }
         (blocks, count as u8)
     }
-    /// Its buffer may yet grow: what it sends is stamped, to measure the round trip.
+    /// True if the buffer may still grow. The receiver then puts timestamps on its frames, to
+    /// measure the round trip.
     pub fn tunes(&self) -> bool {
         self.room.as_ref().is_some_and(|room| room.tunes())
     }
@@ -482,7 +498,8 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// A buffer of a hundred full frames, two fifths of each bookkeeping; the application sleeps from 3 ms to 500 ms.
+    /// Returns a receiver with a buffer of 100 full frames, two fifths of which is bookkeeping. The
+    /// application sleeps from 3 ms to 500 ms.
     fn asleep() -> (Receiver, TcpConfig) {
         let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(250_000), most: Bytes(250_000), share: 153 });
         let config = TcpConfig {
@@ -505,7 +522,8 @@ mod tests {
         })
     }
 
-    /// While nothing is read only the timer acknowledges, every 30 ms where it is set to 40 and the clock ticks every 10.
+    /// While the application sleeps, only the timer acknowledges: every 30 ms with a timer of 40 ms
+    /// and clock ticks of 10 ms.
     #[test]
     fn no_acknowledgement_of_two_segments_while_asleep() {
         let (mut receiver, config) = asleep();
@@ -513,11 +531,12 @@ mod tests {
         assert_eq!(receiver.on_wake(3 * MS, &config), None);
         let acks: Vec<u64> = (4..100).filter(|ms| arrive(&mut receiver, ms * MS, &config).is_some()).collect();
         assert_eq!(acks, [30, 60, 90]);
-        // Awake again: what is due is acknowledged.
+        // The application is awake again, and the pending segments are acknowledged.
         assert_eq!(receiver.on_wake(500 * MS, &config).map(|ack| ack.cumulative), Some(98));
     }
 
-    /// What waits is joined 17 by 17: it takes less of the buffer than the window reckons for it.
+    /// Unread segments are merged 17 by 17, so they take less of the buffer than the window
+    /// calculation allows for them.
     #[test]
     fn what_is_not_read_takes_little_room() {
         let (mut receiver, config) = asleep();

@@ -1,5 +1,6 @@
-//! What a loss, an echo or a time-out does to the window, and how a sender comes back from it: recovery with proportional rate reduction
-//! (RFC 6937), time-outs with their check (RFC 5682), and reductions undone (RFC 3522).
+//! Window reductions after a loss, an ECN echo or a time-out, and the return from them: recovery
+//! with proportional rate reduction (RFC 6937), verification of time-outs (F-RTO, RFC 5682), and
+//! undo of unnecessary reductions (RFC 3522).
 
 use super::scoreboard::Segment;
 use super::sender::{AckIn, Cause, News, Sender};
@@ -8,7 +9,7 @@ use crate::spec::{Manner, Recovery, TcpConfig};
 
 impl Sender {
     pub(super) fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
-        // A reduction under way for an ECN echo is not made twice for the same window.
+        // A reduction that an ECN echo has started is not repeated for the same window.
         let reducing = self.state == State::Reduced;
         if config.undo {
             self.undo = (!reducing && !ece).then_some((self.window.cwnd, self.window.ssthresh));
@@ -27,9 +28,11 @@ impl Sender {
         self.at_once = !config.proportional_reduction;
     }
 
-    /// The state under way ends. An ECN reduction lasts until something sent after it is acknowledged: only then has the receiver seen the
-    /// CWR, and only from then on do echoes tell of the reduced window. Without SACK the same holds for losses, lest duplicates of what a
-    /// time-out repeated in vain be taken for another loss (RFC 6582 §4.1; Linux tcp_try_undo_recovery).
+    /// True if the current state ends. An ECN reduction lasts until a segment sent after it is
+    /// acknowledged: only then has the receiver seen the CWR, and only from then on do echoes refer
+    /// to the reduced window. Without SACK a loss recovery lasts as long. Otherwise duplicates of
+    /// segments that a time-out retransmitted unnecessarily would look like another loss (RFC 6582
+    /// §4.1; Linux tcp_try_undo_recovery).
     pub(super) fn is_over(&self, config: &TcpConfig) -> bool {
         let beyond = self.state == State::Reduced || config.recovery == Recovery::NewReno;
         self.una > self.high || (self.una == self.high && !beyond)
@@ -45,7 +48,8 @@ impl Sender {
         self.control.on_state(State::Open, &mut self.window, now);
     }
 
-    /// The threshold falls; so does the window, at once or step by step. It never rises: a threshold of two segments may be above it.
+    /// Lowers the threshold, and the window either at once or step by step. The window never rises
+    /// here, although a threshold of two segments can be above it.
     pub(super) fn reduce(&mut self, ssthresh: u32, state: State, now: u64, config: &TcpConfig) {
         self.window.ssthresh = ssthresh;
         if config.proportional_reduction {
@@ -64,10 +68,12 @@ impl Sender {
         self.control.on_state(state, &mut self.window, now);
     }
 
-    /// RFC 6937, with the slow start of Linux: the window is what is in flight and what may be sent now.
+    /// Sets the window to the segments in flight plus those that may be sent now (RFC 6937, with
+    /// the slow start of Linux).
     pub(super) fn pace_reduction(&mut self, delivered: u32, advanced: bool) {
         if delivered == 0 || self.prior_cwnd == 0 {
-            // Nothing has left the network; but the first repetition of a recovery goes out.
+            // No segment has left the network. The first retransmission of a recovery is sent
+            // nevertheless.
             if self.sent_since == 0 && self.state == State::Recovery && self.unrepeated > 0 {
                 self.window.cwnd = self.window.cwnd.max(self.pipe() + 1);
             }
@@ -90,10 +96,10 @@ impl Sender {
         self.window.cwnd = (pipe as i64 + send).max(1) as u32;
     }
 
-    /// A time-out was followed by the acknowledgement of the first repetition: RFC 5682 with SACK.
+    /// Verifies a time-out whose first retransmission has been acknowledged (RFC 5682 with SACK).
     pub(super) fn check_timeout(&mut self, now: u64, acked: u32, news: &News, config: &TcpConfig) {
         if news.lowest_original < self.high {
-            // Not everything was lost.
+            // An original has arrived, so the time-out was spurious.
             return self.undo_reduction(now);
         }
         if self.next > self.high {
@@ -110,12 +116,13 @@ impl Sender {
         }
     }
 
-    /// The acknowledgement advances over something repeated, and yet an original caused it (RFC 3522).
+    /// True if the acknowledgement covers a retransmitted segment, but an original caused it (RFC
+    /// 3522). The reduction was then unnecessary.
     pub(super) fn was_needless(&self, ack: &AckIn) -> bool {
         !ack.repeated && ack.trigger < self.episode && self.repeated_since > 0
     }
 
-    /// The reduction was needless: everything as it was before.
+    /// Undoes an unnecessary reduction: restores the window, the threshold and the open state.
     pub(super) fn undo_reduction(&mut self, now: u64) {
         let Some((cwnd, ssthresh)) = self.undo.take() else { return };
         for seq in self.una..self.next {
@@ -123,7 +130,8 @@ impl Sender {
         }
         (self.lost, self.unrepeated) = (0, 0);
         if self.state == State::Loss {
-            // A time-out judges nobody: what has not arrived is watched as before.
+            // Check all segments that have not arrived for loss again, because the time-out said
+            // nothing about them.
             self.lost_below = self.una;
         }
         let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
@@ -136,7 +144,7 @@ impl Sender {
         self.control.on_state(State::Open, &mut self.window, now);
     }
 
-    /// The reordering timer expired and segments were found lost.
+    /// Enters recovery after the reordering timer has expired and found lost segments.
     pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
         if matches!(self.state, State::Open | State::Reduced) {
             self.enter_recovery(now, false, config);
@@ -146,11 +154,13 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer expired: everything that has not arrived is taken for lost.
+    /// Handles the expiry of the retransmission timer: all segments that have not arrived are
+    /// considered lost.
     pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
         self.timeouts += 1;
-        // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
-        // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
+        // The threshold falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss). It does not
+        // fall at each back-off, nor if fast recovery or an echo has already lowered it for this
+        // window. But after a time-out, a retransmitted segment can have been lost again.
         let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
         let ns3 = config.manner == Manner::Ns3;
         if ns3 {
@@ -174,7 +184,7 @@ impl Sender {
             self.sacked = 0;
         }
         self.mark_all_lost(now, config);
-        // One segment, beside what RACK does not take for lost yet.
+        // One segment, in addition to those that RACK does not consider lost yet.
         self.window.cwnd = self.pipe() + 1;
         self.duplicates = 0;
         self.state = State::Loss;

@@ -1,25 +1,28 @@
-//! A receive buffer: how much the sender may send, and how it grows with what the application reads per round trip (dynamic right-sizing).
+//! Receive buffer: limits what the sender may send, and grows with the data that the application
+//! reads per round trip (dynamic right-sizing).
 
 use crate::spec::{Reader, ReceiveBuffer, TcpConfig};
 use afflux_units::{Bytes, Rate};
 
 const MICROSECOND: u64 = 1_000_000;
-/// Linux's timestamps count these.
+/// Unit of Linux's timestamps, in ps.
 const MILLISECOND: u64 = 1_000_000_000;
 
-/// Frames whose data fit into one buffer (Linux MAX_SKB_FRAGS).
+/// Number of frames whose data fit into one buffer (Linux MAX_SKB_FRAGS).
 const JOINED: u64 = 17;
 
-/// The timestamp of what is sent now. Every host's clock starts with the simulation; 0 is none.
+/// Returns the timestamp of a frame sent now, in ms. Every host's clock starts with the simulation
+/// at 1, because 0 means none.
 pub fn stamp(now: u64) -> u32 {
     (now / MILLISECOND) as u32 + 1
 }
 
-/// The round trip as a receiver knows it, in eighths of a microsecond (Linux `rcv_rtt_est`); 0 before the first measurement.
+/// The receiver's estimate of the round trip, in eighths of a microsecond (Linux `rcv_rtt_est`); 0
+/// before the first measurement.
 #[derive(Debug, Clone, Copy, Default)]
 struct RoundTrip {
     eighths: u64,
-    /// The echo that came last.
+    /// Timestamp echo that arrived last.
     echo: u32,
 }
 
@@ -28,19 +31,22 @@ impl RoundTrip {
         self.eighths / 8
     }
 
-    /// Linux tcp_rcv_rtt_measure_ts: a new echo on a full segment is a sample, of whole milliseconds; none is too short to tell.
+    /// Takes a new echo on a full segment as a sample in whole milliseconds (Linux
+    /// tcp_rcv_rtt_measure_ts). A sample of 0 ms is too short to be used.
     fn on_echo(&mut self, now: u64, echo: u32, full: bool) {
         if echo == 0 || echo == std::mem::replace(&mut self.echo, echo) || !full {
             return;
         }
         let sample = 1_000 * (stamp(now) - echo) as u64;
-        // Linux tcp_rcv_rtt_update since 6.12.35: a shorter round trip counts at once, a longer one an eighth.
+        // Linux tcp_rcv_rtt_update since 6.12.35: a shorter round trip replaces the estimate, a
+        // longer one counts an eighth.
         if sample > 0 && !self.at_most(sample) {
             self.eighths = self.eighths - self.eighths / 8 + sample;
         }
     }
 
-    /// A sample in microseconds, if it is not longer than what is known. A window's worth says no more (`win_dep`).
+    /// Takes a sample in microseconds as an upper bound, and returns whether it set or lowered the
+    /// estimate. The time for a window of data is no more than such a bound (`win_dep`).
     fn at_most(&mut self, sample: u64) -> bool {
         let shorter = self.eighths == 0 || 8 * sample < self.eighths;
         if shorter {
@@ -50,29 +56,31 @@ impl RoundTrip {
     }
 }
 
-/// A receive buffer, and an application that may not read for a while. In bytes of payload.
+/// Receive buffer of an application that may not read for a while.
 #[derive(Debug, Clone)]
 pub struct Room {
     config: ReceiveBuffer,
-    /// The buffer now.
+    /// Current size of the buffer in bytes, bookkeeping included.
     pub(super) size: u64,
-    /// Segments that the application has read.
+    /// Number of segments that the application has read.
     pub(super) read: u32,
-    /// The first segment that the window does not allow; it never shrinks.
+    /// First segment beyond the window. It never moves back.
     pub(super) allowed: u32,
-    /// Segments that the window held when it was last announced.
+    /// Size of the window in segments when it was last announced.
     announced: u32,
     pub(super) mss: u64,
     pub(super) reader: Option<Reader>,
-    /// While asleep (or at work on what it has read): until when; while awake: when it falls asleep. 0 if nothing of that is to come.
+    /// Time in ps at which the application, while asleep or busy with data that it has read,
+    /// becomes ready to read; while awake, time at which it falls asleep. 0 if nothing is pending.
     pub(super) turns_at: u64,
     pub(super) asleep: bool,
-    /// Growth: bytes read per round trip last time, where and when this round trip began.
+    /// Growth: payload bytes read in an earlier round trip, and first segment and start time in ps
+    /// of the current round trip.
     space: u64,
     from: u32,
     since: u64,
     round_trip: RoundTrip,
-    /// The end of the window that is being counted, and since when.
+    /// Timed window: segment at which it ends, and its start time in ps (0: none).
     until: u32,
     counted_from: u64,
 }
@@ -96,27 +104,30 @@ impl Room {
             until: 0,
             counted_from: 0,
         };
-        // Linux tcp_init_buffer_space: in whole segments, as windows are.
+        // Linux tcp_init_buffer_space, in whole segments as windows are.
         room.space = room.mss * room.allowed.min(10) as u64;
         room
     }
 
-    /// The connection is open: an application that takes turns begins to read.
+    /// Starts the first reading phase of an application that takes turns, when the connection
+    /// opens.
     pub fn open(&mut self, now: u64) {
         if let Some(Reader::Turns { read, .. }) = self.reader {
             self.turns_at = now + read.0;
         }
     }
 
-    /// Room for payload.
+    /// Returns the payload bytes that fit into `bytes` of buffer.
     pub fn payload(&self, bytes: u64) -> u64 {
         bytes * self.config.share as u64 / 256
     }
 
-    /// Segments for which there is room when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
+    /// Returns the segments for which there is room when everything below `next` has arrived and
+    /// part of it has not been read (Linux __tcp_select_window).
     pub fn free(&self, next: u32) -> u32 {
         let full = self.payload(self.size);
-        // What waits to be read is joined: one buffer's bookkeeping for many frames (Linux tcp_try_coalesce).
+        // Unread segments are merged, so that many frames share the bookkeeping of one buffer
+        // (Linux tcp_try_coalesce).
         let unread = (next - self.read) as u64;
         let frame = self.mss * 256 / self.config.share.max(1) as u64;
         let taken = unread * self.mss + unread.div_ceil(JOINED) * frame.saturating_sub(self.mss);
@@ -124,20 +135,22 @@ impl Room {
         if free < full / 16 || free < self.mss { 0 } else { (free / self.mss) as u32 }
     }
 
-    /// The edge to announce.
+    /// Returns the window edge to announce: the first segment beyond the window.
     pub fn announce(&mut self, next: u32) -> u32 {
         self.allowed = self.allowed.max(next.saturating_add(self.free(next)));
         self.announced = self.allowed - next;
         self.allowed
     }
 
-    /// The application does not keep up: it has something to read, and the window would be smaller than the one last announced. Then the
-    /// number of segments is no reason to acknowledge (Linux __tcp_ack_snd_check).
+    /// True if the application does not keep up: it has data to read, and the window would be
+    /// smaller than the last announced one. The number of segments is then no reason to acknowledge
+    /// (Linux __tcp_ack_snd_check).
     pub fn fills(&self, next: u32) -> bool {
         self.read < next && self.free(next) < self.announced
     }
 
-    /// The application reads up to a chunk of what is here up to `next`, and works on it.
+    /// Lets the application read up to `chunk` of the data below `next`, and process them at
+    /// `rate`.
     pub fn work(&mut self, now: u64, next: u32, chunk: Bytes, rate: Rate) {
         let segments = (next - self.read).min((chunk.0 / self.mss).max(1) as u32);
         if segments > 0 {
@@ -146,7 +159,8 @@ impl Room {
         }
     }
 
-    /// When everything up to `next` has been dealt with if nothing follows.
+    /// Returns the time in ps at which the application will have processed everything below `next`,
+    /// if no more data arrive.
     pub fn read_by(&self, now: u64, next: u32) -> u64 {
         match self.reader {
             Some(Reader::Worker { rate, .. }) => self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0,
@@ -154,14 +168,14 @@ impl Room {
         }
     }
 
-    /// A segment has come that echoes `stamp`.
+    /// Processes the timestamp echo of a segment that arrives.
     pub fn on_echo(&mut self, now: u64, stamp: u32, full: bool) {
         if self.tunes() {
             self.round_trip.on_echo(now, stamp, full);
         }
     }
 
-    /// Everything below `next` is here: the application takes it, if it is awake.
+    /// Processes the arrival of everything below `next`. The application reads it if it is awake.
     pub fn on_arrival(&mut self, now: u64, next: u32) {
         if self.tunes() {
             self.measure(now, next);
@@ -175,12 +189,13 @@ impl Room {
         }
     }
 
-    /// It may yet grow.
+    /// True if the buffer can still grow.
     pub fn tunes(&self) -> bool {
         self.size < self.config.most.0
     }
 
-    /// Linux tcp_rcv_rtt_measure: a window's worth takes a round trip at least.
+    /// Measures the time for one window of data, which is an upper bound of the round trip (Linux
+    /// tcp_rcv_rtt_measure).
     fn measure(&mut self, now: u64, next: u32) {
         if self.counted_from > 0 {
             if next < self.until {
@@ -191,7 +206,8 @@ impl Room {
         (self.until, self.counted_from) = (next.saturating_add(self.announced), now.max(1));
     }
 
-    /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
+    /// Grows the buffer once per round trip (Linux tcp_rcv_space_adjust): room for twice the data
+    /// that the application has read, and more while that increases.
     pub fn grow(&mut self, now: u64) {
         let round_trip = self.round_trip.microseconds();
         if !self.tunes() || round_trip == 0 || (now - self.since) / MICROSECOND < round_trip {
@@ -216,13 +232,15 @@ mod tests {
 
     const MS: u64 = MILLISECOND;
 
-    /// A buffer of 128 KiB that grows up to 6 MiB, half of it for payload; the application reads at once.
+    /// Returns a buffer of 128 KiB that can grow to 6 MiB, half of it for payload. The application
+    /// reads at once.
     fn room() -> Room {
         let config = ReceiveBuffer { initial: Bytes(1 << 17), most: Bytes(6 << 20), share: 128 };
         Room::new(config, 0, 44, &TcpConfig { mss: 1460, ..crate::testing::tcp() })
     }
 
-    /// Shorter round trips count at once, longer ones an eighth; an echo counts once, and one within the same millisecond not at all.
+    /// A shorter round trip counts at once, a longer one an eighth. An echo counts once, and an
+    /// echo within the same millisecond not at all.
     #[test]
     fn echoes_are_smoothed() {
         let mut round_trip = RoundTrip::default();
@@ -232,7 +250,7 @@ mod tests {
         };
         assert_eq!(at(10 * MS, 0, true), 0);
         assert_eq!(at(10 * MS, stamp(5 * MS), false), 0);
-        // That echo has been seen, if not used.
+        // This echo has been seen before, although it was not used.
         assert_eq!(at(11 * MS, stamp(5 * MS), true), 0);
         assert_eq!(at(11 * MS, stamp(6 * MS), true), 5_000);
         assert_eq!(at(24 * MS, stamp(11 * MS), true), 6_000);
@@ -251,12 +269,13 @@ mod tests {
         assert_eq!(room.round_trip.microseconds(), 8_000);
         room.on_arrival(13 * MS, 45);
         assert_eq!(room.round_trip.microseconds(), 3_000);
-        // The next one takes longer, which says nothing.
+        // The next window takes longer, so it does not change the estimate.
         room.on_arrival(20 * MS, 89);
         assert_eq!(room.round_trip.microseconds(), 3_000);
     }
 
-    /// Under a constant rate the buffer settles at twice what is read per measured round trip, and 16 segments; growth counts on top.
+    /// At a constant rate the buffer settles at twice the data read per measured round trip plus 16
+    /// segments, and more while that amount grows.
     #[test]
     fn twice_what_is_read_per_round_trip() {
         let mut room = room();

@@ -1,16 +1,18 @@
-//! Round-trip time and retransmission time-out: RFC 6298, with Linux's floor by choice.
+//! Estimator of the round-trip time and the retransmission time-out (RFC 6298), optionally with
+//! Linux's lower bound.
 
 use crate::spec::{Estimator, TcpConfig};
 
-/// All in picoseconds.
+/// Round-trip estimator. All times are in ps.
 #[derive(Debug, Clone, Copy)]
 pub struct Rtt {
     smoothed: u64,
     variance: u64,
-    /// Without back-off.
+    /// Time-out without back-off.
     timeout: u64,
     backoff: u32,
-    /// Linux: the smoothed deviation, the largest since the round trip began, and the segment whose acknowledgement ends it.
+    /// Linux's estimator: smoothed deviation, largest deviation in the current round trip, and
+    /// segment whose acknowledgement ends that round trip.
     deviation: u64,
     largest: u64,
     round_end: u32,
@@ -21,7 +23,7 @@ impl Rtt {
         Rtt { smoothed: 0, variance: 0, timeout: config.initial_rto.0, backoff: 0, deviation: 0, largest: 0, round_end: 0 }
     }
 
-    /// A sample; `una` and `next` tell when a round trip is over.
+    /// Adds a round-trip sample in ps. `una` and `next` determine when a round trip is over.
     #[inline]
     pub fn sample(&mut self, rtt: u64, una: u32, next: u32, config: &TcpConfig) {
         match config.estimator {
@@ -31,7 +33,8 @@ impl Rtt {
         let spread = (4 * self.variance).max(config.granularity.0);
         self.timeout = if config.min_rto_on_variance { self.smoothed + spread.max(config.min_rto.0) } else { (self.smoothed + spread).max(config.min_rto.0) };
         self.timeout = self.timeout.min(config.max_rto.0);
-        // Karn: backed off until a segment that was sent once has been measured (RFC 6298 §5).
+        // Karn: the back-off lasts until a segment that was sent only once gives a sample (RFC 6298
+        // §5).
         self.backoff = 0;
     }
 
@@ -47,8 +50,9 @@ impl Rtt {
         }
     }
 
-    /// Linux tcp_rtt_estimator: the variance is the largest smoothed deviation of a round trip, falls by a quarter of the way once per round
-    /// trip, and a round trip that is shorter by more than the deviation counts an eighth.
+    /// Adds a sample as Linux's tcp_rtt_estimator. The variance is the largest smoothed deviation
+    /// of a round trip. Once per round trip it falls by a quarter of the difference. If a sample is
+    /// below the smoothed round trip by more than the deviation, its deviation counts an eighth.
     fn sample_linux(&mut self, rtt: u64, una: u32, next: u32, config: &TcpConfig) {
         let floor = config.min_rto.0 / 4;
         if self.smoothed == 0 {
@@ -87,11 +91,11 @@ impl Rtt {
     pub fn timeout(&self, config: &TcpConfig) -> u64 {
         self.timeout.saturating_mul(1 << self.backoff.min(40)).min(config.max_rto.0)
     }
-    /// What was backed off from turns out to have been no loss.
+    /// Cancels the back-off, because no segment was lost after all.
     pub fn forgive(&mut self) {
         self.backoff = 0;
     }
-    /// Without back-off.
+    /// Returns the time-out without back-off, in ps.
     pub fn single_timeout(&self) -> u64 {
         self.timeout
     }

@@ -1,21 +1,22 @@
-//! What the sender knows of each outstanding segment.
+//! State of each outstanding segment at the sender.
 
-/// A segment between `una` and `next`.
+/// Segment between `una` and `next`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Segment {
-    /// When it was last sent, with the flags in the top bits (times are below 2^60).
+    /// Time in ps of the last transmission, with flags in the top bits (times are below 2^60).
     sent: u64,
-    /// The flow's own clock at that moment: see [`super::sender`].
+    /// Clock of the flow's time attribution at that transmission, in ps (see
+    /// `Attribution::on_sent`).
     pub paced: u64,
 }
 
 impl Segment {
     pub const SACKED: u64 = 1 << 63;
-    /// Taken for lost.
+    /// Considered lost.
     pub const LOST: u64 = 1 << 62;
-    /// A retransmission is under way.
+    /// A retransmission is in flight.
     pub const RESENT: u64 = 1 << 61;
-    /// Was sent more than once (Karn).
+    /// Sent more than once, so that the acknowledgement gives no round-trip sample (Karn).
     pub const AMBIGUOUS: u64 = 1 << 60;
     const FLAGS: u64 = 0xf << 60;
 
@@ -44,7 +45,7 @@ impl Segment {
     }
 }
 
-/// A ring of segments addressed by sequence number.
+/// Ring buffer of segments, addressed by sequence number.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
     ring: Vec<Segment>,

@@ -1,6 +1,7 @@
-//! The sending half: what an acknowledgement leads to and what is sent next. Which segments are lost is found in [`super::loss`], what that does to
-//! the window stands in [`super::reduction`], when the next may go in [`super::pacing`], flows on a connection in [`super::connection`], timers in
-//! [`super::timer`].
+//! Sending half of TCP: processes acknowledgements and chooses the next segment to send. Other
+//! modules contain loss detection ([`super::loss`]), window reductions ([`super::reduction`]),
+//! pacing ([`super::pacing`]), the flows on a connection ([`super::connection`]) and timers
+//! ([`super::timer`]).
 
 use super::clock::{Timer, Vain};
 use super::message::Message;
@@ -21,52 +22,56 @@ use std::collections::VecDeque;
 
 pub(super) const MILLISECOND: u64 = 1_000_000_000;
 
-/// Why the sender looks for something to send.
+/// Event that lets the sender look for segments to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     Start,
-    /// An acknowledgement whose round trip was this much longer than the idle one (picoseconds).
+    /// Acknowledgement. `excess`: time in ps by which its round trip exceeded the idle round trip.
     Ack {
         excess: u64,
     },
     Timeout,
-    /// The pace allows the next one.
+    /// The pace allows the next segment.
     Pace,
-    /// Less of the connection waits at the host's own transmitter.
+    /// Fewer bytes of the connection wait at the host's own transmitter (small queue).
     Line,
 }
 
-/// What an acknowledgement brings.
+/// Contents of an acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AckIn<'a> {
     /// Next segment expected.
     pub cumulative: u32,
-    /// The segment whose arrival caused it.
+    /// Segment whose arrival caused this acknowledgement.
     pub trigger: u32,
     pub ece: bool,
-    /// It waited for the receiver's timer: what its round trip exceeds the idle one by is not queueing.
+    /// True if the receiver held the acknowledgement back. The excess of its round trip over the
+    /// idle one is then not counted as queueing.
     pub delayed: bool,
-    /// What arrived was a repetition (timestamps tell a sender).
+    /// True if the segment that arrived was a retransmission (timestamps tell the sender).
     pub repeated: bool,
-    /// What arrived had arrived before (RFC 2883).
+    /// True if the segment had arrived before (RFC 2883).
     pub duplicate: bool,
-    /// The first segment beyond the receive window, if the receiver has a buffer.
+    /// First segment beyond the receive window, if the receiver has a buffer.
     pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
-    /// Its timestamp; 0 for none.
+    /// Timestamp of the acknowledgement; 0 for none.
     pub stamp: u32,
-    /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
+    /// Time in ps that this frame and the data frame it answers spent paused. Used only for time
+    /// attribution.
     pub paused: u64,
-    /// It answers a request for the window: when the receiver said that it had opened, which was lost; 0 if it has not opened (likewise).
+    /// Reply to a window request: time in ps at which the receiver announced the open window in an
+    /// acknowledgement that was lost; 0 if the window has not opened. Used only for time
+    /// attribution.
     pub opened: u64,
 }
 
-/// A segment to be put on the wire now.
+/// Segment to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
     pub seq: u32,
     pub retransmission: bool,
-    /// The window was reduced: tell the receiver.
+    /// True if the window was reduced and the segment tells the receiver so (CWR).
     pub cwr: bool,
 }
 
@@ -78,15 +83,15 @@ pub struct SenderSetup {
     pub hash: u32,
     pub priority: u8,
     pub segments: u32,
-    /// Behind the connection's last segment, which carries its FIN.
+    /// Segment behind the connection's last one, which carries its FIN.
     pub ends: u32,
     pub idle: Idle,
-    /// When the flow is to have ended.
+    /// Deadline of the flow, as absolute simulated time in ps.
     pub deadline: Option<u64>,
-    /// What the two ends have agreed on.
+    /// ECN mode that the two ends have agreed on.
     pub ecn: EcnMode,
     pub explain: bool,
-    /// For congestion controls that draw.
+    /// Random stream for congestion controls that need one.
     pub random: Stream,
 }
 
@@ -94,87 +99,93 @@ pub struct Sender {
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) segments: u32,
-    /// Where what the application handed over last begins.
+    /// First segment of the data that the application handed over last.
     pub(super) written: u32,
-    /// Behind the connection's last segment, which carries its FIN.
+    /// Segment behind the connection's last one, which carries its FIN.
     pub(super) ends: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
     pub(super) resent: u32,
-    /// Taken for lost, and no repetition under way.
+    /// Segments marked lost whose retransmission has not been sent.
     pub(super) unrepeated: u32,
-    /// This acknowledgement or timer told of losses.
+    /// True if the current acknowledgement or timer has found lost segments.
     pub(super) newly_lost: bool,
     pub(super) state: State,
-    /// The state ends when this segment is acknowledged.
+    /// Segment whose acknowledgement ends the current state.
     pub(super) high: u32,
-    /// Where the search for the next segment to repeat starts.
+    /// Segment at which the search for the next retransmission starts.
     pub(super) resend_from: u32,
-    /// Segments below have been judged: they are marked lost if they are to be.
+    /// All segments below this one have been checked for loss, and are marked if they are lost.
     pub(super) lost_below: u32,
     pub(super) highest_sacked: u32,
     pub(super) duplicates: u32,
-    /// SACK blocks seen last: what they cover need not be looked at again.
+    /// Latest SACK blocks. The segments that they cover are not examined again.
     pub(super) known_blocks: [(u32, u32); 4],
     pub(super) send_cwr: bool,
-    /// The first lost segment is to be repeated whatever the window says.
+    /// True if the first lost segment is retransmitted whatever the window says.
     pub(super) at_once: bool,
-    /// A tail loss probe is to be sent, whatever the window says.
+    /// True if a tail loss probe is to be sent, whatever the window says.
     pub(super) probe: bool,
     pub(super) probing: bool,
     pub(super) was_recovering: bool,
-    // Window validation, as Linux: was the window what limited us in the last round?
+    // Congestion window validation as in Linux: whether the window limited the sender in the last
+    // round trip, the segment that ends the current round trip, and the most segments outstanding
+    // in it.
     pub(super) limited: bool,
     pub(super) limited_until: u32,
     pub(super) most_out: u32,
-    /// Proportional rate reduction: the window before it, what has been delivered since and what sent.
+    /// Proportional rate reduction: window before the reduction, and the segments delivered and
+    /// sent since.
     pub(super) prior_cwnd: u32,
     pub(super) delivered_since: u32,
     pub(super) sent_since: u32,
-    /// The first segment beyond the receive window.
+    /// First segment beyond the receive window. With a fixed window: its size in segments.
     pub(super) edge: u32,
-    /// The newest timestamp of the receiver, which data echo.
+    /// Newest timestamp of the receiver, which data segments echo.
     pub echo: u32,
-    /// Connected (or no handshake is wanted).
+    /// True if the connection is open, or uses no handshake.
     pub(super) connected: bool,
-    /// Only new data are to be sent: a time-out is being checked (RFC 5682).
+    /// True if only new data may be sent, because a time-out is being verified (RFC 5682).
     pub(super) new_only: bool,
     pub(super) checking: bool,
-    /// What a reduction took away, while it may turn out to have been needless.
+    /// Window and threshold before the last reduction, kept while it can turn out to be
+    /// unnecessary.
     pub(super) undo: Option<(u32, u32)>,
-    /// Segments below were sent before the first repetition of this episode, which has repeated so many.
+    /// Segments below `episode` were sent before the first retransmission of this loss episode.
+    /// `repeated_since` counts the retransmissions since then.
     pub(super) episode: u32,
     pub(super) repeated_since: u32,
-    /// When the last segment was sent.
+    /// Time in ps at which the last segment was sent.
     pub(super) last_sent: u64,
-    /// Pacing: when the next segment may leave; and when to look again, 0 for not at all.
+    /// Pacing: time in ps at which the next segment may leave, and time in ps of the wake-up for it
+    /// (0: none).
     pub(super) pace_at: u64,
     pub(super) pace_wait: u64,
-    /// It is not the pace that is waited for, but room in the host's own queue.
+    /// True if the sender waits for room in the host's own transmit queue, and not for the pace.
     pub(super) in_line: bool,
     pub small_queue: SmallQueue,
     pub at_host: AtHost,
-    /// What it measures, if that is asked for.
+    /// Round-trip times, if they are recorded.
     pub round_trips: Option<Box<RoundTrips>>,
     pub(super) board: Scoreboard,
     pub(super) control: Control,
     pub(super) rtt: Rtt,
     pub(super) rack: Option<Box<Rack>>,
     pub(super) sampler: Option<Box<Sampler>>,
-    /// Segments that may still leave together.
+    /// Segments that may still leave together, without spacing.
     pub(super) burst: u32,
-    /// Segments left of a burst that has been begun (segmentation offload).
+    /// Segments left in the current burst (segmentation offload).
     pub(super) in_burst: u32,
     pub(super) random: Stream,
     pub ecn: EcnMode,
     pub(super) ns3: Ns3,
     pub(super) timer: Timer,
-    /// When the timer is to expire; 0 when none is set.
+    /// Time in ps at which the timer expires; 0 if none is set.
     pub deadline: u64,
-    /// The timer event under way, 0 for none; any other is stale.
+    /// Time in ps of the pending timer event, 0 for none. An event at another time is stale.
     pub armed: u64,
-    /// The connection's first flow.
+    /// First flow of the connection.
     pub flow: u32,
     pub transport: u16,
     pub node: u32,
@@ -185,14 +196,15 @@ pub struct Sender {
     pub sent: u64,
     pub retransmitted: u64,
     pub timeouts: u64,
-    /// The oldest flow that is not acknowledged whole, and those behind it that have started.
+    /// Oldest flow that is not fully acknowledged, and the started flows behind it.
     pub current: Message,
     pub waiting: VecDeque<Message>,
     pub(super) why: Option<Attribution>,
-    /// When the frame was sent whose acknowledgement ended the current flow; `u64::MAX` where that is not known.
+    /// Time in ps at which the frame was sent whose acknowledgement ended the current flow;
+    /// `u64::MAX` if unknown.
     pub(super) decided: u64,
     pub(super) vain: Vain,
-    /// When the receiver was last asked for its window.
+    /// Time in ps at which the sender last asked the receiver for its window.
     pub(super) asked_at: u64,
 }
 
@@ -288,29 +300,30 @@ impl Sender {
         }
     }
 
-    /// Everything handed over so far has been acknowledged.
+    /// True if all data handed over so far have been acknowledged.
     pub fn finished(&self) -> bool {
         self.una == self.segments
     }
 
-    /// `una next cwnd ssthresh state`, for traces.
+    /// Returns `una next cwnd ssthresh state`, for traces.
     #[cfg(test)]
     pub fn snapshot(&self) -> String {
         let ssthresh = if self.window.ssthresh == u32::MAX { "-".to_string() } else { self.window.ssthresh.to_string() };
         format!("{:>4}{:>5}{:>5}{:>4} {:?}", self.una, self.next, self.window.cwnd, ssthresh, self.state)
     }
-    /// Pacing rate and what the control says of itself, for traces.
+    /// Returns the pacing rate and the control's own state, for traces.
     #[cfg(test)]
     pub fn details(&self, config: &TcpConfig) -> String {
         let rate = self.pacing_rate(config).map_or(String::new(), |rate| format!(" {:.2}", rate as f64 / 1e6));
         format!("{rate}{}", self.control.details())
     }
-    /// Segments outstanding, less those known or thought to have left the network (RFC 6675's pipe).
+    /// Returns the segments in flight: outstanding ones less those known or assumed to have left
+    /// the network (RFC 6675's pipe).
     pub fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
 
-    /// For a series of records.
+    /// Returns the state for a time series of sender records.
     pub fn known(&self, config: &TcpConfig) -> SenderRecord {
         let bytes = |segments: u32| u64::from(segments) * u64::from(config.mss);
         let measured = self.rtt.smoothed();
@@ -323,7 +336,7 @@ impl Sender {
         }
     }
 
-    /// The last of what has been handed over.
+    /// True for the last segment that has been handed over.
     pub(super) fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
     }
@@ -333,7 +346,8 @@ impl Sender {
     pub(super) fn reducing(&self) -> bool {
         matches!(self.state, State::Reduced | State::Recovery)
     }
-    /// The first segment that the receive window does not allow, or that the application has no room to hand over.
+    /// Returns the first segment that may not be sent: it lies beyond the receive window, or does
+    /// not fit into the send buffer.
     pub(super) fn window_end(&self, config: &TcpConfig) -> u32 {
         let end = self.allowed_end(config);
         match &config.send {
@@ -349,7 +363,7 @@ impl Sender {
         }
     }
 
-    /// The answer to a SYN is here; `ecn` if it agrees to what was asked for.
+    /// Handles the answer to the SYN. `ecn`: the peer agrees to the ECN mode that was requested.
     pub fn on_connected(&mut self, now: u64, ecn: bool, config: &TcpConfig) -> Option<Cause> {
         if self.connected {
             return None;
@@ -363,7 +377,8 @@ impl Sender {
         self.control = agreed(config, self.ecn, &self.random);
         self.control.on_flow(self.current.to, self.current.deadline);
         if self.retransmitted > 1 {
-            // RFC 5681 §3.1; as Linux not after one lost SYN (RFC 6298 made its time-out short).
+            // RFC 5681 §3.1: a window of 1 segment after lost SYNs. As in Linux, one lost SYN does
+            // not count, because RFC 6298 made the SYN's time-out short.
             self.window.cwnd = 1;
         }
         let round_trip = now - self.last_sent;
@@ -372,7 +387,8 @@ impl Sender {
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
     }
 
-    /// The connection is open; its handshake took `round_trip`.
+    /// Starts the congestion control on an open connection. `round_trip`: duration of the handshake
+    /// in ps, 0 if unknown.
     pub fn established(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
         if self.control.wants_samples() {
             self.sampler = Some(Box::new(if config.manner == Manner::Ns3 { Sampler::as_ns3() } else { Sampler::default() }));
@@ -393,12 +409,12 @@ impl Sender {
         }
     }
 
-    /// The first segment that is not acknowledged.
+    /// Returns the first segment that is not acknowledged.
     pub fn acknowledged(&self) -> u32 {
         self.una
     }
 
-    /// The first that has not been sent.
+    /// Returns the first segment that has not been sent.
     pub fn next(&self) -> u32 {
         self.next
     }
@@ -407,27 +423,30 @@ impl Sender {
         self.why.is_some()
     }
 
-    /// Does anything here go by the least round trip?
+    /// True if a part of this sender depends on the minimum round trip.
     pub fn measures(&self) -> bool {
         self.rack.is_some() || self.control.wants_samples()
     }
 
-    /// The connection has been open since before; its handshake would have taken `round_trip`, 0 where nothing goes by it.
+    /// Starts a connection that is open without a handshake. `round_trip`: time in ps that the
+    /// handshake would have taken, 0 if nothing depends on it.
     pub fn open(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
-        // Where only the first time-out needs a round trip, `initial_rto` says it.
+        // Without tail loss probes, only the first time-out needs a round trip, and `initial_rto`
+        // gives that time-out.
         if config.tail_probe {
             self.rtt.sample(round_trip, 0, 0, config);
         }
         self.established(now, round_trip, config);
     }
 
-    /// Does a SYN that is sent now ask for ECN? One that was not answered may have been dropped for asking: the next one does not (Linux
-    /// tcp_ecn_fallback). What the answer says counts all the same.
+    /// True if a SYN sent now requests ECN. A SYN without an answer may have been dropped because
+    /// of its request, so the next SYN makes no request (Linux tcp_ecn_fallback). The peer's answer
+    /// counts in any case.
     pub fn asks(&self) -> bool {
         self.ecn != EcnMode::Off && self.timeouts == 0
     }
 
-    /// The SYN was not answered in time.
+    /// Counts a SYN that was not answered in time, and backs off.
     pub(super) fn syn_lost(&mut self, now: u64) {
         self.waited(now, Label::Recovery, 0);
         self.retransmitted += 1;
@@ -435,7 +454,8 @@ impl Sender {
         self.rtt.back_off();
     }
 
-    /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
+    /// Processes an acknowledgement. The caller then calls [`Self::transmit`] with the returned
+    /// cause until that returns `None`.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
         self.echo = self.echo.max(ack.stamp);
@@ -444,20 +464,22 @@ impl Sender {
         {
             self.edge = edge;
             if self.timer == Timer::Persist {
-                // Nothing was lost: the window has opened (Linux tcp_ack_probe).
+                // The window has opened, so nothing was lost (Linux tcp_ack_probe).
                 self.rtt.forgive();
                 if ack.opened > 0 {
-                    // The acknowledgement that told of it was lost.
+                    // The acknowledgement that announced the open window was lost.
                     self.waited(ack.opened, Label::Window, 0);
                     self.waited(self.asked_at, Label::Recovery, 0);
                 }
             }
-            // Linux tcp_ack_update_window.
+            // A window update counts as a restart if the sender was idle (Linux
+            // tcp_ack_update_window).
             if self.next < self.segments {
                 self.restart(now, config);
             }
         }
-        // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
+        // Time attribution: a wait that this acknowledgement ends counts as queueing, up to the
+        // excess of this round trip over the idle one.
         if let Some(why) = &mut self.why {
             why.stood(ack.paused);
             why.waited_at_host(self.at_host.of(ack.trigger));
@@ -484,7 +506,8 @@ impl Sender {
             self.take_as_ns3(now, ack, config);
             return Cause::Ack { excess };
         }
-        // What one acknowledgement reports, in whatever order, says nothing of reordering.
+        // Only segments SACKed by earlier acknowledgements are evidence of reordering. The order of
+        // blocks within one acknowledgement is none.
         let mut news = News { highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 }, ..News::default() };
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
@@ -498,7 +521,8 @@ impl Sender {
                     self.saw_reordering(news.highest_before - news.lowest_original);
                 }
             }
-            // An acknowledgement older than `una` was overtaken: no duplicate (RFC 5681 §2).
+            // An acknowledgement below `una` was overtaken by a later one. It is no duplicate (RFC
+            // 5681 §2).
             Recovery::NewReno if ack.cumulative < before => {}
             Recovery::NewReno => self.count_duplicates(now, acked, outstanding, config),
         }
@@ -507,14 +531,15 @@ impl Sender {
             self.rtt.sample(now - sent, self.una, self.next, config);
             self.note_round_trip(now - sent);
         } else if acked > 0 && config.estimator == Estimator::Linux && ack.repeated && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt) {
-            // Timestamps measure repetitions too, in milliseconds. (The time of an original that was repeated since is not known here, nor
-            // which of several repetitions it was if the last cannot have been back yet.)
+            // With timestamps, retransmissions give samples too, in whole milliseconds. There is no
+            // sample if the last transmission is too recent to have caused this acknowledgement:
+            // the send times of earlier transmissions are not kept.
             self.rtt.sample((now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND, self.una, self.next, config);
         }
         if self.rack.is_some() {
             self.after_probe(now, ack, acked > 0 || delivered > 0);
         }
-        // Leaving a state comes before entering another.
+        // Leave a state before entering another.
         if self.undo.is_some() && self.was_recovering && acked > 0 && self.was_needless(ack) {
             self.undo_reduction(now);
         }
@@ -532,9 +557,11 @@ impl Sender {
         }
         let growing = matches!(self.state, State::Open | State::Loss) && !(self.lost > 0 && self.state == State::Open);
         let may_grow = growing && self.is_limited() && !ack.ece;
-        // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
+        // After a time-out the window grows by newly arrived segments only, not by those that had
+        // arrived before and waited behind a hole.
         let grown = if config.proportional_reduction {
-            // Linux tcp_may_raise_cwnd: where nothing advances, there is disorder.
+            // Linux tcp_may_raise_cwnd: an acknowledgement that does not advance `una` is a sign of
+            // disorder, and the window grows only if disorder is usual.
             if acked > 0 || self.disorder_is_usual() { delivered } else { 0 }
         } else if self.state == State::Loss {
             acked.min(delivered)
@@ -558,14 +585,16 @@ impl Sender {
         } else if config.proportional_reduction && self.reducing() {
             self.pace_reduction(delivered, acked > 0);
         }
-        // What was sent after the oldest segment and has arrived does not put its time-out off (Linux tcp_clean_rtx_queue).
+        // A SACKed segment that was sent after the oldest outstanding one does not postpone the
+        // time-out (Linux tcp_clean_rtx_queue).
         let overtaken = || news.oldest.is_some_and(|sent| sent < self.board[self.una].sent());
         let news = acked > 0 || (delivered > 0 && config.tail_probe && (self.timer != Timer::Retransmit || overtaken()));
         self.set_timer(now, news, config);
         Cause::Ack { excess }
     }
 
-    /// For a control that models the path: it sets the window.
+    /// Passes a delivery sample to a control that models the path and sets the window (such as
+    /// BBR).
     pub(super) fn take_sample(&mut self, ack: &Ack) {
         let in_flight = self.pipe();
         let min_rtt = self.rack.as_ref().map_or(0, |r| r.min_rtt);
@@ -576,10 +605,10 @@ impl Sender {
         }
     }
 
-    /// Something else than the window holds the next segment back.
+    /// Waits until `at`, because the pace or the host's transmit queue holds the next segment back.
     fn hold_until(&mut self, now: u64, at: u64, config: &TcpConfig) {
         self.pace_wait = if self.has_work(config) { at } else { 0 };
-        // A window may be full all the same, or the receiver's closed.
+        // The congestion window can be full nevertheless, or the receive window closed.
         let full = self.pipe() >= self.window.cwnd;
         if full || self.last_sent == now {
             self.validate(full);
@@ -589,7 +618,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to send now, if the window allows one.
+    /// Returns the next segment to send now, if pace, transmit queue and window allow one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
         if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3) {
@@ -614,7 +643,7 @@ impl Sender {
                 Cause::Start => Label::Application,
                 Cause::Timeout => Label::Recovery,
                 Cause::Pace => Label::Pacing,
-                // All of it is charged to queueing.
+                // The whole wait is charged to queueing: the excess below has no limit.
                 Cause::Line => Label::Window,
             };
             let excess = match cause {
@@ -626,7 +655,7 @@ impl Sender {
                 }
                 _ => 0,
             };
-            // Of a flow that starts behind others on the connection.
+            // True for the first segments of a flow that starts behind others on the connection.
             let passes = cause == Cause::Start && seq >= self.current.to && !retransmission;
             paced = if passes { why.passed(now, time) } else { why.on_sent(now, label, excess, time, retransmission) };
         }
@@ -639,7 +668,7 @@ impl Sender {
         if retransmission {
             let segment = &mut self.board[seq];
             self.unrepeated -= (segment.has(Segment::LOST) && !segment.has(Segment::RESENT)) as u32;
-            // A probe may repeat what is under way again already.
+            // A probe can retransmit a segment whose earlier retransmission is still in flight.
             self.resent += !segment.has(Segment::RESENT) as u32;
             segment.resend(now, paced);
             self.retransmitted += 1;
@@ -675,12 +704,13 @@ impl Sender {
         Some(Transmit { seq, retransmission, cwr })
     }
 
-    /// The segment that may go now, and whether it is a repetition.
+    /// Returns the segment that may be sent now, and whether it is a retransmission.
     #[inline]
     pub(super) fn choose(&mut self, now: u64, config: &TcpConfig) -> Option<(u32, bool)> {
         let pipe = self.pipe();
         if std::mem::take(&mut self.probe) {
-            // A tail loss probe goes whatever the window says: new data if there is any, else the last segment again.
+            // A tail loss probe ignores the window. It carries new data if there are any, otherwise
+            // the last segment again.
             self.probing = true;
             let new = self.next < self.segments && self.next < self.window_end(config);
             return Some(if new { (self.next, false) } else { (self.next - 1, true) });
@@ -728,7 +758,7 @@ impl Sender {
         None
     }
 
-    /// Linux tcp_cwnd_validate: remembers over a round trip whether the window was the limit.
+    /// Records for a round trip whether the window was the limit (Linux tcp_cwnd_validate).
     #[inline]
     pub(super) fn validate(&mut self, limited: bool) {
         let out = self.next - self.una;
@@ -739,29 +769,31 @@ impl Sender {
         }
     }
 
-    /// Linux tcp_is_cwnd_limited.
+    /// True if the window limits the sender (Linux tcp_is_cwnd_limited).
     pub(super) fn is_limited(&self) -> bool {
         self.limited || (self.window.slow_start() && self.window.cwnd < 2 * self.most_out)
     }
 
-    /// The network is known to reorder by more than the threshold for losses.
+    /// True if the network is known to reorder by more segments than the loss threshold of 3.
     pub(super) fn disorder_is_usual(&self) -> bool {
         self.rack.as_ref().is_some_and(|rack| rack.reordering > 3)
     }
 
-    /// Linux tcp_cwnd_restart: nothing was sent for longer than the time-out. The window is halved once per time-out down to the initial one,
-    /// and the threshold remembers three quarters of it.
+    /// Shrinks the window after nothing was sent for longer than the time-out (Linux
+    /// tcp_cwnd_restart). The window is halved once per time-out down to the initial window, and
+    /// the threshold keeps at least three quarters of the old one.
     pub fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
         if self.next != self.una {
             return;
         }
-        // Where time is counted in ticks, a time-out is whole ticks, and so is the pause between two of them.
+        // With kernel ticks, a time-out is a whole number of ticks, and so is a pause.
         let (pause, timeout) = match config.tick.0 {
             0 => (idle, self.rtt.single_timeout()),
             tick => ((now / tick - self.last_sent / tick) * tick, self.rtt.single_timeout().next_multiple_of(tick)),
         };
-        // One that models the path goes by its model (Linux tcp_slow_start_after_idle_check).
+        // A control that models the path relies on its model (Linux
+        // tcp_slow_start_after_idle_check).
         if config.idle_restart && pause > timeout && self.sampler.is_none() {
             if !self.reducing() {
                 self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
@@ -775,18 +807,21 @@ impl Sender {
             self.most_out = 0;
             self.limited_until = self.next;
         }
-        // Any pause, for those whose clock is not to run meanwhile (Linux CA_EVENT_TX_START).
+        // Every pause is reported, for controls whose clock stops meanwhile (Linux
+        // CA_EVENT_TX_START).
         self.control.on_restart(now, idle);
     }
 }
 
-/// The control of a connection that has agreed on `ecn`.
+/// Creates the congestion control of a connection that has agreed on `ecn`. A control that needs
+/// exact ECN echoes is replaced by NewReno if ECN is off.
 fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Control {
     let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_)) && tcp.congestion.parameters().about().echo == Echo::Exact;
     if exact && ecn == EcnMode::Off { Control::NewReno(NewReno) } else { Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone()) }
 }
 
-/// The first edge: with a fixed window its size in segments, with a buffer what it has room for.
+/// Returns the initial window edge in segments: the size of a fixed window, or the room in a
+/// buffer.
 pub fn first_edge(config: &TcpConfig) -> u32 {
     match config.receive {
         Receive::Unlimited => u32::MAX,
@@ -795,19 +830,21 @@ pub fn first_edge(config: &TcpConfig) -> u32 {
     }
 }
 
-/// What one acknowledgement says of segments.
+/// Changes that one acknowledgement reports about segments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct News {
-    /// Newly known to have arrived.
+    /// Segments newly known to have arrived.
     pub delivered: u32,
-    /// Of those selectively.
+    /// Segments newly reported by SACK.
     pub sacked: u32,
-    /// When the oldest and the newest of those that were sent once were sent.
+    /// Send times in ps of the oldest and the newest newly arrived segment, among those sent only
+    /// once.
     pub oldest: Option<u64>,
     pub newest: Option<u64>,
-    /// When the SACKed one that was sent last was sent, first or again.
+    /// Latest send time in ps of the newly SACKed segments, retransmissions included.
     pub last_sent: u64,
-    /// The lowest of those that were sent once, and the highest SACKed before: if the former is below the latter, the network reordered.
+    /// Lowest newly arrived segment among those sent only once, and highest segment SACKed before.
+    /// The network reordered if the former is below the latter.
     pub lowest_original: u32,
     pub highest_before: u32,
 }

@@ -1,32 +1,32 @@
-//! Linux's small queues: only so much of a connection waits in its own host's transmit queue (tcp_small_queue_check). What leaves the transmitter
-//! makes room for more.
+//! Linux's small queues (tcp_small_queue_check): limits the bytes of a connection that wait in its
+//! own host's transmit queue. Frames that leave the transmitter make room for more.
 
 use std::collections::VecDeque;
 
-/// What one buffer of segmentation offload holds at most; it is given back when the last of its frames has left.
+/// Largest size of an offload buffer in bytes. The buffer is released when its last frame has left.
 const BUFFER: u32 = 65_536;
 
-/// What of a connection has not left its host, oldest first.
+/// Frames of a connection that have not left its host, oldest first.
 #[derive(Debug, Default)]
 pub struct SmallQueue {
     buffers: VecDeque<Handed>,
     pub(super) bytes: u64,
 }
 
-/// Frames handed to the transmitter together.
+/// Frames that were handed to the transmitter together.
 #[derive(Debug)]
 struct Handed {
     at: u64,
-    /// When the last of them will have left.
+    /// Time in ps at which the last of these frames will have left.
     until: u64,
     bytes: u32,
 }
 
 impl SmallQueue {
-    /// A frame is handed over that will have left at `until`.
+    /// Adds a frame that will have left at `until` (ps).
     pub fn hand_over(&mut self, now: u64, until: u64, size: u16) {
         self.bytes += size as u64;
-        // Estimates may say otherwise, but frames of a connection leave in their order.
+        // `until` is an estimate, but frames of a connection leave in order.
         let until = self.buffers.back().map_or(until, |last| until.max(last.until));
         match self.buffers.back_mut() {
             Some(last) if last.at == now && last.bytes + size as u32 <= BUFFER => {
@@ -47,7 +47,7 @@ impl SmallQueue {
         }
     }
 
-    /// When no more than `limit` bytes will be left.
+    /// Returns the time in ps from which on at most `limit` bytes are left.
     pub(super) fn falls_to(&self, limit: u64) -> u64 {
         let mut left = self.bytes;
         for buffer in &self.buffers {
@@ -60,17 +60,19 @@ impl SmallQueue {
     }
 }
 
-/// How long the latest segments waited in their own host, in nanoseconds, by sequence number.
+/// Waits of the latest segments in their own host, in nanoseconds, by sequence number.
 #[derive(Debug, Default)]
 pub struct AtHost {
     ring: Vec<(u32, u32)>,
 }
 
-/// Segments that are remembered: more than a window of those whose wait in the host matters.
+/// Largest number of remembered segments: more than a window of flows whose wait in the host
+/// matters.
 const REMEMBERED: usize = 1 << 10;
 
 impl AtHost {
-    /// A segment will wait for `time`. Until one has to wait, nothing is kept.
+    /// Records that a segment will wait for `time` ps. The ring is only allocated when a segment
+    /// has to wait.
     pub fn note(&mut self, seq: u32, time: u64) {
         let nanoseconds = u32::try_from(time / 1_000).unwrap_or(u32::MAX);
         if self.ring.is_empty() {
@@ -91,7 +93,7 @@ impl AtHost {
         self.ring[place] = (seq, nanoseconds);
     }
 
-    /// 0 where nothing is known.
+    /// Returns the wait of a segment in ps, 0 if unknown.
     #[inline(always)]
     pub fn of(&self, seq: u32) -> u64 {
         if self.ring.is_empty() {
@@ -106,7 +108,7 @@ impl AtHost {
 mod tests {
     use super::*;
 
-    /// A later frame does not leave before an earlier one, whatever an estimate says.
+    /// A later frame does not leave before an earlier one, even if the estimates say so.
     #[test]
     fn frames_leave_in_order() {
         let mut queue = SmallQueue::default();

@@ -1,37 +1,38 @@
-//! The sender's one timer: retransmission (RFC 6298), tail loss probe (RFC 8985 §7), reordering (§6.2), and the SYN's.
+//! The sender's single timer, used for retransmission (RFC 6298), tail loss probes (RFC 8985 §7),
+//! reordering (§6.2), a closed receive window, and SYNs.
 
 use super::clock::{Timer, expiry};
 use super::sender::{AckIn, Cause, Sender};
 use crate::congestion::{Controller, State};
 use crate::spec::{Recovery, TcpConfig};
 
-/// Two milliseconds: Linux's least time for a probe or a reordering timer.
+/// Linux's minimum for a probe or a reordering timer: 2 ms.
 const LEAST: u64 = 2_000_000_000;
 
-/// What an expired timer leads to.
+/// Action that an expired timer requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expired {
-    /// Look for something to send.
+    /// Look for segments to send.
     Pump(Cause),
-    /// The retransmission timer, likewise.
+    /// Look for segments to send after the retransmission timer expired.
     TimedOut(Cause),
-    /// The SYN is to be sent again.
+    /// Retransmit the SYN.
     Syn,
-    /// It has been sent in vain as often as it may be, or a segment has: the connection is over.
+    /// Give up the connection: the SYN or a segment has used up its retransmissions.
     InVain,
-    /// The receiver is to be asked for its window.
+    /// Ask the receiver for its window.
     AskWindow,
 }
 
 impl Sender {
-    /// A SYN has been sent.
+    /// Sets the timer after a SYN was sent.
     pub fn syn_sent(&mut self, now: u64, config: &TcpConfig) {
         self.last_sent = now;
         self.timer = Timer::Retransmit;
         self.deadline = expiry(now, self.rtt.timeout(config), config);
     }
 
-    /// When the sender is to be woken; 0 for not at all.
+    /// Returns the time in ps at which the sender must be woken; 0 for never.
     #[inline(always)]
     pub fn wake(&self) -> u64 {
         match (self.deadline, self.pace_wait) {
@@ -41,7 +42,7 @@ impl Sender {
         }
     }
 
-    /// It is woken: by its pace, or by the timer.
+    /// Wakes the sender, because of its pace or its timer.
     pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Expired {
         if self.pace_wait != 0 && self.pace_wait <= now {
             self.pace_wait = 0;
@@ -50,7 +51,7 @@ impl Sender {
         self.on_timer(now, config)
     }
 
-    /// The timer has expired.
+    /// Handles the expired timer.
     fn on_timer(&mut self, now: u64, config: &TcpConfig) -> Expired {
         self.new_only = false;
         if !self.connected() {
@@ -92,13 +93,13 @@ impl Sender {
         }
     }
 
-    /// The oldest segment has been sent again as often as it may be; counts the time-out that this is if it has not.
+    /// Counts a time-out. Returns true if the oldest segment has used up its retransmissions.
     fn is_in_vain(&mut self, now: u64, config: &TcpConfig) -> bool {
         let una = self.una;
         config.retries.is_some_and(|retries| self.vain.count(now, una, retries))
     }
 
-    /// After an acknowledgement that brought `news`.
+    /// Sets the timer after an acknowledgement. `news`: it reported progress.
     #[inline]
     pub(super) fn set_timer(&mut self, now: u64, news: bool, config: &TcpConfig) {
         if news {
@@ -112,7 +113,8 @@ impl Sender {
         }
     }
 
-    /// A segment has just been sent; `first` if nothing was outstanding, `head` if it is the oldest.
+    /// Sets the timer after a segment was sent. `first`: nothing was outstanding before. `head`:
+    /// the segment is the oldest outstanding one.
     #[inline]
     pub(super) fn sent_one(&mut self, now: u64, first: bool, retransmission: bool, head: bool, config: &TcpConfig) {
         if !config.tail_probe {
@@ -129,7 +131,8 @@ impl Sender {
         }
     }
 
-    /// Nothing is outstanding although there are data: the receive window is closed. Should its opening get lost, it is asked for
+    /// Starts the persist timer if data are left but nothing is outstanding, because the receive
+    /// window is closed. If the announcement of the open window is lost, the sender asks for it
     /// (RFC 9293 §3.8.6.1).
     pub(super) fn persist(&mut self, now: u64, config: &TcpConfig) {
         if self.deadline == 0 && self.next == self.una && self.next < self.segments && self.connected() {
@@ -138,12 +141,13 @@ impl Sender {
         }
     }
 
-    /// The timer is set for segments that may yet come.
+    /// True if the timer is set for late segments that can still arrive.
     fn waiting(&self) -> bool {
         self.timer == Timer::Reordering && self.rack.as_ref().is_some_and(|rack| rack.waiting)
     }
 
-    /// Where a probe or a reordering timer was set, the time-out counts from when the oldest segment was sent (Linux tcp_rearm_rto).
+    /// Sets the retransmission timer. If it replaces a probe or reordering timer, the time-out
+    /// counts from when the oldest segment was sent (Linux tcp_rearm_rto).
     fn set_retransmit(&mut self, now: u64, config: &TcpConfig) {
         let mut wait = self.rtt.timeout(config);
         if matches!(self.timer, Timer::Probe | Timer::Reordering) {
@@ -153,7 +157,8 @@ impl Sender {
         self.deadline = expiry(now, wait, config);
     }
 
-    /// RFC 8985 §7.2 with Linux's numbers; false where no probe is in order.
+    /// Sets the timer for a tail loss probe (RFC 8985 §7.2 with Linux's numbers). Returns false if
+    /// a probe is not appropriate.
     fn set_probe(&mut self, now: u64, advancing: bool, config: &TcpConfig) -> bool {
         if !matches!(self.state, State::Open | State::Reduced) || self.una == self.next || self.sacked > 0 || config.recovery == Recovery::NewReno {
             return false;
@@ -162,10 +167,11 @@ impl Sender {
         let timeout = self.rtt.timeout(config);
         let mut wait = timeout;
         if smoothed > 0 {
-            // With one segment out its acknowledgement may be delayed.
+            // With one outstanding segment, the receiver may delay the acknowledgement.
             wait = 2 * smoothed + if self.next - self.una == 1 { config.min_rto.0 } else { LEAST };
         }
-        // Never later than the retransmission timer, which counts from when the oldest segment was sent.
+        // The probe is never later than the retransmission time-out, which counts from when the
+        // oldest segment was sent.
         let left = if advancing { timeout } else { (self.board[self.una].sent() + timeout).saturating_sub(now) };
         if left > 0 {
             wait = wait.min(left);
@@ -175,10 +181,11 @@ impl Sender {
         true
     }
 
-    /// RFC 8985 §7.3: one probe at a time.
+    /// Requests a tail loss probe, unless one is outstanding (RFC 8985 §7.3).
     fn send_probe(&mut self, now: u64, config: &TcpConfig) {
         match &self.rack {
-            // Its sending sets the timer again; the pace may hold it back until then.
+            // The transmission of the probe sets the timer again. The pace may hold the probe back
+            // until then.
             Some(rack) if rack.probe_high == 0 && self.next > self.una => {
                 self.probe = true;
                 self.deadline = 0;
@@ -203,7 +210,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §7.4: what the acknowledgement of a probe tells. If the probe repaired a loss, the window has to be reduced for it.
+    /// Evaluates the acknowledgement of a probe (RFC 8985 §7.4). If the probe repaired a loss, the
+    /// window is reduced for it.
     pub(super) fn after_probe(&mut self, now: u64, ack: &AckIn, news: bool) {
         let una = self.una;
         let Some(rack) = &mut self.rack else { return };
@@ -221,7 +229,8 @@ impl Sender {
                 self.window.ssthresh = self.control.on_loss(&self.window, now);
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
                 self.window.credit = 0;
-                // A reduction like any other, though over at once (Linux tcp_process_tlp_ack).
+                // The reduction is a regular one, although it ends at once (Linux
+                // tcp_process_tlp_ack).
                 self.send_cwr = true;
                 self.control.on_state(State::Reduced, &mut self.window, now);
                 self.control.on_state(State::Open, &mut self.window, now);
@@ -232,10 +241,11 @@ impl Sender {
         }
     }
 
-    /// Some segments are late, not yet lost: look again after `wait`.
+    /// Sets the reordering timer: some segments are late but not yet lost, and are checked again
+    /// after `wait` ps.
     pub(super) fn wait_for_reordering(&mut self, now: u64, wait: u64, config: &TcpConfig) {
         self.timer = Timer::Reordering;
-        // Linux adds its least time for such a timer where it counts in ticks.
+        // Linux adds its minimum to this timer, because it counts in ticks.
         let least = if config.tick.0 > 0 { LEAST } else { 1 };
         self.deadline = expiry(now, wait + least, config);
     }

@@ -1,5 +1,6 @@
-//! D3's router: rates first come, first served, by sums over all flows. The paper's router has the sums alone, which lost SYNs, requests, answers and
-//! FINs leave wrong for ever; with `forget` it knows what each flow adds to them.
+//! D3's router: grants rates first come, first served, from sums over all flows. The paper's router
+//! keeps only the sums, which lost SYNs, requests, answers and FINs leave wrong for ever. With
+//! `forget`, the router also knows each flow's part of the sums.
 
 pub use super::header::{D3Header as Header, HOPS};
 
@@ -14,18 +15,19 @@ pub struct Link {
     alpha: f64,
     beta: f64,
     interval: u64,
-    /// Estimate of what there is to give.
+    /// Estimate of the rate that can be granted, in kbit/s.
     capacity: f64,
     updated: u64,
     sent_then: u64,
-    /// N, D and A of the paper.
+    /// Number of flows, and sums of the desired and the granted rates in kbit/s (N, D and A of the
+    /// paper).
     flows: i64,
     desired: i64,
     allocated: i64,
     known: Option<Known>,
 }
 
-/// What each flow adds to the sums.
+/// Each flow's part of the sums.
 #[derive(Debug)]
 struct Known {
     forget: u64,
@@ -50,7 +52,8 @@ impl Link {
         Link { line, base, alpha, beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0, known }
     }
 
-    /// C + alpha * (C - u) - beta * q / T, once per interval, when something comes; never more than the link has.
+    /// Updates the estimate, once per interval when a frame arrives: capacity + alpha * (line -
+    /// used) - beta * queue / interval, limited to the rate of the link.
     fn refresh(&mut self, seen: &Seen) {
         let elapsed = seen.now - self.updated;
         if elapsed < self.interval {
@@ -63,7 +66,7 @@ impl Link {
         (self.updated, self.sent_then) = (seen.now, seen.sent);
     }
 
-    /// Takes a flow out of the sums that is not heard of any more.
+    /// Removes flows from the sums that have not sent a request for `forget`.
     fn sweep(&mut self, now: u64) {
         let Some(known) = &mut self.known else { return };
         if now - known.swept < known.forget / 4 {
@@ -82,7 +85,8 @@ impl Link {
         });
     }
 
-    /// The part of the sums that a flow's request or end takes away.
+    /// Returns the part of the sums that a flow's request or end removes, and updates the number of
+    /// flows.
     fn before(&mut self, flow: u32, what: What, header: &Header, hop: usize) -> Part {
         let Some(known) = &mut self.known else {
             self.flows += match what {
@@ -156,15 +160,16 @@ mod tests {
         header
     }
 
-    /// spec/transports.md §9.9: with d1 + d2 < C each gets d_i + (C - D) / 2; a third flow that wants more than is left gets what is left.
+    /// spec/transports.md §9.9: if d1 + d2 < C, each flow gets d_i + (C - D) / 2. A third flow that
+    /// wants more than is left gets the rest.
     #[test]
     fn shares_and_what_is_left() {
         let mut link = link();
         let first = ask(&mut link, What::Syn, 2_000_000, None);
-        // Alone: everything.
+        // A single flow gets the whole link.
         assert_eq!(first.granted[0], 10_000_000);
         let second = ask(&mut link, What::Syn, 3_000_000, None);
-        // First come, first served: nothing is left, and it gets the base rate.
+        // First come, first served: nothing is left, so the second flow gets the base rate.
         assert_eq!(second.granted[0], 1_000);
         let first = ask(&mut link, What::Data, 2_000_000, Some(&first));
         assert_eq!(first.granted[0], 2_000_000 + 2_500_000);
@@ -172,12 +177,12 @@ mod tests {
         assert_eq!(second.granted[0], 3_000_000 + 2_500_000);
         let first = ask(&mut link, What::Data, 2_000_000, Some(&first));
         assert_eq!((first.granted[0], link.allocated), (4_500_000, 10_000_000));
-        // The second is content with less, and a third wants more than that leaves.
+        // The second flow is content with less, and a third one wants more than that leaves.
         let second = ask(&mut link, What::Data, 1_000_000, Some(&second));
         assert_eq!(second.granted[0], 1_000_000 + 3_500_000);
         let third = ask(&mut link, What::Syn, 2_000_000, None);
         assert_eq!(third.granted[0], 1_000_000);
-        // What flows return is there again.
+        // Rates that flows return are available again.
         for of in [first, second, third] {
             let mut end = Header { desired_before: of.desired, granted_before: of.granted, ..Header::default() };
             link.on_forward(&seen(2, 0, 0), 0, What::End, &mut end);
@@ -185,7 +190,7 @@ mod tests {
         assert_eq!((link.flows, link.desired, link.allocated), (0, 0, 0));
     }
 
-    /// Whatever is lost, the sums are those of the flows that are heard of.
+    /// The sums cover exactly the flows that still send requests, whatever frames are lost.
     #[test]
     fn sums_of_known_flows() {
         let config = spec::D3 { forget: Some(Span::from_ms(4)), interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() };
@@ -195,22 +200,25 @@ mod tests {
             link.on_forward(&seen(us, 0, 0), flow, what, &mut header);
             (header.granted[0], link.flows, link.desired, link.allocated)
         };
-        // The answers to the first two are lost: they are asked again as if nothing had been granted.
+        // The answers to the first two requests are lost. The flow asks again as if nothing had
+        // been granted.
         assert_eq!(ask(1, 7, What::Syn, 2_000_000), (10_000_000, 1, 2_000_000, 10_000_000));
         assert_eq!(ask(2, 7, What::Syn, 2_000_000), (10_000_000, 1, 2_000_000, 10_000_000));
         assert_eq!(ask(3, 7, What::Data, 4_000_000), (10_000_000, 1, 4_000_000, 10_000_000));
         assert_eq!(ask(3_000, 8, What::Syn, 5_000_000), (1_000, 2, 9_000_000, 10_001_000));
-        // The first one's end is lost, too: 4 ms after its last request it does not count, nor does a late FIN.
+        // The end of the first flow is lost, too. It no longer counts 4 ms after its last request,
+        // and a late FIN has no effect.
         assert_eq!(ask(4_500, 8, What::Data, 5_000_000), (10_000_000, 1, 5_000_000, 10_000_000));
         assert_eq!(ask(4_600, 7, What::End, 0), (0, 1, 5_000_000, 10_000_000));
         assert_eq!(ask(4_700, 8, What::End, 0), (0, 0, 0, 0));
     }
 
-    /// A queue takes capacity away; an idle link gets it back.
+    /// A queue reduces the capacity, and an idle link recovers it.
     #[test]
     fn capacity_follows_the_queue() {
         let mut link = link();
-        // 20 us at 10 Gbps are 25,000 B, all of which were sent; 2,500 B wait: a tenth.
+        // 25,000 B can be sent in 20 us at 10 Gbps, and all of them were. A tenth of that, 2,500 B,
+        // waits.
         link.refresh(&seen(20, 2_500, 25_000));
         assert_eq!(link.capacity, 9e6);
         link.refresh(&seen(40, 0, 37_500));

@@ -1,25 +1,25 @@
-//! What frames carry to the links and back, and what a link sees.
+//! Scheduling headers that frames carry to the links and back, and the port state that a link sees.
 
-/// What a frame of a rated transport is.
+/// Kind of a frame of a rated transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum What {
-    /// The first of a flow.
+    /// First frame of a flow.
     Syn,
     #[default]
     Data,
-    /// A header and nothing else.
+    /// Header without data.
     Probe,
-    /// The flow ends, or is given up.
+    /// End of a flow, because it is complete or given up.
     End,
 }
 
-/// The scheduling header.
+/// Scheduling header.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Header {
     pub what: What,
-    /// From the receiver: it answers a frame of that kind.
+    /// True for the receiver's answer to a frame of this kind.
     pub answer: bool,
-    /// When the frame, or the one answered, was sent.
+    /// Send time in ps of the frame, or of the answered frame.
     pub sent: u64,
     pub scheme: Scheme,
 }
@@ -32,47 +32,50 @@ pub enum Scheme {
     D3(D3Header),
 }
 
-/// In place of a node: nobody pauses the flow.
+/// Value of `PdqHeader::pausing` if no node pauses the flow.
 pub const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PdqHeader {
-    /// Bits per second.
+    /// Requested or granted rate in bits per second.
     pub rate: u64,
-    /// The node that pauses the flow.
+    /// Node that pauses the flow.
     pub pausing: u32,
-    /// Moment; `u64::MAX` for none.
+    /// Absolute time in ps; `u64::MAX` for none.
     pub deadline: u64,
-    /// How long the rest of the flow takes at its fastest.
+    /// Time in ps that the rest of the flow takes at its highest rate.
     pub remaining: u64,
     pub round_trip: u64,
-    /// Answers: round trips between probes.
+    /// In answers: time between probes, in round trips.
     pub interval: f64,
 }
 
-/// Links on a path, at most.
+/// Largest number of links on a path.
 pub const HOPS: usize = 8;
 
-/// In kilobits per second: sums come out as they went in.
+/// D3's header. Rates are whole kilobits per second, so that a router can subtract exactly what it
+/// added to its sums.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct D3Header {
-    /// It asks for a rate; other frames pass.
+    /// True if the frame requests a rate. Other frames pass without effect, except the end of a
+    /// flow.
     pub request: bool,
-    /// Desired now, and in the request before.
+    /// Desired rate now, and in the previous request.
     pub desired: u32,
     pub desired_before: u32,
-    /// What each link granted to the request before, and grants to this one; and how many links that are.
+    /// Rate that each link granted to the previous request, rate that it grants to this one, and
+    /// number of links so far.
     pub granted_before: [u32; HOPS],
     pub granted: [u32; HOPS],
     pub hops: u8,
 }
 
-/// What a link sees of its own port.
+/// State of its own port that a link sees.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     pub now: u64,
     /// Bytes that wait, without the frame in transmission.
     pub waiting: u64,
-    /// Bytes whose transmission has begun so far.
+    /// Bytes whose transmission has started so far.
     pub sent: u64,
 }

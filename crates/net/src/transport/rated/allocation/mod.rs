@@ -1,4 +1,5 @@
-//! What links know of the flows that ask them for rates, and what they answer. Pure state machines.
+//! Rate allocation of links: the state that links keep of flows, and the rates that they grant.
+//! Pure state machines.
 
 pub mod d3;
 mod header;
@@ -8,7 +9,7 @@ pub use header::{Header, Scheme, Seen, What};
 
 use crate::spec::{NodeId, Plan, TransportConfig};
 
-/// One direction of a link.
+/// Rate allocation of one direction of a link.
 #[derive(Debug, Default)]
 pub struct Link {
     pdq: Option<pdq::Link>,
@@ -16,7 +17,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Of `node`, for a rate of `line` bits per second.
+    /// Creates the allocation for a link that leaves `node` and has a rate of `line` bits per
+    /// second.
     pub fn of(plan: &Plan, node: NodeId, line: u64) -> Link {
         let mut link = Link::default();
         for transport in &plan.transports {
@@ -29,7 +31,7 @@ impl Link {
         link
     }
 
-    /// A frame of `flow` is about to join the queue.
+    /// Processes the header of a frame of `flow` that is about to join the queue of this link.
     pub fn on_forward(&mut self, seen: &Seen, flow: u32, header: &mut Header) {
         match &mut header.scheme {
             Scheme::Pdq(pdq) => self.pdq.as_mut().expect("it is among the transports").on_forward(seen, flow, header.what, pdq),
@@ -38,7 +40,7 @@ impl Link {
         }
     }
 
-    /// An answer to a frame that went this way has come back.
+    /// Processes the header of an answer to a frame that used this link.
     pub fn on_answer(&mut self, flow: u32, header: &mut Header) {
         if let Scheme::Pdq(pdq) = &mut header.scheme {
             self.pdq.as_mut().expect("it is among the transports").on_answer(flow, pdq);

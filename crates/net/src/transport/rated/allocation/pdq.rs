@@ -1,4 +1,5 @@
-//! PDQ's switch (spec/transports.md §2.9): a list of the most critical flows of a link, of which the first send and the others wait.
+//! PDQ's rate allocation at a link (spec/transports.md §2.9): a list of the link's most critical
+//! flows. The first ones send, and the others wait.
 
 pub use super::header::{NOBODY, PdqHeader as Header};
 
@@ -9,9 +10,9 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     flow: u32,
-    /// 0: it does not send.
+    /// Rate in bits per second; 0 if the flow does not send.
     rate: u64,
-    /// Granted to a frame whose answer has not come by yet.
+    /// Rate granted to a frame whose answer has not passed yet.
     promised: u64,
     deadline: u64,
     remaining: u64,
@@ -24,7 +25,8 @@ impl Entry {
         self.rate.max(self.promised)
     }
 
-    /// The earlier deadline first, then who has less left, then the smaller number.
+    /// Compares criticality: earlier deadline first, then less remaining time, then smaller flow
+    /// number.
     fn criticality(&self, other: &Entry) -> Ordering {
         (self.deadline, self.remaining, self.flow).cmp(&(other.deadline, other.remaining, other.flow))
     }
@@ -39,21 +41,22 @@ pub struct Link {
     dampening: u64,
     most: usize,
     interval: u64,
-    /// What may be given.
+    /// Rate that can be granted, in bits per second.
     capacity: u64,
     updated: u64,
-    /// The most critical first.
+    /// Listed flows, most critical first.
     list: Vec<Entry>,
-    /// When a paused flow was let go last, and which.
+    /// Time in ps at which a paused flow was last allowed to send, and its number.
     accepted: Option<(u64, u32)>,
-    /// Flows that found no place in the list in this interval, and how many it were in the one before.
+    /// Flows that found no place in the list in this interval, and their number in the previous
+    /// interval.
     outside: Vec<u32>,
     outside_before: usize,
 }
 
-/// A flow that was not heard of for so many intervals between its probes is forgotten.
+/// Number of probe intervals without a frame after which a flow is forgotten.
 const SILENT: f64 = 10.0;
-/// A rate of less than a frame of so many bits per round trip is none.
+/// Bits of a full frame. A rate below one such frame per round trip counts as zero.
 pub const LEAST: u128 = 12_000;
 
 impl Link {
@@ -75,7 +78,8 @@ impl Link {
         }
     }
 
-    /// C = max(0, r - q / (2 RTT)), every two round trips, when something comes.
+    /// Updates the capacity to C = max(0, r - q / (2 RTT)), every two round trips when a frame
+    /// arrives.
     fn refresh(&mut self, seen: &Seen) {
         let period = 2 * self.interval;
         if seen.now - self.updated < period {
@@ -98,7 +102,8 @@ impl Link {
         self.list.retain(|entry| entry.flow != flow);
     }
 
-    /// What flows more critical than the one at `place` leave. Those that will end within K round trips together do not count.
+    /// Returns the rate that flows more critical than the one at `place` leave. Flows that will end
+    /// within K round trips in total do not count.
     fn available(&self, place: usize) -> u64 {
         let (mut ending, mut taken) = (0.0, 0u64);
         for entry in &self.list[..place] {
@@ -115,7 +120,7 @@ impl Link {
         self.capacity - taken
     }
 
-    /// Its place in the list, if it gets one.
+    /// Inserts a flow, and returns its place in the list if it gets one.
     fn insert(&mut self, entry: Entry) -> Option<usize> {
         let sending = self.list.iter().filter(|entry| entry.takes() > 0).count();
         let room = (2 * sending).max(2).min(self.most);
@@ -163,12 +168,12 @@ impl Link {
         (header.pausing, header.rate) = (NOBODY, granted);
     }
 
-    /// A flow that is not in the list has its part of what those in it leave.
+    /// Grants a flow outside the list its share of the rate that the listed flows leave.
     fn share(&mut self, flow: u32, header: &mut Header) {
         if !self.outside.contains(&flow) {
             self.outside.push(flow);
         }
-        // Those in the list that wait come first.
+        // Listed flows that wait take precedence.
         let waits = self.list.iter().any(|entry| entry.takes() == 0);
         let taken: u64 = if waits { self.capacity } else { self.list.iter().map(Entry::takes).sum() };
         let left = self.capacity.saturating_sub(taken) / self.outside.len().max(self.outside_before) as u64;
@@ -204,7 +209,8 @@ mod tests {
         Link::new(7, 10 * G, &spec::Pdq { interval: Span::from_us(20), early_start, max_flows: 100, ..testing::pdq() })
     }
 
-    /// There and back; what the sender then knows.
+    /// Sends a request through the link and its answer back. Returns the header that the sender
+    /// receives.
     fn ask(link: &mut Link, us: u64, flow: u32, remaining_us: u64, deadline_us: Option<u64>, pausing: u32) -> Header {
         let seen = Seen { now: us * US, waiting: 0, sent: 0 };
         let deadline = deadline_us.map_or(u64::MAX, |us| us * US);
@@ -220,12 +226,13 @@ mod tests {
         assert_eq!(ask(&mut link, 0, 1, 1_000, None, NOBODY).rate, 10 * G);
         let second = ask(&mut link, 20, 2, 2_000, None, NOBODY);
         assert_eq!((second.rate, second.pausing, second.interval), (0, 7, 0.2));
-        // One with less left takes its place at once; so does one with a deadline, however long.
+        // A flow with less remaining time takes precedence at once, and so does a flow with a
+        // deadline, however long.
         assert_eq!(ask(&mut link, 40, 3, 500, None, NOBODY).rate, 10 * G);
         assert_eq!(ask(&mut link, 60, 1, 1_000, None, NOBODY).rate, 0);
         assert_eq!(ask(&mut link, 80, 4, 9_000, Some(90_000), NOBODY).rate, 10 * G);
         assert_eq!(ask(&mut link, 100, 3, 480, None, NOBODY).rate, 0);
-        // It ends; the next one is let go when it probes.
+        // The flow ends. The next one may send when it probes.
         link.on_forward(&Seen { now: 120 * US, waiting: 0, sent: 0 }, 4, What::End, &mut Header { pausing: NOBODY, ..second });
         assert_eq!(ask(&mut link, 130, 3, 480, None, 7).rate, 10 * G);
     }
@@ -238,12 +245,13 @@ mod tests {
             ask(&mut link, 0, 1, left, None, NOBODY);
             assert_eq!(ask(&mut link, 20, 2, 1_000, None, NOBODY).rate, granted, "{left} us left");
         }
-        // Two that end within one and a half round trips each: the second is counted, since the sum was below K before it.
+        // Two flows end within one and a half round trips each. The second still counts as ending,
+        // because the sum was below K before it.
         let mut link = link(2.0);
         ask(&mut link, 0, 1, 30, None, NOBODY);
         ask(&mut link, 20, 2, 31, None, NOBODY);
         assert_eq!(ask(&mut link, 40, 3, 1_000, None, NOBODY).rate, 10 * G);
-        // A fourth after that is behind a sum of 3.
+        // A fourth flow comes after flows with a sum of 3 round trips.
         assert_eq!(ask(&mut link, 60, 4, 2_000, None, NOBODY).rate, 0);
     }
 
@@ -251,12 +259,12 @@ mod tests {
     fn dampening() {
         let mut link = link(2.0);
         ask(&mut link, 0, 1, 10, None, NOBODY);
-        // The first is about to end, but it has been let go less than 10 us ago.
+        // The first flow is about to end, but it was allowed to send less than 10 us ago.
         assert_eq!(ask(&mut link, 9, 2, 1_000, None, NOBODY).rate, 0);
         assert_eq!(ask(&mut link, 10, 2, 1_000, None, 7).rate, 10 * G);
     }
 
-    /// A flow that another switch pauses is none of ours.
+    /// A flow that another switch pauses leaves the list.
     #[test]
     fn paused_elsewhere() {
         let mut link = link(2.0);
@@ -269,7 +277,8 @@ mod tests {
         assert!(link.list.is_empty());
     }
 
-    /// Room for twice as many as send; the others share what is left, which is nothing here.
+    /// The list has room for twice the number of sending flows. The others share the remaining
+    /// rate, which is zero here.
     #[test]
     fn a_list_of_twice_those_that_send() {
         let mut link = link(0.0);
@@ -278,7 +287,7 @@ mod tests {
         }
         let listed: Vec<u32> = link.list.iter().map(|entry| entry.flow).collect();
         assert_eq!((listed, link.outside.len()), (vec![1, 2], 2));
-        // More critical than the last: it takes its place.
+        // A flow that is more critical than the last one takes its place.
         ask(&mut link, 140, 9, 1_150, None, NOBODY);
         assert_eq!(link.list.iter().map(|entry| entry.flow).collect::<Vec<_>>(), [1, 9]);
     }
