@@ -1,6 +1,6 @@
 //! The window engine's way through a switch that chooses the next hop by hash and whose ports are all eager (plain): all frames of a window in one
 //! loop. Everything that the loop needs of the switch is loaded once. A frame that a policy may have to refuse or mark leaves the loop for
-//! `offer_closely`.
+//! `offer_plain`.
 
 use super::way::send;
 use super::{Outlet, Shard};
@@ -30,7 +30,7 @@ impl<'a> Shard<'a> {
             let first_port = self.nodes[node as usize].first_port;
             match port {
                 None => self.drop_frame(frame, Reason::Down),
-                Some(port) => self.offer_closely(out, start + frame.offset as u64, node, first_port + port as u32, &frame),
+                Some(port) => self.offer_plain(out, start + frame.offset as u64, node, first_port + port as u32, &frame),
             }
             frames = &frames[passed + 1..];
         }

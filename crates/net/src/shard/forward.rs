@@ -118,52 +118,42 @@ impl<'a> Shard<'a> {
         state.used -= p.release_idle(now);
         // Exact departures of a busy port matter only if a policy reads the occupancy.
         if !p.takes_at_once(&state.calm, state.used, size) {
-            return self.offer_closely(out, now, node, port, frame);
+            return self.offer_plain(out, now, node, port, frame);
         }
-        self.depart(out, now, node, port, frame);
+        self.append(out, now, node, port, frame);
     }
 
-    /// The same at a port released to `now`, with everything asked that may have a say.
+    /// Takes a frame for a plain port beyond the limits of the fast path: the buffer and marking judge it
+    /// by the exact occupancy of the port.
     #[inline(never)]
-    pub(super) fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_plain<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let mut frame = *frame;
-        let state = &mut self.nodes[node as usize];
-        let p = &mut self.ports[port as usize];
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let size = frame.size as u64;
         state.used -= p.release(now);
         let length = QueueView { bytes: p.queued, frames: p.plain_count() };
-        let admitted = state.buffer.admit(length, size, state.used, false);
-        if !matches!(admitted, Some(Verdict::Admit)) {
-            return self.offer_again(out, now, node, port, frame, admitted);
+        let admitted = match state.buffer.admit(length, size, state.used, false) {
+            Some(verdict) => verdict,
+            None if state.buffer.is_voq() => return self.offer_voq(out, now, node, port, frame),
+            None => self.admit_exactly(out, now, node, port, 0, size),
+        };
+        if !matches!(admitted, Verdict::Admit) && !self.passes(port, 0, &mut frame, admitted) {
+            return;
         }
+        let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
         let verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, 0, &frame);
         if self.passes(port, 0, &mut frame, verdict) {
-            self.depart(out, now, node, port, &frame);
+            self.append(out, now, node, port, &frame);
         }
     }
 
-    /// A plain port takes the frame.
+    /// Appends a frame to the queue of a plain port, whose departure is known at once.
     #[inline(always)]
-    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    fn append<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += frame.size as u64;
         let (start, time) = if p.is_late() { p.append_late(now, frame) } else { p.append(now, frame.size) };
         send(out, &mut self.extras, p, start, time, frame, frame.to(p.peer_port));
-    }
-
-    /// The policy did not admit the frame at once: ask again with exact figures, if that can help.
-    #[cold]
-    #[inline(never)]
-    fn offer_again<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, verdict: Option<Verdict>) {
-        let verdict = match verdict {
-            Some(verdict) => verdict,
-            None if self.nodes[node as usize].buffer.is_voq() => return self.offer_voq(out, now, node, port, frame),
-            None => self.admit_exactly(out, now, node, port, 0, frame.size as u64),
-        };
-        if self.passes(port, 0, &mut frame, verdict) {
-            // With every port released the bound is exact: the same question now has the answer yes.
-            self.offer_closely(out, now, node, port, &frame);
-        }
     }
 
     /// The admission policy was unsure under an upper bound of the memory in use: release all ports to `now`, so that it is exact.
