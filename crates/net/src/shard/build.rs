@@ -287,7 +287,7 @@ impl<'a> Shard<'a> {
         let opens = ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         let loops = uniform && (urgent || opens);
-        // In the classical engine a node that may be open is open and exact for the whole run.
+        // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
         if exact {
             self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);

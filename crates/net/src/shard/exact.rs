@@ -5,8 +5,8 @@
 //!
 //! A node enters exact mode when a frame exceeds a bound and only the unit can judge the frame. It
 //! leaves exact mode at the beginning of a window in which no group is paused. In the classical
-//! engine open nodes are in exact mode for the whole run: that engine uses no bounds, so that a
-//! comparison of the engines tests the bounds.
+//! engine open nodes are always in exact mode: that engine uses no bounds, so that a comparison of
+//! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
 use super::lane::{Sent, next_start};

@@ -112,7 +112,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Advances an idle port to `now` for which the host's queueing discipline holds frames.
+    /// Advances to `now` an idle port for which the host's queueing discipline holds frames.
     #[cold]
     pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);

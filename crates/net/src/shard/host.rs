@@ -15,7 +15,7 @@ use crate::transport::door::Opening;
 pub struct Beside {
     /// Time in ps for which this frame, and the frame that caused it, were paused.
     pub paused: u64,
-    /// Timestamp, for transports that use timestamps; 0 for none.
+    /// Timestamp of an acknowledgement, or the timestamp that data echo; 0 for none.
     pub stamp: u32,
     /// Tag that the last switch wrote on the frame.
     pub tag: Tag,
