@@ -25,7 +25,7 @@ pub struct Lane {
     pub clocked: bool,
     /// True if the queueing discipline of a host holds frames for this port.
     pub backlog: bool,
-    /// True if `held`, `clocked` or `backlog` is.
+    /// True if `held`, `clocked` or `backlog` is true.
     pub rare: bool,
     /// Exact nodes: true if a transmission is in progress whose end has not been processed.
     pub sending: bool,
@@ -109,8 +109,8 @@ pub struct Limits {
     pub used: u64,
     pub group: u32,
     pub queue: u32,
-    /// Part of `queue` that follows from the shared memory alone, without marking and limits of the
-    /// queue.
+    /// Bound of the queue that follows from the shared memory alone, without marking and limits of
+    /// the queue; at least `queue`.
     pub memory: u32,
 }
 

@@ -70,7 +70,7 @@ pub struct Node {
     /// Bytes up to which the ring of a host's card takes frames; beyond, the kernel's queueing
     /// discipline holds them. `u64::MAX` without a discipline.
     pub ring: u64,
-    /// True while the node is open.
+    /// True while the node is open: its frames wait in lanes instead of automata.
     pub open: bool,
     pub room: Room,
     /// Queue length in bytes: a frame that leaves less than this behind is not marked at the start

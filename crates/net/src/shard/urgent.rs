@@ -24,7 +24,7 @@ struct Lanes<'s, O> {
     extras: &'s mut Slab<Extra>,
     active: &'s mut Vec<u32>,
     due: &'s mut u64,
-    /// See [`slack`].
+    /// Lead time in ps of a deferred choice: see [`slack`].
     slack: Option<u64>,
 }
 

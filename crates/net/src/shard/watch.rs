@@ -1,5 +1,5 @@
-//! Records on request, for frames that a port sends, the gaps between frames of a flow, and which
-//! flows were ahead of a frame in the queue.
+//! Records on request the gaps between the frames of a flow that a port sends, and the flows that
+//! were ahead of each frame in the queue.
 
 use super::Shard;
 use crate::frame::Frame;
