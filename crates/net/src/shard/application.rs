@@ -1,4 +1,5 @@
-//! Applications meet the network: starts go to the sources' shards, ends come back, both as messages.
+//! Connects applications with the network. Flow starts go to the sources' shards, and flow ends
+//! come back, both as messages.
 
 use super::{Outlet, Shard};
 use crate::app::{Due, Runtime};
@@ -7,11 +8,12 @@ use crate::memory::Kept;
 use crate::spec::{FlowId, Start};
 use afflux_units::Time;
 
-/// Instead of a flow in events: the applications' timers. After all flows, so that what has arrived is known.
+/// Stands for the timers of applications in place of a flow. It sorts after all flows, so that the
+/// applications know of all arrivals of an instant when their timers run.
 const TIMERS: FlowId = FlowId::MAX;
 
 impl<'a> Shard<'a> {
-    /// The home's shard: applications begin.
+    /// Starts the applications, in the shard of their home.
     pub(super) fn begin_applications<O: Outlet>(&mut self, out: &mut O) {
         let Some(applications) = &self.world.plan.applications else { return };
         if self.world.place[applications.home as usize].shard == self.index {
@@ -20,14 +22,15 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// An event of the applications' home.
+    /// Processes an event at the applications' home: expired timers, or a message that a flow has
+    /// arrived.
     #[cold]
     #[inline(never)]
     pub(super) fn on_application<O: Outlet>(&mut self, out: &mut O, now: u64, event: Frame) {
         if event.flow == TIMERS {
             return self.tell_applications(out, now, Due::Timers);
         }
-        // The message has arrived.
+        // The message counted in `live` while it was on its way.
         self.live -= 1;
         let read = Time((event.dst as u64) << 32 | event.hash as u64);
         self.tell_applications(out, now, Due::Received { flow: event.flow, read });
@@ -64,7 +67,8 @@ impl<'a> Shard<'a> {
         self.world.plan.applications.as_ref().expect("there are applications").home
     }
 
-    /// All of an application's flow has arrived, and will have been read by `read`: a message to its home.
+    /// Sends a message to the applications' home: a flow of theirs has arrived completely, and the
+    /// host will have read all of it by `read`.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
@@ -73,7 +77,7 @@ impl<'a> Shard<'a> {
         self.post(out, now + self.world.latency(), self.home(), event);
     }
 
-    /// An event for any node, not before the latency has passed.
+    /// Schedules an event of any node. `at` must be at least the applications' latency from now.
     fn post<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, event: Frame) {
         let place = self.world.place[node as usize];
         let port = self.world.shard_ports[place.shard as usize] + place.local;

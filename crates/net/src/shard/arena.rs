@@ -1,22 +1,25 @@
-//! Frames that wait at the ports of a shard, in one list of 32-byte slots. Queues are chains: `Frame::offset` means nothing while a frame waits, and holds the
-//! slot of the frame behind it. Slots are used again in the reverse order of their release, so that the warm ones come first.
+//! Waiting frames of all open ports of a shard, in one list of 32-byte slots. Queues are chains of
+//! slots: while a frame waits, its `Frame::offset` holds the slot of the frame behind it. Slots are
+//! reused in the reverse order of their release, because the slots released last are still in the
+//! cache.
 
 use crate::frame::Frame;
 use crate::shard::slab::growing;
 use afflux_engine::prefetch;
 
-/// No slot.
+/// Marks the end of the list of free slots.
 const NONE: u32 = u32::MAX;
 
 pub struct Arena {
     frames: Vec<Frame>,
     /// First free slot.
     free: u32,
-    /// By slot, where that is asked for: what the clock of pauses of the frame's class showed when it came.
+    /// By slot, where pauses are recorded: time in ps that the frame's class had been paused in
+    /// total when the frame arrived.
     clocks: Vec<u64>,
 }
 
-/// A queue's chain. Whether it is empty is known elsewhere (`Lane::occupied`).
+/// Queue as a chain of slots. `Lane::occupied` tells whether it is empty.
 #[derive(Clone, Copy, Default)]
 pub struct Chain {
     first: u32,
@@ -30,7 +33,7 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Puts a frame at the end of a chain.
+    /// Appends a frame to a chain. `empty`: whether the chain is empty.
     #[inline(always)]
     pub fn push(&mut self, chain: &mut Chain, empty: bool, frame: Frame) {
         let slot = self.free;
@@ -56,7 +59,8 @@ impl Arena {
         self.frames.len() as u32 - 1
     }
 
-    /// Takes the first frame of a chain that is not empty; the second value says whether the chain is empty now.
+    /// Removes the first frame of a chain that is not empty. Returns the frame, and whether the
+    /// chain is empty now.
     #[inline(always)]
     pub fn pop(&mut self, chain: &mut Chain) -> (Frame, bool) {
         let slot = chain.first;
@@ -67,18 +71,18 @@ impl Arena {
         let empty = slot == chain.last;
         if !empty {
             chain.first = frame.offset;
-            // A long queue is not in the cache.
+            // The next frame of a long queue is not in the cache.
             prefetch::<1, _>(&self.frames, frame.offset as usize);
         }
         (frame, empty)
     }
 
-    /// The first frame of a chain that is not empty.
+    /// Returns the first frame of a chain that is not empty.
     pub fn first(&self, chain: &Chain) -> &Frame {
         &self.frames[chain.first as usize]
     }
 
-    /// All frames of a chain that is not empty, in order.
+    /// Calls `see` for all frames of a chain that is not empty, in order.
     pub fn each(&self, chain: &Chain, mut see: impl FnMut(&Frame)) {
         let mut slot = chain.first;
         loop {
@@ -91,10 +95,11 @@ impl Arena {
         }
     }
 
-    /// The clock of the first frame of a chain is read, that of the last one is set.
+    /// Returns the pause clock of the first frame of a chain.
     pub fn clock(&self, chain: &Chain) -> u64 {
         self.clocks[chain.first as usize]
     }
+    /// Sets the pause clock of the last frame of a chain.
     pub fn set_clock(&mut self, chain: &Chain, clock: u64) {
         if self.clocks.len() < self.frames.len() {
             self.clocks.resize(self.frames.capacity(), 0);
@@ -102,7 +107,7 @@ impl Arena {
         self.clocks[chain.last as usize] = clock;
     }
 
-    /// Sets the clocks of a chain that is not empty.
+    /// Sets the pause clocks of all frames of a chain that is not empty.
     pub fn set_clocks(&mut self, chain: &Chain, clock: impl Fn(&Frame) -> u64) {
         let (mut slot, last) = (chain.first, chain.last);
         self.set_clock(chain, clock(&self.frames[last as usize]));
@@ -112,7 +117,7 @@ impl Arena {
         }
     }
 
-    /// Memory that the list takes for a moment when it grows next.
+    /// Returns the additional memory in bytes that the list takes temporarily when it grows next.
     pub fn growing(&self) -> u64 {
         growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
     }

@@ -1,4 +1,5 @@
-//! Where frames meet the balancer of their switch.
+//! Load balancing at switches: consults the balancer about frames, and gives it access to its
+//! switch.
 
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
@@ -9,7 +10,7 @@ use crate::spec::{FlowId, NodeId};
 use crate::world::World;
 
 impl<'a> Shard<'a> {
-    /// As the rest of `arrive`, at a switch that does not simply hash.
+    /// Forwards a frame that arrives at a switch with a balancer.
     #[inline(never)]
     pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let mut frame = *frame;
@@ -19,14 +20,16 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The one of these ports by which a frame goes on from a switch that does not simply hash, unless it has been dropped, held, or was for this switch.
+    /// Chooses the port among `hops` by which a frame leaves a switch with a balancer. Returns
+    /// `None` if the frame was dropped, is held by the balancer, or was addressed to this switch.
     #[inline(always)]
     pub(super) fn asked_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, hops: NextHops<'a>) -> Option<u16> {
         let sprayed = self.sprayed(now, node, frame, hops);
         if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame, hops) }
     }
 
-    /// The short way: a switch that sprays looks at nothing but its turns.
+    /// Fast path for a balancer that reads nothing but the next hops (spraying). Returns `None` if
+    /// [`Self::balanced_port`] has to decide.
     #[inline(always)]
     fn sprayed(&mut self, now: u64, node: u32, frame: &Frame, hops: NextHops) -> Option<u16> {
         let Node { first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
@@ -41,13 +44,13 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same where the balancer may have to be asked.
+    /// Slow path: consults the balancer if it selects the path of this frame.
     #[inline(never)]
     fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, set: NextHops<'a>) -> Option<u16> {
         let Node { first_port, balanced, .. } = &self.nodes[node as usize];
         let balanced = balanced.as_deref().expect("a switch that does not simply hash");
         let minds = balanced.selects_path(frame);
-        // Also where its host cannot be reached.
+        // True at the ToR of the destination's rack, even if the host itself cannot be reached.
         let at_destination = balanced.rack == Some(self.world.routes(now).rack_of(frame.dst));
         if frame.kind() == Frame::TO_SWITCH && at_destination {
             self.consume(out, now, node, *frame);
@@ -73,7 +76,7 @@ impl<'a> Shard<'a> {
         };
         match choice {
             Choice::Port(port) => Some(port),
-            // The end of its path.
+            // A pinned path ends at the destination's ToR.
             Choice::Follow if role == Some(Role::Destination) => Some(hops[0]),
             Choice::Follow if frame.has(Frame::PINNED) && set.leads(frame.pinned_port()) => {
                 let port = frame.pinned_port();
@@ -85,7 +88,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A frame leaves a switch by the port chosen.
+    /// Sends a frame out of a switch by the chosen port.
     #[inline(always)]
     pub fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, frame: &mut Frame) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
@@ -93,7 +96,8 @@ impl<'a> Shard<'a> {
         self.offer(out, now, node, first_port + port as u32, frame);
     }
 
-    /// The same for one that has been charged already.
+    /// Sends a frame by the chosen port out of a switch whose balancer has held it. The frame is
+    /// already charged to the memory.
     fn forward_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         self.note_path(id, port, &mut frame);
@@ -108,7 +112,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Calls the balancer with the switch as its site. `input` is the port that what it sends is charged to.
+    /// Calls the balancer with the switch as its site. `input`: ingress port to which the frames
+    /// that the balancer sends are charged.
     #[inline(always)]
     fn ask<O: Outlet, R>(&mut self, out: &mut O, now: u64, node: u32, input: u32, what: impl FnOnce(&mut Balancer, &mut Here<'_, 'a, O>) -> R) -> R {
         let mut balancer = self.nodes[node as usize].balanced().balancer.take().expect("not being asked");
@@ -117,10 +122,11 @@ impl<'a> Shard<'a> {
         result
     }
 
-    /// The next hop by hash.
+    /// Returns the next hop by hash. A pinned frame loses its pin.
     fn hashed(&self, node: u32, frame: &mut Frame, hops: &[u16]) -> u16 {
         if frame.has(Frame::PINNED) {
-            // Its path is no more: from here on it goes by its flow's hash.
+            // The pinned path no longer exists: from here on the frame follows the hash of its
+            // flow.
             let flow = self.world.flow(frame.flow);
             frame.hash = self.world.flow_hash(flow, flow.dst != frame.dst);
             frame.flags &= !Frame::PINNED;
@@ -128,7 +134,7 @@ impl<'a> Shard<'a> {
         by_hash(self.world, &self.nodes[node as usize], frame, hops)
     }
 
-    /// A frame from another switch is for this one.
+    /// Consumes a frame that another switch has addressed to this one.
     #[cold]
     #[inline(never)]
     fn consume<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
@@ -142,7 +148,7 @@ impl<'a> Shard<'a> {
         self.ask(out, now, node, frame.port, |balancer, here| balancer.on_control_frame(here, &frame, tag));
     }
 
-    /// A balancer asked to be woken.
+    /// Wakes the balancer at the time that it has requested.
     #[cold]
     #[inline(never)]
     pub(super) fn on_balance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
@@ -151,7 +157,8 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// The one of these next hops of a frame that the switch's balancer need not be asked about, and its hash from now on.
+/// Returns the next hop of a frame that does not concern the switch's balancer, and the frame's
+/// hash beyond this switch. Returns `None` if the balancer may have to be consulted.
 #[inline(always)]
 pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame, hops: NextHops) -> Option<(u16, u32)> {
     let balanced = state.balanced.as_deref()?;
@@ -168,13 +175,14 @@ pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame, hops: Nex
     }
 }
 
-/// The next hop by hash.
+/// Returns the next hop by hash.
 fn by_hash(world: &World, state: &Node, frame: &Frame, hops: &[u16]) -> u16 {
     if let [only] = hops {
         return *only;
     }
     let hash = hash(world, state, frame);
-    // The simulator takes the lowest bits, others the highest.
+    // With four-tuple hashes use the lowest bits, as ConWeave's ns-3 simulator does; otherwise the
+    // highest bits.
     let place = if hashes_tuples(state) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
     hops[place]
 }
@@ -183,7 +191,7 @@ fn hashes_tuples(state: &Node) -> bool {
     state.balanced.as_ref().is_some_and(|balanced| balanced.hashes_tuples)
 }
 
-/// A frame's hash at a switch.
+/// Returns the hash of a frame at a switch.
 fn hash(world: &World, state: &Node, frame: &Frame) -> u32 {
     if hashes_tuples(state) { four_tuple(world, frame).hash(state.hash_seed) } else { avalanche(frame.hash, state.hash_seed) }
 }
@@ -213,7 +221,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     tag
 }
 
-/// A switch whose balancer is asked.
+/// Access of a balancer to its switch while the balancer is consulted.
 struct Here<'s, 'a, O> {
     shard: &'s mut Shard<'a>,
     out: &'s mut O,
@@ -227,14 +235,14 @@ impl<O: Outlet> Here<'_, '_, O> {
         &self.shard.nodes[self.node as usize]
     }
 
-    /// Number of a port in its shard, brought to now.
+    /// Advances a port to the current time. Returns its index in the shard.
     fn settled(&mut self, port: u16) -> u32 {
         let port = self.state().first_port + port as u32;
         self.shard.settle(self.out, self.now, self.node, port);
         port
     }
 
-    /// A frame that comes from this switch, or has waited in it, leaves by hash.
+    /// Forwards by hash a frame that this switch has created or that its balancer has held.
     fn leave(&mut self, mut frame: Frame) {
         let (now, id) = (self.now, self.state().id);
         let hops = self.shard.world.routes(now).next_hops(id, frame.dst);
@@ -304,7 +312,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
         let p = &self.shard.ports[port as usize];
-        // ns-3 deals with the arrival first.
+        // ns-3 processes an arrival before the start of a transmission at the same instant, so a
+        // frame whose transmission starts now still counts.
         let state = self.state();
         if p.open {
             let lane = &self.shard.lanes[port as usize];
@@ -346,9 +355,9 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag) {
         let world = self.shard.world;
         let hash = world.flow_hash(world.flow(flow), true);
-        // Padded as any other: the lookahead counts on it.
+        // Pad the frame to the minimum size like any other, because the lookahead relies on it.
         let size = size.max(world.plan.wire.min_frame);
-        // Capable of ECN: not to be dropped where others are marked.
+        // Make the frame ECN-capable, so that queues mark it instead of dropping it.
         let flags = Frame::TO_SWITCH | Frame::ECT | priority as u16;
         let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
         if tag != Tag::None {
@@ -397,7 +406,8 @@ impl<O: Outlet> Holding for Here<'_, '_, O> {
         self.shard.counters.sent_bytes += header as u64;
     }
     fn shrink(&mut self, frame: &mut Frame, header: u16) {
-        // Padded as any other: data that were trimmed on the way have the smallest size with the header.
+        // Pad the frame like any other: data that a queue has trimmed already have the minimum size
+        // with the header.
         let size = (frame.size - header).max(self.shard.world.plan.wire.min_frame);
         self.shard.counters.delivered_bytes += (frame.size - size) as u64;
         frame.size = size;

@@ -1,4 +1,4 @@
-//! A shard from the plan.
+//! Builds a shard from the plan.
 
 use super::lane::{Lane, Limits, Room, Store};
 use super::policy::Policy;
@@ -36,7 +36,8 @@ mod purpose {
 }
 
 impl<'a> Shard<'a> {
-    /// `classical`: every port is an automaton.
+    /// Builds shard `index`. `classical`: for the classical engine, in which every port is an
+    /// automaton.
     pub fn new(world: &'a World<'a>, index: u16, classical: bool) -> Self {
         let plan = world.plan;
         let seed = plan.run.seed;
@@ -49,7 +50,7 @@ impl<'a> Shard<'a> {
             rings: Vec::new(),
             lanes: Vec::new(),
             store: Store::default(),
-            // With what switches write on frames.
+            // Includes the bytes that switches add to frames.
             largest: plan.largest_frame() + 256,
             faults: FxHashMap::default(),
             transports: Halves::default(),
@@ -100,7 +101,7 @@ impl<'a> Shard<'a> {
                 shard.groups.entry(group).or_insert(Group { left: 0, starts: Vec::new() }).left += 1;
             }
         }
-        // Flows that others start are announced by the shard where those others end.
+        // A flow that starts after others is announced by the shard in which those others end.
         for (id, flow) in plan.flows.iter().enumerate() {
             if let Start::After { group, .. } = flow.start
                 && let Some(group) = shard.groups.get_mut(&group)
@@ -108,7 +109,7 @@ impl<'a> Shard<'a> {
                 group.starts.push(id as FlowId);
             }
         }
-        // Taken from the end: flows are sorted by time.
+        // The next flow is taken from the end of its list, and flows are sorted by time.
         shard.starts.iter_mut().for_each(|list| list.reverse());
         shard.list_stops();
         shard
@@ -160,7 +161,7 @@ impl<'a> Shard<'a> {
             NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len()),
             NodeKind::Host => (queues, Turns::of(scheduling)),
         };
-        // Every virtual output queue of a class has the class's policy.
+        // Every virtual output queue of a class has the policy of that class.
         let policies = |own: &QueueConfig| (0..queues / per_class).map(|_| Policy::new(own)).collect::<Vec<_>>();
         let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().flat_map(policies).collect());
         let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
@@ -169,7 +170,7 @@ impl<'a> Shard<'a> {
             NodeKind::Host => None,
         };
         let party = Party::of(plan, id);
-        // What has waited joins its queue without being asked for room.
+        // Frames that a balancer has held join their queue without a further admission check.
         let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
         assert!(!holds || header.is_none(), "validated: what waits is stored");
         let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && !holds;
@@ -184,7 +185,7 @@ impl<'a> Shard<'a> {
             && !recorded
             && world.tick() == 1
             && world.rates.is_empty()
-            // Links that grant rates ask what waits.
+            // Links that grant rates read the queue lengths.
             && !plan.has_rates()
             && marking.is_none()
             && header.is_none()
@@ -198,7 +199,8 @@ impl<'a> Shard<'a> {
         if let Some(limit) = ring_limit.filter(|_| urgent) {
             self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
         }
-        // Nothing is recorded at any port, nor decided at the start of transmission but a mark.
+        // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
+        // and the only decision at the start of transmission is a mark.
         let mut common = true;
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
@@ -216,10 +218,12 @@ impl<'a> Shard<'a> {
             let (own_timing, peer_timing) = (world.timing(id), world.timing(info.peer));
             let simple = fifo && qdisc.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
             let plain = simple && !classical;
-            // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
+            // Marking must depend on the instantaneous queue length. At the start of transmission
+            // it must drop only frames that are not ECN-capable.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            // Frames for virtual output queues are asked for twice where these pause: that is for `shard::voq`.
+            // With flow control, frames for virtual output queues pass two admission checks, which
+            // only `shard::voq` implements.
             common &= !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
@@ -241,7 +245,8 @@ impl<'a> Shard<'a> {
             let loss = link.loss_of(!info.reverse);
             let faulty = loss.get() > 0.0 || !link.down.is_empty() || link.longest.is_some();
             if faulty {
-                // Kept where the frames arrive: the direction towards this port.
+                // The fault belongs to the direction towards this port, because the arrival port
+                // applies it.
                 let peer_info = world.ports.of(info.peer)[info.peer_port as usize];
                 let stream = Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
                 let delay = world.delay(info.peer, &peer_info);
@@ -270,7 +275,8 @@ impl<'a> Shard<'a> {
             }));
         }
         let ports = &self.ports[first_port as usize..];
-        // Applications end a run when they like: what starts by then has to have started.
+        // Applications may end a run at any time. All transmissions that start by then must already
+        // have been started, so nothing may be deferred.
         let defers = urgent && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
@@ -281,7 +287,7 @@ impl<'a> Shard<'a> {
         let opens = ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
         let loops = uniform && (urgent || opens);
-        // The classical engine always asks for what is exact.
+        // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
         if exact {
             self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
@@ -329,7 +335,8 @@ impl<'a> Shard<'a> {
         });
     }
 
-    /// Files everything that is to happen by itself. Returns the number of series of samples.
+    /// Schedules all initial events. Returns the number of periodic series (samples, watchdogs),
+    /// each of which always has one event scheduled.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
         self.arm_stops(out);
@@ -395,14 +402,14 @@ impl<'a> Shard<'a> {
         series_count
     }
 
-    /// What looks at a switch's flow control now and then, and how often.
+    /// Returns the periodic checks of a switch's flow control, with their intervals in ps.
     fn looks(&self, node: u32) -> Vec<(Event, u64)> {
         let Some(pfc) = self.pfc(node) else { return Vec::new() };
         let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
         watchdog.into_iter().chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0))).collect()
     }
 
-    /// Flow control of a switch that has it.
+    /// Returns the flow-control settings of a switch, if it has any.
     pub(super) fn pfc(&self, node: u32) -> Option<&'a Pfc> {
         let plan = self.world.plan;
         let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
@@ -415,7 +422,7 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// The memory management unit of a switch that has one.
+/// Builds the memory management unit of a switch, if it has one.
 fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     let plan = world.plan;
     let switch = &plan.switches[plan.topology.nodes[id as usize].config as usize];
@@ -436,18 +443,19 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }
 
-/// Queues of a port, and whose turn it is if several ingress cores have one each, or if they may have to wait for credits.
+/// Returns the number of queues of a port, and the scheduler if the queues take turns. Queues of
+/// several ingress cores take turns, and so do queues that may have to wait for credits.
 fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
     let priorities = switch.scheduling.queues();
     let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
     let turns = || Turns::Cores(Cores::new(&switch.scheduling, cores, voq.per_core().unwrap_or(u32::MAX), voq.credit.expect("several cores, or limits")));
-    // One core whose credits never run out has one queue per class.
+    // With one core and unlimited credits there is one queue per class.
     (queues, if cores > 1 || voq.is_limited() { Some(turns()) } else { Turns::of(&switch.scheduling) })
 }
 
-/// The same at a port with a link of this rate, where credits can run out.
+/// Returns the scheduler of a port whose link has this rate, including the limits on credits.
 fn limited(turns: &Option<Turns>, switch: Option<&SwitchConfig>, rate: Rate) -> Option<Box<Turns>> {
     let turns = turns.clone()?;
     Some(Box::new(match (turns, switch.map(|switch| (&switch.buffer, &switch.scheduling))) {

@@ -1,4 +1,4 @@
-//! What a captured port writes down of the frames that it sends.
+//! Packet captures: records the frames that a captured port sends.
 
 use super::Shard;
 use crate::frame::Frame;
@@ -7,7 +7,7 @@ use crate::record::{CaptureKind, CaptureOptions, CaptureRecord};
 use crate::spec::Flow;
 use afflux_units::Time;
 
-/// What is said of a frame beside what its header says anyway.
+/// The part of a capture record that only the frame's transport knows.
 pub struct Content {
     pub kind: CaptureKind,
     pub sequence: u64,
@@ -18,14 +18,14 @@ pub struct Content {
 }
 
 impl Content {
-    /// Of a segment of a flow.
+    /// Describes a segment of a flow.
     pub fn data(shard: &Shard, flow: &Flow, frame: &Frame, kind: CaptureKind) -> Content {
         let shape = shard.world.shape(flow);
         let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
         Content::bare(kind, frame.seq as u64 * shape.payload as u64, payload)
     }
 
-    /// A datagram without what is in it.
+    /// Describes a datagram without its content.
     pub fn opaque() -> Content {
         Content::bare(CaptureKind::Datagram, 0, 0)
     }

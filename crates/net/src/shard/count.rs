@@ -1,4 +1,5 @@
-//! Acts on the verdicts of queue policies: the one place where frames are marked, trimmed and dropped, and where that is counted.
+//! Applies the verdicts of queue policies: marks, trims and drops frames, and counts this. Open
+//! ports (`shard::hop`) mark frames themselves, and their marks and drops are counted afterwards.
 
 use super::Shard;
 use crate::frame::Frame;
@@ -10,7 +11,8 @@ use crate::spec::MarkAt;
 use afflux_engine::random::Stream;
 
 impl<'a> Shard<'a> {
-    /// Acts on a verdict on `frame`, which is at `queue` of `port`. Returns whether the frame goes on.
+    /// Applies a verdict on `frame`, which is at `queue` of `port`. Returns whether the frame
+    /// continues.
     #[inline(always)]
     pub(super) fn passes(&mut self, port: u32, queue: usize, frame: &mut Frame, verdict: Verdict) -> bool {
         match verdict {
@@ -32,7 +34,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Drops a frame at `queue` of `port`. A lack of memory at ingress is noted at the port by which the frame came in.
+    /// Drops a frame at `queue` of `port` and counts the drop there. A drop for lack of memory at
+    /// ingress counts at the port by which the frame arrived.
     #[cold]
     #[inline(never)]
     pub(super) fn drop_at(&mut self, port: u32, queue: usize, frame: Frame, reason: Reason) {
@@ -47,7 +50,7 @@ impl<'a> Shard<'a> {
         self.drop_frame(frame, reason);
     }
 
-    /// Drops a frame that is at no port's queue.
+    /// Drops a frame and counts the drop for the shard, but not for a port.
     #[cold]
     #[inline(never)]
     pub fn drop_frame(&mut self, frame: Frame, reason: Reason) {
@@ -74,7 +77,7 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Sets Congestion Experienced in the flags of a frame at `queue` of `p`, and counts it.
+/// Sets Congestion Experienced in the flags of a frame at `queue` of `p`, and counts the mark.
 #[inline(always)]
 pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &mut u16) {
     *flags |= Frame::CE;
@@ -82,7 +85,8 @@ pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &
     p.note(queue, |i| i.marks += 1);
 }
 
-/// The verdict of marking on `frame`, which comes at `now` and finds `length` in `queue` of `p`.
+/// Returns the marking verdict on `frame`, which arrives at `now` and finds `length` in `queue` of
+/// `p`.
 #[inline(always)]
 pub(super) fn mark_at_arrival(red: Option<&Red>, now: u64, length: QueueView, p: &mut Port, queue: usize, frame: &Frame) -> Verdict {
     let Some(red) = red else { return Verdict::Admit };
@@ -103,12 +107,13 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
     };
     match red.at {
         MarkAt::Enqueue => red.verdict(seen, length, capable, memory, &mut p.stream),
-        // An arrival only moves the average.
+        // With marking at dequeue an arrival only updates the average.
         MarkAt::Dequeue => Verdict::Admit,
     }
 }
 
-/// The verdict of marking at dequeue on a frame, capable of ECN or not, that leaves this length of `q` behind.
+/// Returns the verdict of marking at dequeue on a frame that leaves `behind` in `q`, in bytes or
+/// packets as configured. `capable`: the frame is ECN-capable.
 #[inline(always)]
 pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, behind: u64, capable: bool) -> Verdict {
     if red.is_quiet(behind) {

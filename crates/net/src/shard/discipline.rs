@@ -1,4 +1,5 @@
-//! Ports with a queue discipline or a device queue: what happens besides queueing.
+//! Ports with a queue discipline (AQM) or a device queue: enqueues, dequeues and drops their
+//! frames.
 
 use super::count::mark_at_start;
 use super::forward::{rank, stamp};
@@ -15,7 +16,8 @@ use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
 impl Discipline {
-    /// Takes a frame in; gives back those that cannot stay as they are, and what becomes of them.
+    /// Enqueues a frame. Returns the frames that the discipline drops, trims or marks as a result,
+    /// each with its verdict.
     fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         match self.aqm.get_mut(queue) {
             Some(aqm) => aqm.push(frames, waiting, stream),
@@ -28,8 +30,9 @@ impl Discipline {
 }
 
 impl<'a> Shard<'a> {
-    /// Automaton: a frame that the buffer has room for, and that marking let pass, wants to join `queue`. With the memory that it costs, if that has not been
-    /// paid for (`HELD`).
+    /// Automaton: lets a frame that buffer and marking have admitted join `queue`, if the
+    /// discipline accepts it. `charge`: memory still to be charged to the memory management unit,
+    /// none if `HELD`. `place`: place in the memory of virtual output queues.
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -58,7 +61,7 @@ impl<'a> Shard<'a> {
         }
         let state = &mut self.nodes[node as usize];
         if HELD {
-            // It is counted again below.
+            // `take_in` counts the frame again below.
             state.used -= waiting.frame.size as u64;
         }
         if let Some(place) = place {
@@ -85,7 +88,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A frame joins `queue`.
+    /// Adds a frame to `queue` and counts it.
     fn take_in<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, waiting: Waiting) {
         let size = waiting.frame.size as u64;
         self.nodes[node as usize].used += size;
@@ -103,7 +106,8 @@ impl<'a> Shard<'a> {
         self.give_back(out, now, node, port, queue, back);
     }
 
-    /// Frames that a queue's discipline gives back. What is left of them joins it again.
+    /// Processes the frames that a discipline has returned. A frame that is not dropped (for
+    /// example, a trimmed one) joins its queue again.
     fn give_back<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, back: Vec<(Frame, Verdict)>) {
         for (mut frame, verdict) in back {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
@@ -118,7 +122,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A frame that has waited in `queue` leaves the memory without having been sent; a priority group may go on by it.
+    /// Releases the memory of a frame that leaves `queue` without having been sent. This may resume
+    /// a paused priority group.
     pub(super) fn forget<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, frame: &Frame) {
         self.leave(node, port, queue, frame.size as u64);
         if self.nodes[node as usize].managed.is_some() {
@@ -127,13 +132,14 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Bytes no longer occupy the buffer.
+    /// Subtracts bytes from the occupancy of `queue`, its port and its node.
     pub(super) fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
         self.ports[port as usize].leave(queue, bytes);
         self.nodes[node as usize].used -= bytes;
     }
 
-    /// The transmitter is free at `at`: the head of the device queue goes, or of the discipline, which then fills the device queue again.
+    /// Starts the next transmission at `at`, when the transmitter is idle: the first frame of the
+    /// device queue, or else of the discipline. Then refills the device queue.
     #[cold]
     #[inline(never)]
     pub(super) fn start_disciplined<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
@@ -175,7 +181,7 @@ impl<'a> Shard<'a> {
         self.fill_device(out, at, node, port);
     }
 
-    /// What the discipline has goes to the device queue while there is room.
+    /// Moves frames from the discipline to the device queue while the device queue has space.
     pub(super) fn fill_device<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         loop {
             let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
@@ -188,7 +194,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The next frame that the discipline lets go at `at`, and its queue; it still counts as waiting.
+    /// Removes the next frame that the discipline releases at `at`. Returns it with its queue. The
+    /// frame still counts as waiting.
     fn pull<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) -> Option<(Waiting, u8)> {
         loop {
             let p = &mut self.ports[port as usize];
@@ -212,14 +219,16 @@ impl<'a> Shard<'a> {
                 return Some((waiting, queue as u8));
             }
             if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some() && a.sending.is_some()) {
-                // A group goes on by the memory of the dropped frame, and the PAUSE frame that says so has started here.
+                // The memory of the dropped frame has resumed a priority group, and the PAUSE frame
+                // that says so is now in transmission here.
                 return None;
             }
         }
     }
 }
 
-/// The next frame that a port's queues and their disciplines let go at `at`, its queue, and what becomes of it.
+/// Removes the next frame that a port's queues and their disciplines release at `at`. Returns its
+/// queue, the frame, and the verdict on it.
 fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
     a.catch_up(at);
     let Automaton { queues, turns, discipline, pause, .. } = a;
@@ -231,9 +240,10 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
         Some(aqm) => aqm.pull_of(&mut q.frames, at, q.bytes, &may).map(|(waiting, verdict)| (queue, waiting, verdict)),
         None => q.frames.pop_front().map(|waiting| (queue, waiting, Verdict::Admit)),
     };
-    // A queue that is asked in vain learns that it was.
+    // Empty queues are polled too, because a discipline updates its state when it finds its queue
+    // empty.
     let Some(turns) = turns.as_deref_mut() else {
-        // The highest priority first.
+        // Strict priority: the highest queue comes first.
         return queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q));
     };
     queues.iter_mut().enumerate().filter(|(_, q)| q.count == 0).for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));

@@ -1,6 +1,7 @@
-//! The window engine's way through a switch that chooses the next hop by hash and whose ports are all eager (plain): all frames of a window in one
-//! loop. Everything that the loop needs of the switch is loaded once. A frame that a policy may have to refuse or mark leaves the loop for
-//! `offer_plain`.
+//! Fast path of the window engine for switches that choose the next hop by hash and whose ports are
+//! all plain (eager: they compute departures at admission). One loop forwards all frames of a
+//! window, with the state of the switch loaded once. A frame that a policy may have to drop or mark
+//! leaves the loop and goes through `offer_plain`.
 
 use super::way::send;
 use super::{Outlet, Shard};
@@ -8,13 +9,13 @@ use crate::frame::{Change, Frame};
 use crate::queue::Reason;
 
 impl<'a> Shard<'a> {
-    /// Passes on all frames that arrive at the switch in one window, in order.
+    /// Forwards all frames that arrive at the switch in one window, in order.
     #[inline(always)]
     pub fn pass_eagerly<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) {
         if self.world.route_bits != 0 { self.pass_all::<O, true>(out, start, node, frames) } else { self.pass_all::<O, false>(out, start, node, frames) }
     }
 
-    /// `ROUTED`: frames carry their route.
+    /// Forwards all frames of a window. `ROUTED`: frames carry their route in `Frame::hash`.
     #[inline(always)]
     fn pass_all<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, mut frames: &[Frame]) {
         if let Some(last) = frames.last() {
@@ -36,7 +37,9 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Passes on frames up to the first that needs a closer look. Returns how many, and the port for that one.
+    /// Forwards frames up to the first that has to leave the loop. Returns the number of forwarded
+    /// frames, and the output port of the frame that has to leave the loop; `None` if it has no
+    /// next hop.
     #[inline(always)]
     fn pass_eager<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
         let Shard { nodes, ports, extras, world, counters, .. } = self;

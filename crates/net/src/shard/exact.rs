@@ -1,8 +1,12 @@
-//! Open nodes near their bounds. Frames stay in the lanes of `shard::hop`, and the memory management unit is charged with all of them: it answers for every
-//! frame that comes, pauses groups and lets them go on. While a group is paused, ports act in the order of time, because a frame that leaves may let it go on.
+//! Exact mode of open nodes. Frames stay in the lanes of `shard::hop`, but each is charged to the
+//! memory management unit. The unit decides about every arrival, and pauses and resumes priority
+//! groups. While a group is paused, the ports of the node act in order of time, because a departure
+//! may resume the group.
 //!
-//! A node comes here when a frame exceeds a bound that only the unit can judge, and leaves at the beginning of a window in which no group is paused.
-//! The nodes of the classical engine are here from the beginning to the end: it knows no bounds, so comparing the engines tests them.
+//! A node enters exact mode when a frame exceeds a bound and only the unit can judge the frame. It
+//! leaves exact mode at the beginning of a window in which no group is paused. In the classical
+//! engine open nodes are always in exact mode: that engine uses no bounds, so that a comparison of
+//! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
 use super::lane::{Sent, next_start};
@@ -18,7 +22,8 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].room.exact
     }
 
-    /// From now on the unit is asked. All ports have been brought to `now`.
+    /// Enters exact mode: charges all frames of the node to the memory management unit. All ports
+    /// have been advanced to `now`.
     #[cold]
     pub(super) fn enter_exact(&mut self, now: u64, node: u32) {
         let lookahead = self.world.lookahead;
@@ -36,7 +41,8 @@ impl<'a> Shard<'a> {
         state.room.closed_until = now + super::open::CLOSED * lookahead;
     }
 
-    /// From now on bounds are enough. No group is paused, and all ports have been brought to the instant before `start`.
+    /// Leaves exact mode: bounds decide from now on. No group is paused, and all ports have been
+    /// advanced to the instant before `start`.
     #[cold]
     pub(super) fn leave_exact(&mut self, start: u64, node: u32) {
         let Shard { nodes, ports, lanes, store, .. } = self;
@@ -53,7 +59,8 @@ impl<'a> Shard<'a> {
                 state.take_room(frame);
             });
             let pause = p.pause();
-            // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
+            // A pause that has just ended may have held a frame back. That frame starts at the end
+            // of the pause, not when the transmitter became idle.
             lane.held = pause.is_some_and(|pause| pause.holds_any(start)) || !lane.sending && lane.occupied != 0;
             lane.rare = lane.held || lane.clocked;
             lane.listed = lane.occupied != 0;
@@ -64,7 +71,8 @@ impl<'a> Shard<'a> {
         state.room.exact = false;
     }
 
-    /// A frame wants to leave by the port; if `HELD`, a balancer has held it, and the unit is charged with it already.
+    /// Offers a frame to an open port of an exact node. `HELD`: a balancer has held the frame, and
+    /// the unit is already charged with it.
     #[inline(never)]
     pub(super) fn offer_exact<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
@@ -120,7 +128,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// When the port ends a transmission or starts one by itself; `u64::MAX` for never.
+    /// Returns the time in ps at which the port next ends a transmission, or starts one without a
+    /// new arrival; `u64::MAX` for never.
     #[inline(always)]
     pub(super) fn next_exact(&self, port: u32) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
@@ -133,7 +142,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Everything that ends or starts at the port by `now` happens.
+    /// Processes everything that ends or starts at the port by `now`.
     pub(super) fn advance_exact<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         loop {
             let at = self.next_exact(port);
@@ -144,7 +153,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The transmission that ends at `at` ends, and the next one starts.
+    /// Ends the transmission that ends at `at`, if there is one, and starts the next.
     #[inline(always)]
     pub(super) fn step_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let lane = &mut self.lanes[port as usize];
@@ -158,7 +167,7 @@ impl<'a> Shard<'a> {
         self.start_exact(out, at, node, port);
     }
 
-    /// A frame no longer takes memory: that may let a group go on.
+    /// Releases the memory of a frame, which may resume a paused group.
     #[inline(always)]
     fn release_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sent) {
         self.nodes[node as usize].used -= sent.size as u64;
@@ -168,13 +177,15 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// If the transmitter is free at `at`, the next frame starts. A PAUSE frame overtakes all that waits.
+    /// Starts the next frame if the transmitter is idle at `at`. A PAUSE frame overtakes all
+    /// waiting frames.
     pub(super) fn start_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let until_start = self.nodes[node as usize].until_start;
         loop {
             let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
             if lane.sending {
-                // The end of the transmission before has let a group go on.
+                // The end of the previous transmission resumed a group, and the PAUSE frame that
+                // says so is now in transmission.
                 return;
             }
             let pause = p.pause();
@@ -213,7 +224,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The card takes frames from the host's queueing discipline.
+    /// Moves frames from the host's queueing discipline to the ring of the card.
     #[cold]
     fn fill_ring_exactly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
@@ -225,7 +236,8 @@ impl<'a> Shard<'a> {
         self.see_to_losses();
     }
 
-    /// Passes on frames that arrive at the switch in one window, in order, up to an event that the switch makes for itself. Returns how many.
+    /// Forwards frames that arrive at the switch in one window, in order, until the switch has
+    /// scheduled an event for itself in this window. Returns the number of forwarded frames.
     #[inline(never)]
     pub(super) fn pass_exact<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let world = self.world;
@@ -251,7 +263,8 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// Ends a window of an exact node without a paused group: starts what is due before `end`, and wakes the node when something is due next.
+    /// Ends a window of an exact node without a paused group: starts all transmissions that are due
+    /// before `end`, and wakes the node when the next one is due.
     pub(super) fn finish_exact<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;
@@ -270,7 +283,7 @@ impl<'a> Shard<'a> {
         self.wake_by(out, node, earliest);
     }
 
-    /// Keeps the port in its node's list while something waits.
+    /// Adds the port to its node's list of ports with waiting frames.
     pub(super) fn list_exact(&mut self, node: u32, port: u32) {
         let lane = &mut self.lanes[port as usize];
         if !lane.listed {

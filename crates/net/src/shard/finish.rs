@@ -1,4 +1,4 @@
-//! What a shard leaves behind.
+//! Ends a run: final counters and records of a shard.
 
 use super::{Harvest, NOT_YET, OVER, Outlet, Shard};
 use crate::frame::Frame;
@@ -7,7 +7,7 @@ use crate::record::{GapRecord, LinkRecord, MemoryFault, RoundTripRecord, WaitRec
 use crate::spec::FlowId;
 use crate::transport::tcp::Sender;
 
-/// The sink of a run that is over: whatever would happen later does not.
+/// Outlet for a run that has ended. It discards later events.
 pub struct Nothing<const CLASSICAL: bool>;
 
 impl<const C: bool> Outlet for Nothing<C> {
@@ -23,8 +23,9 @@ impl<const C: bool> Outlet for Nothing<C> {
 }
 
 impl<'a> Shard<'a> {
-    /// Ends at `end`, after its events. Returns the harvest, and per port of this shard (its global direction `2 * link + reverse`) what it sent.
-    /// Frames still waiting in queues are counted as in flight; those in logs are the engine's to add.
+    /// Ends the run at `end`, after the events of that instant. Returns the records, and what each
+    /// port of this shard has sent, with the port's global direction `2 * link + reverse`. Frames
+    /// that still wait in queues count as in flight; the engine adds the frames in its logs.
     pub fn finish<const CLASSICAL: bool>(&mut self, end: u64) -> (Harvest, Vec<(usize, LinkRecord)>) {
         let mut links = Vec::with_capacity(self.ports.len());
         for node in 0..self.nodes.len() as u32 {
@@ -92,7 +93,8 @@ impl<'a> Shard<'a> {
 }
 
 impl Shard<'_> {
-    /// The memory in use at a node must be what its queues, and balancers, hold. Its ports have been settled.
+    /// Returns a fault if the memory in use at a node differs from the bytes that its queues and
+    /// balancers hold. The ports have been advanced to the end of the run.
     fn memory_fault(&self, node: u32) -> Option<MemoryFault> {
         let state = &self.nodes[node as usize];
         let mmu = state.managed.as_ref().map(|managed| &managed.mmu);
@@ -101,7 +103,7 @@ impl Shard<'_> {
         let of_port = |port: &Port| match &port.automaton {
             None => port.plain_bytes(),
             Some(a) => {
-                // What is in a device queue has left the buffer.
+                // Frames in a device queue have left the buffer.
                 let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(waiting, _)| of_frame(&waiting.frame)).sum();
                 let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
                 a.frames().map(of_frame).sum::<u64>() - device + sending.map_or(0, |sent| size_of(sent.size, sent.class))
@@ -115,7 +117,7 @@ impl Shard<'_> {
     }
 }
 
-/// What a sender has measured, if that is asked for.
+/// Returns the round-trip times that a sender has measured, if they are recorded.
 pub fn round_trips(s: &Sender, subflow: usize) -> Option<RoundTripRecord> {
     let measured = *s.round_trips.as_deref()?;
     Some(RoundTripRecord { flow: s.flow, subflow: subflow as u8, measured, smoothed: s.smoothed_round_trip() })

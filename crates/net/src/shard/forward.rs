@@ -1,4 +1,4 @@
-//! From arrival to departure: choice of port, admission, marking, transmission.
+//! Path of a frame through a node: choice of the port, admission, marking and transmission.
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::pause::carry_pause;
@@ -14,7 +14,7 @@ use crate::spec::MarkAt;
 use crate::telemetry::Reading;
 
 impl<'a> Shard<'a> {
-    /// A frame is dealt with at the node it has come to.
+    /// Processes a frame that arrives at `node`.
     #[inline(always)]
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let state = &mut self.nodes[node as usize];
@@ -25,7 +25,8 @@ impl<'a> Shard<'a> {
         self.arrived(out, now, node, frame);
     }
 
-    /// What has arrived by a link goes on from here.
+    /// Continues an arrival after link faults and the processor model: delivers or forwards the
+    /// frame.
     #[inline(always)]
     pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         self.counters.packet_hops += 1;
@@ -51,7 +52,7 @@ impl<'a> Shard<'a> {
         self.forward(out, now, node, port, &mut frame.clone());
     }
 
-    /// A host forwards what is for another.
+    /// Forwards a frame for another host, at a host that relays frames (BCube).
     #[cold]
     #[inline(never)]
     fn relay<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
@@ -64,7 +65,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
+    /// Applies link faults to a frame that arrives at a node with faulty links or sampled ports,
+    /// and counts its bytes at a sampled port. Returns `false` if the frame was dropped.
     #[cold]
     #[inline(never)]
     fn passes_link(&mut self, now: u64, node: u32, frame: Frame) -> bool {
@@ -93,7 +95,7 @@ impl<'a> Shard<'a> {
         true
     }
 
-    /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
+    /// Offers a frame to the output `port`. The frame arrived by `frame.port` or starts here.
     #[inline(always)]
     pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         if O::CLASSICAL {
@@ -156,7 +158,8 @@ impl<'a> Shard<'a> {
         send(out, &mut self.extras, p, start, time, frame, frame.to(p.peer_port));
     }
 
-    /// The admission policy was unsure under an upper bound of the memory in use: release all ports to `now`, so that it is exact.
+    /// Decides an admission that an upper bound of the memory in use leaves open: releases all
+    /// ports to `now`, so that the memory in use is exact, and asks the buffer again.
     #[cold]
     #[inline(never)]
     fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> Verdict {
@@ -165,13 +168,13 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].admit(queue, length, size, true).expect("exact figures settle it")
     }
 
-    /// Brings all ports of a node to `now`.
+    /// Advances all ports of a node to `now`.
     pub(super) fn settle_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         (first..first + ports).for_each(|port| self.settle(out, now, node, port));
     }
 
-    /// Brings a port to `now`: everything that has left by then is accounted for.
+    /// Advances a port to `now`, so that all frames that have left by then are accounted for.
     pub fn settle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.ports[port as usize].plain {
             let freed = self.ports[port as usize].release(now);
@@ -182,13 +185,15 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Takes a frame for a port that is an automaton. Out of line, so that plain ports do not pay for it.
+    /// Offers a frame to a port that is an automaton. Out of line, so that automata do not slow
+    /// down plain ports.
     #[inline(never)]
     pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         self.join::<O, false>(out, now, node, port, *frame);
     }
 
-    /// A frame that has been held, and charged then, joins its queue.
+    /// Offers a frame that a balancer has held to its output port. The frame is already charged to
+    /// the memory, so that it needs no admission.
     #[inline(never)]
     pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         if self.ports[port as usize].open {
@@ -204,7 +209,8 @@ impl<'a> Shard<'a> {
         self.join::<O, true>(out, now, node, port, frame);
     }
 
-    /// A frame wants to join its queue; if `HELD`, there is room for it already.
+    /// Lets a frame join its queue if admission and marking allow it. `HELD`: memory is already
+    /// reserved for the frame.
     #[inline(always)]
     fn join<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
@@ -217,10 +223,10 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &a.queues[queue];
         let length = QueueView { bytes: q.bytes, frames: q.count };
-        // Then nothing waits either, unless it is paused.
+        // An idle transmitter implies empty queues, unless pauses or missing credits block them.
         let idle = a.sending.is_none();
-        // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
-        // input; otherwise they are stored first.
+        // A cut-through node may forward the frame at once if the output is idle and not faster
+        // than the input. Otherwise the node stores the whole frame first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
             if idle && p.rate <= input.incoming { now } else { now + input.arrival(frame.size) - input.arrival(state.header) }
@@ -255,7 +261,8 @@ impl<'a> Shard<'a> {
         self.enter::<O, HELD>(out, now, node, port, queue, Waiting { frame, ready, clock: 0 }, (managed.then_some((charge, taken)), None));
     }
 
-    /// A frame that has been let in joins its queue: the memory management unit is to be charged so, and virtual output queues have this place for it.
+    /// Lets an admitted frame join its queue. `account`: the charge to the memory management unit,
+    /// and the place in the memory of virtual output queues, where the switch has them.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn enter<O: Outlet, const HELD: bool>(
@@ -271,7 +278,7 @@ impl<'a> Shard<'a> {
         let (size, class) = (waiting.frame.size as u64, waiting.frame.priority());
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        // Then nothing waits either, unless it is paused.
+        // An idle transmitter implies empty queues, unless pauses or missing credits block them.
         let idle = a.sending.is_none();
         if a.discipline.is_some() {
             return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
@@ -293,7 +300,7 @@ impl<'a> Shard<'a> {
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        // Where queues take turns, a frame has to have its turn.
+        // A scheduler in which queues take turns may make the frame wait even at an idle port.
         let mut held = a.turns.is_some() && a.awaits_turn(now, queue, size as u16);
         if let Some(pause) = &a.pause {
             waiting.clock = pause.clock(class, now);
@@ -306,7 +313,7 @@ impl<'a> Shard<'a> {
             self.mmu(node).charge(&charge, taken.headroom);
             if taken.pause {
                 self.pause_group(out, now, node, charge.input, charge.class());
-                // A PAUSE frame may have started at this very port.
+                // The PAUSE frame may occupy the transmitter of this very port.
                 held |= charge.input == port - self.nodes[node as usize].first_port;
             }
         }
@@ -327,14 +334,14 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A watchdog has the frames of this class dropped.
+    /// True if a watchdog drops the frames of this class.
     #[inline(always)]
     pub(super) fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
         let pause = self.ports[port as usize].pause();
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
-    /// Keeps the port in its node's list while it has waiting frames.
+    /// Adds the port to its node's list of ports with waiting frames, if it has any.
     pub(super) fn list(&mut self, node: u32, port: u32) {
         if self.ports[port as usize].open {
             return self.list_exact(node, port);
@@ -347,8 +354,8 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].due = 0;
     }
 
-    /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
-    /// has started.
+    /// Advances a port that is not plain to `now`: everything that ends or starts by `now` happens.
+    /// A transmission that ends exactly at `now` has ended, and the next one has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         if !O::CLASSICAL && p.open {
@@ -371,19 +378,22 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Whether a transmission is under way whose end has not been seen to; at an open port of an exact node, or at an automaton.
+    /// True if a transmission is in progress whose end has not been processed. For automata, and
+    /// for open ports of exact nodes.
     pub(super) fn is_sending(&self, port: u32) -> bool {
         let p = &self.ports[port as usize];
         if p.open { self.lanes[port as usize].sending } else { p.automaton.as_ref().expect("not plain").sending.is_some() }
     }
 
-    /// When such a port ends a transmission or starts one by itself; `u64::MAX` for never.
+    /// Returns the time in ps at which the port next ends a transmission, or starts one without a
+    /// new arrival; `u64::MAX` for never. For automata, and for open ports of exact nodes.
     #[inline(always)]
     pub(super) fn next_step(&self, port: u32) -> u64 {
         if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() }
     }
 
-    /// The transmission that ends at `at` at such a port ends, and the next one starts.
+    /// Ends the transmission that ends at `at`, if there is one, and starts the next. For automata,
+    /// and for open ports of exact nodes.
     #[inline(always)]
     pub(super) fn step<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         if self.ports[port as usize].open {
@@ -395,7 +405,7 @@ impl<'a> Shard<'a> {
         self.start_next(out, at, node, port);
     }
 
-    /// The frame in transmission has left.
+    /// Automaton: ends the current transmission, releases its memory and counts the frame.
     #[inline(always)]
     pub(super) fn complete<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -423,7 +433,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The transmitter is free at `at`: the next frame, if there is one.
+    /// Starts the next transmission, if a waiting frame may be sent. The transmitter is idle at
+    /// `at`.
     #[inline(always)]
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         if self.ports[port as usize].open {
@@ -432,7 +443,8 @@ impl<'a> Shard<'a> {
         loop {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             if let Some(pause) = &a.pause {
-                // A PAUSE frame overtakes all that waits; it may have been caused by the end of the transmission before.
+                // A PAUSE frame overtakes all waiting frames. If the end of the previous
+                // transmission caused the PAUSE, its frame is already in transmission.
                 if a.sending.is_some() {
                     return;
                 }
@@ -462,7 +474,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
+    /// Automaton: starts the transmission of a frame of `queue` at `at`, when the transmitter is
+    /// idle. Returns `false` if marking drops the frame instead.
     #[inline(always)]
     pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
         let Waiting { mut frame, ready, clock } = waiting;
@@ -495,7 +508,8 @@ impl<'a> Shard<'a> {
             state.used -= bytes;
         }
         if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
-            // The frame itself counts until it has left, or no longer.
+            // The telemetry leaves out the frame itself, which `p.queued` still includes unless
+            // `until_start`.
             let beside = if state.until_start { 0 } else { bytes };
             stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
         }
@@ -520,7 +534,7 @@ impl<'a> Shard<'a> {
         true
     }
 
-    /// The frame is on its way.
+    /// Sends a departing frame to the peer, and records the departure if that is requested.
     #[inline(always)]
     pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, frame: Frame, departure: Departure, late: u64) {
         if let Some(capture) = departure.capture {
@@ -530,15 +544,15 @@ impl<'a> Shard<'a> {
             self.watch(port, &frame, &departure);
         }
         if O::CLASSICAL {
-            // The sooner of the two first: it has less far to sink.
-            // Where arrivals come first, it is told an instant later.
+            // Schedule the earlier of the two events first: it sinks less far into the heap. Where
+            // arrivals come first, the end of the transmission is processed 1 ps later.
             out.sent(departure.ends + late, port);
         }
         out.frame(departure.arrives, departure.peer_shard, &frame, frame.to(departure.peer_port), &mut self.extras);
     }
 
-    /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
-    /// they send may arrive in the next window.
+    /// Window engine: ends a window of a node, after the node's events. Starts all transmissions
+    /// that begin before `end`, because their frames may arrive in the next window.
     #[inline(always)]
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let state = &self.nodes[node as usize];
@@ -568,7 +582,7 @@ impl<'a> Shard<'a> {
         active.retain(|&port| {
             let free_at = self.ports[port as usize].free_at;
             if free_at >= end {
-                // Until then nothing changes.
+                // The port does not change before `free_at`.
                 earliest = earliest.min(free_at);
                 return true;
             }
@@ -586,7 +600,8 @@ impl<'a> Shard<'a> {
         self.wake_by(out, node, earliest);
     }
 
-    /// The node has something to do at `at`, if that is not never, whatever comes.
+    /// Wakes the node at `at`, unless `at` is `u64::MAX` or a wake event is scheduled for `at` or
+    /// earlier.
     #[inline(always)]
     pub(super) fn wake_by<O: Outlet>(&mut self, out: &mut O, node: u32, at: u64) {
         let wake_at = self.nodes[node as usize].wake_at;
@@ -598,7 +613,7 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
+/// Appends in-band telemetry of the departing port to RDMA data that carries telemetry.
 #[cold]
 #[inline(never)]
 pub(super) fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
@@ -609,7 +624,8 @@ pub(super) fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u
     }
 }
 
-/// How urgent a frame is where that counts: for pFabric's data what remains of their flow, for everything else nothing.
+/// Returns the rank of a frame for disciplines that send the lowest rank first: the remaining size
+/// of the flow if the frame carries it (pFabric's data and control frames), else 0.
 #[inline(always)]
 pub(super) fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
     match frame.kind() {

@@ -1,4 +1,5 @@
-//! Open ports at which frames may wait although the transmitter is idle: the peer has paused a class, or the host's queueing discipline holds frames.
+//! Handles open ports at which frames may wait although the transmitter is idle, because the peer
+//! has paused a class or the host's queueing discipline holds frames.
 
 use super::hop::Hop;
 use super::lane::{Lane, Lost, next_start};
@@ -9,8 +10,8 @@ use crate::port::{Port, Waiting};
 use crate::queue::Verdict;
 
 impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
-    /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for which a discipline holds frames. None of them was due before
-    /// `from`.
+    /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for
+    /// which a discipline holds frames. No transmission was due before `from`.
     #[cold]
     #[inline(never)]
     pub(super) fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
@@ -31,7 +32,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         lane.look_again(p, now);
     }
 
-    /// The card takes frames from the host's queueing discipline while its ring has room.
+    /// Moves frames from the host's queueing discipline to the ring of the card while the ring has
+    /// space.
     pub(super) fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
         let discipline = |p: &mut Port| p.automaton.as_mut().and_then(|a| a.qdisc.take()).expect("a discipline that holds frames");
         let mut qdisc = discipline(p);
@@ -55,7 +57,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         p.automaton.as_mut().expect("not plain").qdisc = Some(qdisc);
     }
 
-    /// Writes on the frame how long it stood paused.
+    /// Adds the time that the frame was paused at this port to its metadata.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_pause(&mut self, p: &Port, at: u64, clock: u64, frame: Frame) -> Frame {
@@ -64,7 +66,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         if paused > 0 { carry_pause(self.extras, frame, paused) } else { frame }
     }
 
-    /// The rest of `wait` at a port that the peer has paused. The frame itself may be of a class that is not paused, and start at once.
+    /// Completes `wait` at a port that the peer has paused: notes the pause clock, and starts the
+    /// frame at once if its own class is not paused.
     #[cold]
     #[inline(never)]
     pub(super) fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
@@ -74,7 +77,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// Notes for the last frame of a queue how long its class had been paused when it came, if that is recorded.
+    /// Notes for the last frame of a queue how long its class had been paused in total when the
+    /// frame arrived, if that is recorded.
     pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
             let pause = p.pause().expect("a port that has been paused");
@@ -84,7 +88,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
 }
 
 impl<'a> Shard<'a> {
-    /// The peer's flow control has changed at an open port, which has been brought to `now`.
+    /// Processes a change of the peer's flow control at an open port, which has been advanced to
+    /// `now`.
     #[cold]
     pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let Shard { lanes, store, world, ports, .. } = self;
@@ -95,7 +100,7 @@ impl<'a> Shard<'a> {
             lane.clocked = true;
             for (queue, q) in lane.queues.iter().enumerate() {
                 if lane.occupied >> queue & 1 != 0 {
-                    // Since they came nothing has been paused.
+                    // Nothing has been paused since these frames arrived.
                     store.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
                 }
             }
@@ -107,7 +112,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Brings an idle port at which something waits to `now`: a pause may have ended.
+    /// Advances to `now` an idle port for which the host's queueing discipline holds frames.
     #[cold]
     pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
@@ -115,7 +120,8 @@ impl<'a> Shard<'a> {
         self.see_to_losses();
     }
 
-    /// Returns for each class whether it is neither waiting nor paused at an open port.
+    /// Returns a function that is true for each class that is neither waiting nor paused at an open
+    /// port.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         let a = p.automaton.as_ref().expect("not plain");
@@ -125,7 +131,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Start of the next waiting frame of an open port, if no other comes; `u64::MAX` if none waits.
+    /// Returns the time in ps at which the next waiting frame of an open port starts, if no other
+    /// frame arrives; `u64::MAX` if none waits.
     pub fn next_start(&self, port: u32) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         match lane.occupied {
@@ -135,13 +142,13 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Whether the port is open and the peer has paused it.
+    /// True if the port is open and the peer has paused it, as of the last check.
     #[inline(always)]
     pub fn is_held(&self, port: u32) -> bool {
         self.ports[port as usize].open && self.lanes[port as usize].held
     }
 
-    /// Whether the host's queueing discipline holds frames for an open port.
+    /// True if the host's queueing discipline holds frames for an open port.
     pub fn has_backlog(&self, port: u32) -> bool {
         self.lanes[port as usize].backlog
     }

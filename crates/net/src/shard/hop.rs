@@ -1,13 +1,18 @@
-//! One hop: a frame comes to an open port, waits if it has to, and leaves.
+//! One hop through an open port: a frame arrives, waits if it has to, and leaves.
 //!
-//! The node of an open port pauses nobody and records nothing but totals; the peer may pause it. The policies of the node publish bounds (`Limits`). A frame
-//! within the bounds is admitted, unmarked, and no cause to pause, whatever the other counters are. Most frames are compared with the bounds and with nothing
-//! else. Bytes are counted until their transmission starts. The bounds allow for one frame in transmission at each port, so a frame that finds its port idle is
-//! counted nowhere, and nothing happens at the end of a transmission.
+//! The node of an open port sends no PAUSE frames, unless it is in exact mode, and records nothing
+//! but totals. The peer may pause the port. The policies of the node publish bounds (`Limits`). A
+//! frame within the bounds is admitted, not marked, and no cause for a PAUSE, whatever the other
+//! counters are. Most frames are only compared with the bounds. Bytes count until their
+//! transmission starts. The bounds allow for one frame in transmission at each port. Therefore a
+//! frame that finds its port idle is not counted at all, and the end of a transmission needs no
+//! processing.
 //!
-//! A frame beyond a bound is judged by exact figures: first by those of its own queue, then by those of the whole node. If only the memory management unit can
-//! judge it, the node becomes exact (`shard::exact`). `shard::offers` has what the node does with its ports, and `shard::held` ports that the peer has paused.
-//! `shard::open` opens nodes, and closes them for watchdogs. The ports of a closed node are automata (`shard::forward`).
+//! A frame beyond a bound is judged by exact counters: first by those of its own queue, then by
+//! those of the whole node. If only the memory management unit can judge the frame, the node enters
+//! exact mode (`shard::exact`). `shard::offers` contains the operations of a node on its ports, and
+//! `shard::held` handles ports that the peer has paused. `shard::open` opens and closes nodes. The
+//! ports of a closed node are automata (`shard::forward`).
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::lane::{Lane, Length, Limits, Lost, Sent, Store};
@@ -17,16 +22,17 @@ use crate::frame::{Change, Extra, Frame};
 use crate::port::Port;
 use crate::queue::{QueueView, Verdict};
 
-/// The fate of a frame beyond a bound.
+/// Result of judging a frame beyond a bound.
 enum Closer {
-    /// The frame is admitted and has these flags from now on.
+    /// The frame is admitted, with these flags.
     Goes(u16),
     Dropped,
-    /// The figures of the port do not suffice.
+    /// The counters of the port do not suffice to judge the frame.
     Unknown,
 }
 
-/// The state around a port, borrowed once for many frames. `COUNTS`: the node shares memory, which has to be counted.
+/// State around a port, borrowed once for many frames. `COUNTS`: the ports of the node share
+/// memory, which has to be counted.
 pub(super) struct Hop<'s, O, const COUNTS: bool> {
     pub out: &'s mut O,
     pub extras: &'s mut Slab<Extra>,
@@ -46,7 +52,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// The transmitter is free at `at`, and the first frame of this queue leaves. Returns the frame, and `false` if marking has dropped it.
+    /// Starts the first frame of this queue at `at`, when the transmitter is idle. Returns the
+    /// frame, and `false` if marking has dropped it. `RARE`: the port may have pause clocks.
     #[inline(always)]
     pub(super) fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
@@ -70,8 +77,9 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         (lane.sent, true)
     }
 
-    /// Takes a frame for this port, which has `hash` from now on. `used`: the exact memory in use, if it is known. Returns `false`, and does nothing, if the
-    /// figures of the port do not suffice to judge the frame.
+    /// Offers a frame to this port. `hash`: the frame's hash beyond this node. `used`: the exact
+    /// memory in use in bytes, if it is known. Returns `false` if the counters of the port do not
+    /// suffice to judge the frame, which the port then has not accepted.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
@@ -96,7 +104,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         true
     }
 
-    /// Starts the transmission of a frame at `at`, when the transmitter is free.
+    /// Starts the transmission of a frame at `at`, when the transmitter is idle.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn start(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64, queue: usize, frame: &Frame, change: Change) {
@@ -104,7 +112,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         p.count_sent(frame.size, time);
         lane.sent = Sent::of(frame, queue as u8);
         if O::CLASSICAL {
-            // The sooner of the two events first: it has less far to sink.
+            // Schedule the earlier of the two events first: it sinks less far into the heap.
             self.out.sent(p.free_at, port);
         }
         send(self.out, self.extras, p, at, time, frame, change);
@@ -118,7 +126,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// A frame joins its queue.
+    /// Appends a frame to its queue.
     #[inline(always)]
     pub(super) fn push(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, frame: Frame) {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
@@ -132,7 +140,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// Whether the memory in use would exceed a bound with this frame.
+    /// True if this frame would make the memory in use, or that of its priority group, exceed its
+    /// bound.
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.room.overhead;
@@ -159,7 +168,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         }
     }
 
-    /// Judges a frame beyond a bound by the exact length of its queue. The port has been brought to `now`.
+    /// Judges a frame beyond a bound by the exact length of its queue. The port has been advanced
+    /// to `now`.
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -191,7 +201,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         Closer::Goes(flags)
     }
 
-    /// Marks at the start of a transmission that leaves `behind` in the queue. Returns the flags of the frame, or nothing if it is dropped.
+    /// Applies marking at the start of a transmission that leaves `behind` in the queue. Returns
+    /// the flags of the frame, or `None` if it is dropped.
     #[cold]
     #[inline(never)]
     fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: Length, frame: &Frame) -> Option<u16> {

@@ -1,4 +1,4 @@
-//! What hosts do for transports: frames leave and arrive, flows start and end.
+//! Host side of all transports: sends and delivers frames, and starts and ends flows.
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::Tag;
@@ -10,19 +10,21 @@ use crate::queue::Reason;
 use crate::spec::{Flow, FlowId};
 use crate::transport::door::Opening;
 
-/// What came with a frame.
+/// Metadata that arrived with a frame.
 #[derive(Default)]
 pub struct Beside {
-    /// How long it stood paused.
+    /// Time in ps for which this frame, and the frame that caused it, were paused.
     pub paused: u64,
-    /// The timestamp.
+    /// Timestamp of an acknowledgement, or the timestamp that data echo; 0 for none.
     pub stamp: u32,
-    /// What its last switch wrote on it.
+    /// Tag that the last switch wrote on the frame.
     pub tag: Tag,
 }
 
-/// Timers are lazy: an event under way (`armed`, 0 for none) is armed anew when it goes off early, and only an earlier moment needs another. If
-/// `wake` (0 for not at all) does, `event` is sent and is the one under way.
+/// Arms a lazy timer: schedules `event` for `wake`, unless an event is scheduled for `wake` or
+/// earlier. `armed`: time of the scheduled event in ps, 0 for none. `wake` is 0 if the timer is
+/// off. An event that comes too early arms the timer again, so that only an earlier `wake` needs a
+/// new event.
 #[inline(always)]
 pub fn arm<O: Outlet>(out: &mut O, wake: u64, armed: &mut u64, event: impl FnOnce() -> Frame) {
     if wake != 0 && (*armed == 0 || wake < *armed) {
@@ -32,7 +34,7 @@ pub fn arm<O: Outlet>(out: &mut O, wake: u64, armed: &mut u64, event: impl FnOnc
 }
 
 impl Shard<'_> {
-    /// A frame has come to its destination.
+    /// Delivers a frame to its destination.
     #[inline(always)]
     pub fn deliver<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         self.counters.delivered_packets += 1;
@@ -56,7 +58,7 @@ impl Shard<'_> {
         self.start_transport(out, now, Opening { id, node, hash, idle, deadline: flow.deadline.map(|span| now + span.0) });
     }
 
-    /// A flow's sending half is in `slot` of its transport.
+    /// Notes that a flow's sending half is in `slot` of its transport.
     pub fn opened(&mut self, flow: FlowId, slot: u32) {
         set_slot(&mut self.sending, flow, slot);
         if !self.open.is_empty() {
@@ -65,12 +67,12 @@ impl Shard<'_> {
         }
     }
 
-    /// Its receiving half.
+    /// Notes that a flow's receiving half is in `slot` of its transport.
     pub fn heard_of(&mut self, flow: FlowId, slot: u32) {
         set_slot(&mut self.receiving, flow, slot);
     }
 
-    /// A flow has ended at its source.
+    /// Ends a flow at its source.
     pub fn sending_over(&mut self, record: SentRecord) {
         self.sending[record.flow as usize] = OVER;
         self.harvest.leave(record);
@@ -78,15 +80,16 @@ impl Shard<'_> {
         self.flows_done += 1;
     }
 
-    /// All of a flow has arrived.
+    /// Ends a flow at its destination: all of its data has arrived.
     pub fn receiving_over<O: Outlet>(&mut self, out: &mut O, now: u64, record: ReceivedRecord) {
         self.receiving[record.flow as usize] = OVER;
         self.harvest.received.push(record);
         self.flow_received(out, now, record.flow, now);
     }
 
-    /// A host puts a frame on its network. With small queues: when it will have left, as far as can be told where nothing is paused and nothing
-    /// comes later that goes first; 0 if it was dropped.
+    /// Sends a frame from a host. With small queues, returns the time in ps at which the frame will
+    /// have left, if nothing is paused and no later frame overtakes it; 0 if it was dropped. Always
+    /// 0 without small queues.
     #[inline(always)]
     pub fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.sets_out(frame.size);
@@ -97,7 +100,8 @@ impl Shard<'_> {
         self.send_by(out, now, node, port, frame)
     }
 
-    /// The same by this port of the host's.
+    /// Sends a frame from a host by this port. Returns the estimated departure as [`Self::send`]
+    /// does.
     #[inline(always)]
     pub fn send_by<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) -> u64 {
         if self.cleared.is_empty() {
@@ -106,7 +110,8 @@ impl Shard<'_> {
         }
         let drops = |a: &Automaton| a.discipline.is_some() || a.is_held_back();
         if self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_deref().is_some_and(drops) {
-            // A frame dropped at the start of its transmission before now is not this one.
+            // Advance the port first: an earlier frame that is dropped at the start of its
+            // transmission must not be taken for this one.
             self.settle(out, now, node, port);
         }
         let dropped = self.counters.dropped_packets;
@@ -129,7 +134,7 @@ impl Shard<'_> {
         until
     }
 
-    /// A frame of so many bytes comes into the network.
+    /// Counts a frame of `size` bytes that enters the network.
     #[inline(always)]
     pub fn sets_out(&mut self, size: u16) {
         self.counters.sent_packets += 1;
@@ -137,7 +142,8 @@ impl Shard<'_> {
         self.live += 1;
     }
 
-    /// The port by which a host sends to `dst`, if any leads there; its only one is taken whether it does or not.
+    /// Returns the port by which a host sends to `dst`, if any leads there. A host with a single
+    /// port always uses it.
     #[inline(always)]
     pub fn outgoing(&self, now: u64, node: u32, dst: u32, hash: u32) -> Option<u32> {
         let state = &self.nodes[node as usize];
@@ -148,7 +154,7 @@ impl Shard<'_> {
         Some(state.first_port + port as u32)
     }
 
-    /// The first start of each host's list.
+    /// Schedules the first timed flow start of each host.
     pub fn arm_starts<O: Outlet>(&mut self, out: &mut O) {
         for node in 0..self.nodes.len() as u32 {
             if self.nodes[node as usize].host {
@@ -166,7 +172,7 @@ impl Shard<'_> {
         }
     }
 
-    /// Flows that stop, by host: the earliest last.
+    /// Lists the flows that have a stop time by host, the earliest last.
     pub(super) fn list_stops(&mut self) {
         let flows = &self.world.plan.flows;
         for (id, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.stop != Flow::ENDLESS) {
@@ -190,7 +196,8 @@ impl Shard<'_> {
         }
     }
 
-    /// The sender of a flow ends, if it is still at work. What it has put on the network goes on.
+    /// Ends the sender of a flow, if it is still active. Frames that are already in the network
+    /// continue.
     pub(super) fn on_stop<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, flow: FlowId) {
         let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
         if slot != NOT_YET && slot != OVER {
@@ -200,14 +207,15 @@ impl Shard<'_> {
         self.arm_next_stop(out, node);
     }
 
-    /// A flow ends without having sent anything: its stop has passed, or its connection has been given up.
+    /// Ends a flow that has sent nothing, because its stop time has passed or its connection has
+    /// been given up.
     #[cold]
     pub fn refuse(&mut self, now: u64, id: FlowId, idle: Idle) {
         set_slot(&mut self.sending, id, OVER);
         self.sending_over(SentRecord { given_up: Some(now), ..SentRecord::new(id, now, idle) });
     }
 
-    /// A flow from a host to itself.
+    /// Completes a flow from a host to itself.
     #[cold]
     fn finish_local<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId) {
         let frames = self.world.shape(self.world.flow(id)).count;
@@ -220,7 +228,8 @@ impl Shard<'_> {
         self.flow_received(out, now, id, now);
     }
 
-    /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.
+    /// Processes the arrival of the last byte of a flow, which the host will have read by `read`:
+    /// informs the applications, or starts the flows that wait for this one.
     pub fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
         let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
@@ -245,7 +254,7 @@ impl Shard<'_> {
         }
     }
 
-    /// What came with a frame; it then is as if nothing had been added to it.
+    /// Removes and returns the metadata of a frame.
     #[inline(always)]
     pub fn take_extra(&mut self, frame: &mut Frame) -> Beside {
         if !frame.has(Frame::EXTRA) {

@@ -1,4 +1,5 @@
-//! State of open ports and nodes: waiting frames, the transmission under way, and the bounds within which no rule has to be asked.
+//! State of open ports and nodes: waiting frames, the current transmission, and the bounds within
+//! which no policy has to be asked.
 
 use super::arena::{Arena, Chain};
 use crate::frame::Frame;
@@ -6,25 +7,27 @@ use crate::port::{PAUSE_QUEUE, Port};
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::{QueueView, Reason};
 
-/// The queues of an open port. The header and two queues are in one cache line.
+/// Queues of an open port. The header and the first two queues share one cache line.
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct Lane {
-    /// The queue of each priority.
+    /// Index of the queue of each priority.
     of_priority: [u8; CLASSES],
-    /// Queues with frames, a bit for each.
+    /// Bit set of queues with frames.
     pub occupied: u8,
-    /// In the node's list of ports with waiting frames.
+    /// True if the port is in the node's list of ports with waiting frames.
     pub listed: bool,
-    /// The peer has paused a class, or had done so when the port was looked at last: see `Hop::advance_rarely`.
+    /// True if the peer has paused a class, or had paused one at the last check: see
+    /// `Hop::advance_rarely`.
     pub held: bool,
-    /// The arena has the clocks of its frames: some may have waited while the peer paused them, and flows' times are explained.
+    /// True if the arena has the pause clocks of the frames: flow times are explained, and some
+    /// frames may have waited while the peer paused them.
     pub clocked: bool,
-    /// The queueing discipline of a host holds frames for this port.
+    /// True if the queueing discipline of a host holds frames for this port.
     pub backlog: bool,
-    /// `held`, `clocked` or `backlog`.
+    /// True if `held`, `clocked` or `backlog` is true.
     pub rare: bool,
-    /// Exact nodes: a transmission is under way, whose end has not been seen to.
+    /// Exact nodes: true if a transmission is in progress whose end has not been processed.
     pub sending: bool,
     pub sent: Sent,
     pub queues: [Queue; CLASSES],
@@ -36,7 +39,8 @@ pub struct Queue {
     pub waits: Length,
 }
 
-/// Length of a queue: bytes in the lower half, frames in the upper one, so that one addition counts both. Bounds keep the bytes below 2^32.
+/// Length of a queue: bytes in the lower half, frames in the upper half, so that one addition
+/// counts both. Bounds keep the bytes below 2^32.
 #[derive(Clone, Copy, Default)]
 pub struct Length(u64);
 
@@ -48,24 +52,25 @@ impl Length {
     pub fn frames(self) -> u32 {
         (self.0 >> 32) as u32
     }
-    /// A frame of this size joins, or leaves.
+    /// Adds a frame of `size` bytes.
     #[inline(always)]
     pub fn add(&mut self, size: u16) {
         self.0 += 1 << 32 | size as u64;
     }
+    /// Subtracts a frame of `size` bytes.
     #[inline(always)]
     pub fn take(&mut self, size: u16) {
         self.0 -= 1 << 32 | size as u64;
     }
 }
 
-/// The frame whose transmission started last; of no bytes if there is none.
+/// The frame whose transmission started last; `size` is 0 if there is none.
 #[derive(Clone, Copy, Default)]
 pub struct Sent {
-    /// Port at which the frame came in.
+    /// Port at which the frame arrived.
     pub input: u32,
     pub size: u16,
-    /// `PAUSE_QUEUE` for a PAUSE frame.
+    /// Index of the queue; `PAUSE_QUEUE` for a PAUSE frame.
     pub queue: u8,
     pub class: u8,
 }
@@ -76,36 +81,41 @@ impl Sent {
     }
 }
 
-/// The memory of an open node.
+/// Memory account of an open node.
 pub struct Room {
-    /// For lossy and lossless classes.
+    /// Bounds for lossy classes, and for lossless ones.
     pub limits: [Limits; 2],
+    /// Bit set of lossless classes.
     pub lossless: u8,
-    /// Memory is counted, because it is shared: all, and that of each ingress port and class.
+    /// True if memory is shared and therefore counted: in total, and by ingress port and class.
     pub counts: bool,
-    /// Frames take at most so much more memory than they have bytes.
+    /// Most bytes of memory that a frame takes beyond its own size.
     pub overhead: u32,
-    /// Memory of what waits, at most: of all, and of each ingress port and class.
+    /// Upper bound in bytes of the memory of waiting frames: in total, and by ingress port and
+    /// class.
     pub used: u64,
     pub groups: Box<[u32]>,
-    /// A closed node is not opened before, and an exact one stays so.
+    /// Time in ps before which a closed node is not opened, and an exact node stays exact.
     pub closed_until: u64,
-    /// The memory management unit is asked, see `shard::exact`: bounds, `used` and `groups` mean nothing.
+    /// True in exact mode (see `shard::exact`): exact counters decide, and the bounds, `used` and
+    /// `groups` have no meaning.
     pub exact: bool,
 }
 
-/// Bounds, with the frame that comes.
+/// Bounds in bytes for the memory in use, for that of the priority group, and for the queue, each
+/// including the arriving frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub used: u64,
     pub group: u32,
     pub queue: u32,
-    /// The part of `queue` that is due to the shared memory.
+    /// Bound of the queue that follows from the shared memory alone, without marking and limits of
+    /// the queue; at least `queue`.
     pub memory: u32,
 }
 
 impl Room {
-    /// Bounds for a frame of this class.
+    /// Returns the bounds for a frame of this class.
     #[inline(always)]
     pub fn limits_of(&self, class: u8) -> &Limits {
         &self.limits[(self.lossless >> class & 1) as usize]
@@ -113,7 +123,7 @@ impl Room {
 }
 
 impl Limits {
-    /// No figure of 32 bits overflows within this.
+    /// Largest bound in bytes. Within it no 32-bit counter overflows.
     pub const MOST: u32 = 1 << 31;
     pub const NEVER: Limits = Limits { used: 0, group: 0, queue: 0, memory: 0 };
 }
@@ -128,14 +138,14 @@ impl Lane {
         self.of_priority[frame.priority() as usize] as usize % CLASSES
     }
 
-    /// Frames that wait, with their queues.
+    /// Calls `see` for each waiting frame, with its queue.
     pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
         for (queue, q) in self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
             arena.each(&q.chain, |frame| see(queue as u8, frame));
         }
     }
 
-    /// The highest queue whose first frame may start at `at`.
+    /// Returns the highest queue whose first frame may start at `at`.
     #[inline(always)]
     pub fn first_free(&self, arena: &Arena, p: &Port, at: u64) -> Option<usize> {
         if !self.held {
@@ -146,7 +156,7 @@ impl Lane {
         (0..CLASSES).rev().find(|&queue| self.occupied >> queue & 1 != 0 && free(queue))
     }
 
-    /// The peer's pauses may be over at `at`.
+    /// Updates the flags at `at`, because the peer's pauses may have ended.
     #[cold]
     pub fn look_again(&mut self, p: &Port, at: u64) {
         let pause = p.pause();
@@ -155,44 +165,48 @@ impl Lane {
         self.rare = self.held || self.clocked || self.backlog;
     }
 
-    /// Bytes that count in the port's queues at `now`, those in transmission unless bytes count only until their transmission starts.
+    /// Returns the bytes that occupy the port's queues at `now`. `until_start`: bytes count only
+    /// until their transmission starts.
     #[inline(always)]
     pub fn holds(&self, p: &Port, until_start: bool, now: u64) -> u64 {
         p.queued + if until_start { 0 } else { self.in_transmission(p, None, now) }
     }
 
-    /// Bytes in the ring of a host's card at `now`.
+    /// Returns the bytes in the ring of a host's card at `now`.
     #[inline(always)]
     pub fn ring(&self, p: &Port, now: u64) -> u64 {
         self.holds(p, false, now)
     }
 
-    /// Whether the queueing discipline of the host has to hold this frame, because the ring is full. The port has been brought to `now`.
+    /// True if the ring is full, so that the queueing discipline of the host has to hold this
+    /// frame. The port has been advanced to `now`.
     pub fn fills_ring(&self, p: &Port, frame: &Frame, now: u64) -> bool {
         let qdisc = p.qdisc();
         qdisc.is_some_and(|qdisc| !frame.is_of_nic() && qdisc.takes(self.ring(p, now) + qdisc.bytes()))
     }
 
-    /// Bytes of `queue`, or of any (none), that are in transmission at `now`.
+    /// Returns the bytes of `queue` that are in transmission at `now`; of any queue if `queue` is
+    /// `None`.
     pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
         let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
         if counts { self.sent.size as u64 } else { 0 }
     }
 
-    /// Length of `queue`, with the frame in transmission of this size (0: none that counts).
+    /// Returns the length of `queue`, including `sending` bytes of the frame in transmission (0 if
+    /// it does not count).
     pub fn length(&self, queue: usize, sending: u64) -> QueueView {
         let waits = self.queues[queue].waits;
         QueueView { bytes: waits.bytes() as u64 + sending, frames: waits.frames() + (sending > 0) as u32 }
     }
 }
 
-/// Waiting frames of all open ports of a shard, and drops and marks that have yet to be counted.
+/// Waiting frames of all open ports of a shard, and drops and marks that have not been counted yet.
 #[derive(Default)]
 pub struct Store {
     pub arena: Arena,
     pub lost: Vec<Lost>,
     pub marks: u64,
-    /// There are drops or marks to count.
+    /// True if there are drops or marks to count.
     pub news: bool,
 }
 
@@ -209,7 +223,7 @@ impl Store {
     }
 }
 
-/// A frame that is dropped.
+/// A dropped frame that has not been counted yet.
 pub struct Lost {
     pub port: u32,
     pub queue: u8,
@@ -217,7 +231,8 @@ pub struct Lost {
     pub reason: Reason,
 }
 
-/// Start of the next frame at a port where some wait: the transmitter is free then, and a pause does not hold back all of them.
+/// Returns the start in ps of the next frame at a port with waiting frames: the first time at which
+/// the transmitter is idle and a pause does not hold back all of them.
 #[cold]
 pub fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
     let pause = p.pause().expect("a port that is paused");

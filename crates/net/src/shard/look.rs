@@ -1,12 +1,13 @@
-//! What can be seen of a shard while it runs. Nothing of it changes.
+//! Takes snapshots of a shard while it runs. A snapshot changes nothing in the shard.
 
 use super::Shard;
 use crate::spec::NodeKind;
 use crate::view::{Queue, Snapshot};
 
 impl Shard<'_> {
-    /// Everything up to `now` has happened. Ports that decide later than they must are as they were when they were last advanced: their queues can be
-    /// one window old.
+    /// Returns a snapshot after everything up to `now` has happened. Ports that defer their
+    /// decisions appear as they were when last advanced, so that their queues can be one window
+    /// old.
     pub fn look(&self, now: u64) -> Snapshot {
         let c = &self.counters;
         let switches = self.world.plan.topology.nodes.iter().any(|node| node.kind == NodeKind::Switch);

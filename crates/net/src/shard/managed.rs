@@ -1,4 +1,5 @@
-//! Switches with a memory management unit: admission, release, and keeping the order of time while a release may cause a RESUME.
+//! Switches with a memory management unit: admission, release, and the order of time among ports
+//! while a release may cause a RESUME.
 
 use super::{Outlet, Shard};
 use crate::frame::Frame;
@@ -6,16 +7,18 @@ use crate::queue::Reason;
 use crate::queue::buffer::mmu::{Answer, CLASSES, Charge, Mmu, is_safe};
 
 impl<'a> Shard<'a> {
-    /// What a frame that came by `input` for a queue of `port` costs.
+    /// Returns the charge for a frame that arrived by `input` and joins a queue of `port`.
     #[inline(always)]
     pub(super) fn charge_of(&self, node: u32, port: u32, queue: u8, (input, class, bytes): (u32, u8, u16)) -> Charge {
         let state = &self.nodes[node as usize];
         let mmu = &state.managed.as_ref().expect("managed").mmu;
-        // Virtual output queues can be more than the unit counts; its rules for them do not look at queues.
+        // A port may have more virtual output queues than the unit counts, but the unit's rules for
+        // them do not read queue lengths.
         Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue % CLASSES as u8)
     }
 
-    /// May the frame, which costs `charge`, come in and wait at `port`? Asked under upper bounds first; if that does not settle it, with exact counters.
+    /// Decides whether the frame, with this charge, may occupy memory and wait at `port`. Asks the
+    /// unit under upper bounds first, and with exact counters if these do not decide.
     #[inline(always)]
     pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, charge: &Charge) -> Answer {
         let mut answer = self.mmu(node).answer(charge);
@@ -29,7 +32,8 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, bounded: Answer) -> Answer {
         if self.mmu(node).paused > 0 {
-            // Everything is in order up to now.
+            // While a group is paused, the counters are exact: all ports have been advanced to
+            // `now`.
             return bounded;
         }
         self.drain(out, now, node);
@@ -41,7 +45,7 @@ impl<'a> Shard<'a> {
         &mut self.nodes[node as usize].managed.as_mut().expect("managed").mmu
     }
 
-    /// A frame has left.
+    /// Releases the memory of a frame that has left.
     #[inline(always)]
     pub(super) fn release<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, charge: &Charge) {
         let mmu = self.mmu(node);
@@ -51,7 +55,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Memory has been freed by a frame of this group.
+    /// Resumes paused groups if possible, after a frame of this group has released memory.
     #[cold]
     #[inline(never)]
     fn resume_groups<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, input: u32, class: u8) {
@@ -65,7 +69,7 @@ impl<'a> Shard<'a> {
         let mut place = 0;
         while let Some((input, class)) = self.mmu(node).paused_group(place) {
             if self.mmu(node).may_resume(input, class) {
-                // It leaves its place to the next one.
+                // The resumed group leaves the list, and the next one takes its place.
                 self.resume_group(out, at, node, input, class);
             } else {
                 place += 1;
@@ -73,8 +77,9 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Window engine: everything that ports of the node do by themselves up to `now`. While a group is paused, a frame that leaves may let it go on: then in the
-    /// order of time and, at one moment, of ports.
+    /// Window engine: processes everything that ports of the node do without a new arrival up to
+    /// `now`. While a group is paused, a departing frame may resume it. The ports then act in order
+    /// of time and, at one instant, in order of their numbers.
     pub(super) fn drain<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let first = self.nodes[node as usize].first_port;
         loop {
@@ -90,13 +95,13 @@ impl<'a> Shard<'a> {
                 managed.next_due = at;
                 return;
             }
-            // What the port does after this step is written down by the step.
+            // The step itself notes when this port acts next.
             managed.next_due = next;
             self.step(out, at, node, first + port);
         }
     }
 
-    /// Window engine: brings the node, or the port at hand, to `now`.
+    /// Window engine: advances the port to `now`; while a group is paused, the whole node.
     #[inline(always)]
     pub fn bring_up<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
@@ -106,7 +111,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Window engine: writes down when the port acts next.
+    /// Window engine: notes when the port acts next, while a group is paused.
     #[inline(always)]
     pub(super) fn file_due(&mut self, node: u32, port: u32) {
         if self.nodes[node as usize].managed.as_ref().is_none_or(|managed| managed.mmu.paused == 0) {
@@ -117,13 +122,15 @@ impl<'a> Shard<'a> {
         state.managed.as_mut().expect("just seen").set_due(port - state.first_port, at);
     }
 
-    /// Window engine: a first group is paused. From now on the node keeps the order of time.
+    /// Window engine: notes when each port acts next, because a first group is paused. From now on
+    /// the ports of the node act in order of time.
     pub(super) fn file_all(&mut self, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         (first..first + ports).for_each(|port| self.file_due(node, port));
     }
 
-    /// Window engine, at the end of a window: while a group is paused, what ends must be seen to in its window too. Returns whether one still is.
+    /// Window engine, end of a window: while a group is paused, processes all transmissions that
+    /// end in the window. Returns whether a group is still paused.
     #[inline(never)]
     pub(super) fn finish_paused<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) -> bool {
         self.drain(out, end - 1, node);

@@ -1,5 +1,5 @@
-//! A partition: nodes with everything that belongs to them, owned by one worker. The same code runs under both engines; they
-//! differ only in the [`Outlet`] that carries what happens later.
+//! A shard is a partition of the network: nodes and all their state, owned by one worker. Both
+//! engines run the same code. They differ only in the [`Outlet`] that schedules later events.
 
 mod application;
 mod arena;
@@ -60,37 +60,44 @@ pub use slab::{NOT_YET, OVER, Slab, set_slot};
 use afflux_engine::prefetch;
 use rustc_hash::FxHashMap;
 
-/// Where a shard puts what happens later.
+/// Schedules everything that happens later. Each engine implements it.
 pub trait Outlet {
-    /// Ports are driven by an event at the end of each transmission.
+    /// True for the classical engine, in which an event at the end of each transmission drives the
+    /// ports.
     const CLASSICAL: bool;
-    /// `frame` is dealt with, with `change` made, at `at` by the node of `change.port` in `shard`.
+    /// Schedules a frame: the node of `change.port` in `shard` processes `frame`, with `change`
+    /// applied, at `at`.
     fn frame(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>);
-    /// An event of a node of this shard.
+    /// Schedules an event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
-    /// A flow elsewhere starts.
+    /// Schedules an event of a node of any shard: a flow start, or a message that a flow of an
+    /// application has arrived.
     fn start(&mut self, at: u64, shard: u16, event: Frame);
-    /// A PAUSE frame takes effect at `at`.
+    /// Schedules a PAUSE frame, which takes effect at `at`.
     fn pause(&mut self, at: u64, shard: u16, frame: Frame);
-    /// The only NIC of the node at hand is to look for its next frame at `at`; a call before this one is forgotten. `false` beyond the window under way: then
-    /// an event has to be filed.
+    /// Makes the only NIC of the current node look for its next frame at `at`, which replaces the
+    /// time of an earlier call. Returns `false` if `at` is beyond the current window. The caller
+    /// then has to schedule an event.
     fn nic_looks(&mut self, _at: u64) -> bool {
         false
     }
-    /// Window engine: the node at hand has made an event for itself in the window under way.
+    /// Window engine: true if the current node has scheduled an event for itself inside the current
+    /// window.
     fn is_awaited(&self) -> bool {
         false
     }
-    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
+    /// Classical engine: schedules the end of the current transmission at `port`, or the time at
+    /// which a blocked port may send again.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }
 
-/// An event that `node` makes for itself, in a shard with that many ports.
+/// Returns an event that `node` schedules for itself, in a shard with `ports` ports.
 #[inline(always)]
 pub fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
     Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
 }
-/// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
+/// State of one shard. The alignment ensures that two workers' counters never share a cache line
+/// (or a pair of lines that the processor fetches together).
 #[repr(align(128))]
 pub struct Shard<'a> {
     pub world: &'a World<'a>,
@@ -98,61 +105,73 @@ pub struct Shard<'a> {
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
     rings: Vec<Ring>,
-    /// By port, as far as any is opened: see `shard::hop`.
+    /// Lane of each port, up to the last port that can be open: see `shard::hop`.
     lanes: Vec<Lane>,
     store: Store,
-    /// No frame has more bytes.
+    /// Upper bound of the size of frames in bytes.
     largest: u64,
     pub faults: FxHashMap<u32, Fault>,
     pub transports: Halves,
-    /// By node; none where no host has one.
+    /// Pacer of each node; an empty list if no host has one.
     pub pacers: Vec<Option<Box<Pacer>>>,
-    /// By node; none where no node has one.
+    /// Processor model of each node; an empty list if no node has one.
     processors: Vec<Option<Box<Processor>>>,
     pub extras: Slab<Extra>,
-    /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
+    /// Slot of each flow's sending half, and of its receiving half. Both lists grow with the flows
+    /// that applications start.
     pub sending: Vec<u32>,
     pub receiving: Vec<u32>,
-    /// By flow, for what the ToRs at its two ends know of it.
+    /// By end of the flow (source, destination) and by flow: slot of the state that the ToR at this
+    /// end keeps for the flow.
     flow_slots: [Vec<u32>; 2],
-    /// Per local node: flows that start at a given time, next last.
+    /// Per local node: flows with a fixed start time, the next one last.
     starts: Vec<Vec<FlowId>>,
-    /// Per local node: flows that stop at a given time, next last; none where no flow does.
+    /// Per local node: flows with a fixed stop time, the next one last; an empty list if no flow
+    /// has one.
     stops: Vec<Vec<FlowId>>,
-    /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
+    /// Closed-loop groups whose destination is in this shard.
     groups: FxHashMap<u32, Group>,
-    /// At their home.
+    /// Runtime of the applications, in the shard of their home node.
     applications: Option<Runtime>,
-    /// With small queues: when what hosts have given to a port will have left.
+    /// With small queues: estimated time in ps at which each port has sent all frames that its host
+    /// has given to it. Empty without small queues.
     cleared: Vec<u64>,
-    /// How long the latest frame that a host sent with small queues will wait there.
+    /// With small queues: estimated time in ps that the latest frame waits in its host before its
+    /// transmission starts.
     pub at_host: u64,
     pub counters: Counters,
-    /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
-    /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.
+    /// Number of activities that keep the run going; the run ends when the sum over all shards is
+    /// 0. Counted are flows of this shard's hosts that have not ended at their source (flows of
+    /// applications count at the applications' home), frames sent from here minus frames absorbed
+    /// here, timers of applications, and messages sent minus messages received. Paused priority
+    /// groups, PAUSE frames on their way, pause storms and waiting balancers count too.
     pub live: i64,
     pub flows_done: u64,
-    /// The last moment at which something that matters happened here.
+    /// Time in ps of the last activity in this shard. Sampling and wake-ups do not count.
     pub last: u64,
-    /// Path numbers are collected.
+    /// True if the paths of data frames are recorded.
     pub record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
-    /// By node, flows that have started there, if their senders are recorded; some may be over.
+    /// Per node: flows that have started there, including some that have ended. Empty unless
+    /// senders are recorded.
     pub open: Vec<Vec<FlowId>>,
-    /// Bytes of memory that what has been recorded takes, by [`crate::memory::Kept`].
+    /// Upper bound in bytes of the memory that the records so far take, by [`crate::memory::Kept`].
     pub kept: u64,
-    /// Where packets of real hosts come from and go to, if there are any.
+    /// Packets of real hosts that have arrived or been dropped, if the run exchanges packets with
+    /// real hosts.
     pub outside: Option<Box<Outside>>,
 }
 
+/// A closed-loop group: the flows in `starts` start when `left` more flows have arrived.
 pub struct Group {
     left: u32,
     starts: Vec<FlowId>,
 }
 
 impl<'a> Shard<'a> {
-    /// What the lists that hold frames under way take for a moment when they grow next.
+    /// Returns the additional memory in bytes that the lists of frames will take temporarily when
+    /// they grow next.
     pub fn growing(&self) -> u64 {
         let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
         let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
@@ -160,7 +179,7 @@ impl<'a> Shard<'a> {
         self.extras.growing() + frames.max(rings).max(self.store.arena.growing())
     }
 
-    /// A frame or an event is due.
+    /// Processes a frame or an event that is due at `now`.
     #[inline(always)]
     pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         if frame.is_traffic() {
@@ -210,7 +229,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
+    /// Classical engine: processes the end of the current transmission at `port`, or the time at
+    /// which a blocked port may send again.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let late = self.nodes[node as usize].arrivals_first as u64;
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
@@ -227,7 +247,8 @@ impl<'a> Shard<'a> {
         own_event(self.ports.len(), node, flow, event)
     }
 
-    /// Starts loading what [`Self::handle`] will need for a frame that a node deals with soon.
+    /// Prefetches the state that [`Self::handle`] will need for a frame that the node processes
+    /// soon.
     #[inline(always)]
     pub fn prefetch(&self, node: u32, frame: &Frame) {
         let state = &self.nodes[node as usize];
@@ -236,7 +257,7 @@ impl<'a> Shard<'a> {
             if bits != 0 {
                 return prefetch::<2, _>(&self.ports, state.first_port as usize + frame.routed_port(bits) as usize);
             }
-            // A guess, where the switch sprays or routes have changed.
+            // This is only a guess if the switch sprays or the routes have changed.
             if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
@@ -248,19 +269,20 @@ impl<'a> Shard<'a> {
         self.prefetch_half(frame);
     }
 
-    /// The same for what the frame carries besides.
+    /// Prefetches the metadata of the frame.
     #[inline(always)]
     pub fn prefetch_extra(&self, frame: &Frame) {
         prefetch::<{ size_of::<Extra>().div_ceil(64) }, _>(self.extras.slots(), frame.aux as usize);
     }
 
-    /// Where the receiving half of a flow is; one that an application has started may not have been heard of.
+    /// Returns the slot of a flow's receiving half; `NOT_YET` also for a flow that an application
+    /// has started and that this shard does not know yet.
     #[inline(always)]
     pub fn receiving_slot(&self, flow: FlowId) -> u32 {
         self.receiving.get(flow as usize).copied().unwrap_or(NOT_YET)
     }
 
-    /// The node that an entry of the log belongs to.
+    /// Returns the node that an entry of the window log belongs to.
     #[inline(always)]
     pub fn node_of(&self, frame: &Frame) -> u32 {
         let ports = self.ports.len() as u32;

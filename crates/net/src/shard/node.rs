@@ -1,4 +1,4 @@
-//! A node: everything of it but its ports.
+//! Configuration and state of a node, except for its ports.
 
 use super::lane::Room;
 use super::policy::Policy;
@@ -9,70 +9,86 @@ use crate::queue::{Calm, QueueView, Verdict};
 use crate::spec::NodeId;
 use afflux_engine::random::Stream;
 
-/// Everything of one node but its ports.
+/// Configuration and state of one node, except for its ports.
 pub struct Node {
     pub id: NodeId,
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
+    /// True if arrivals take the slow path: the switch has a balancer (`balanced`), its links grant
+    /// rates (PDQ, D3), or the host forwards frames of others (BCube).
     pub aside: bool,
-    /// Has faulty links or sampled ports: arrivals are looked at more closely.
+    /// True if arrivals need additional checks: the node has faulty links, sampled ports or a
+    /// processor model.
     pub watched: bool,
-    /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
+    /// Bytes of a frame after which the node processes it (cut-through); `u16::MAX` if the node
+    /// waits for the whole frame.
     pub header: u16,
-    /// Occupancy ends at the start of transmission.
+    /// True if a frame counts in the occupancy until its transmission starts, or until it enters
+    /// the device queue, instead of until its transmission ends.
     pub until_start: bool,
-    /// What arrives at the instant at which a transmission ends finds it under way.
+    /// True if a frame that arrives exactly at the end of a transmission still finds that
+    /// transmission in progress (`QueueLength::ThroughStart`).
     pub arrivals_first: bool,
     pub hash_seed: u32,
-    /// Memory in use; an upper bound between settlings.
+    /// Memory in use in bytes; an upper bound until departed frames are released.
     pub used: u64,
     pub buffer: Buffer,
     pub managed: Option<Box<Managed>>,
     pub marking: Option<Red>,
-    /// What neither of them minds.
+    /// Fast-path limits: within them neither the buffer nor the marking rule drops or marks a
+    /// frame.
     pub calm: Calm,
-    /// Some queue marks at the start of transmission.
+    /// True if any queue marks at the start of transmission.
     pub marks_at_start: bool,
-    /// What each queue has instead, where they differ.
+    /// Limit and marking of each queue, if the queues differ. They replace `buffer` and `marking`.
     pub own: Option<Box<[Policy]>>,
-    /// Draws for choices of paths.
+    /// Random numbers for the choice of paths.
     pub stream: Stream,
     pub balanced: Option<Box<Balanced>>,
-    /// Ports with waiting frames.
+    /// Indices of the ports with waiting frames.
     pub active: Vec<u32>,
-    /// Window engine: its ports have rings, from this one on, and no automata: see `shard::urgent`.
+    /// Window engine: true if the node takes the pFabric fast path (`shard::urgent`). Its ports
+    /// then have rings, starting with `first_ring`, instead of automata.
     pub urgent: bool,
     pub first_ring: u32,
-    /// What starts there may be decided on later, by `due`.
+    /// True if the next frame of a port may be chosen after its transmission has started: see
+    /// `shard::urgent`.
     pub defers: bool,
+    /// Time in ps by which the node has to choose the next frame of a port.
     pub due: u64,
-    /// The wake event under way, 0 for none.
+    /// Time in ps of the scheduled wake event; 0 if there is none.
     pub wake_at: u64,
-    /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
+    /// Window engine: true for a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
-    /// Window engine: a switch that passes the frames of a window in a loop (`shard::pass`, `shard::urgent`).
+    /// Window engine: true for a switch that passes the frames of a window in a loop
+    /// (`shard::pass`, `shard::urgent`).
     pub loops: bool,
-    /// Window engine: its ports may be open, and are: see `shard::hop`.
+    /// Window engine: true if the node may be open, so that its frames wait in lanes: see
+    /// `shard::hop`.
     pub opens: bool,
-    /// Bytes that the ring of a host's card holds at least before the kernel's queueing discipline takes frames; no limit without one.
+    /// Bytes up to which the ring of a host's card takes frames; beyond, the kernel's queueing
+    /// discipline holds them. `u64::MAX` without a discipline.
     pub ring: u64,
+    /// True while the node is open: its frames wait in lanes instead of automata.
     pub open: bool,
     pub room: Room,
-    /// A queue that leaves less than this behind is not marked at the start of transmission.
+    /// Queue length in bytes: a frame that leaves less than this behind is not marked at the start
+    /// of its transmission.
     pub quiet_start: u32,
-    /// A balancer holds frames that are charged.
+    /// True if a balancer may hold frames that are charged to the switch's memory.
     pub holds: bool,
 }
 
 impl Node {
-    /// It has a balancer that may look at what frames carry.
+    /// True if the node has a balancer that may read the metadata of frames.
     pub fn reads_tags(&self) -> bool {
         self.balanced.as_ref().is_some_and(|balanced| !balanced.sprays)
     }
 
-    /// May a frame of `size` bytes join `queue`? With `exact` the node's memory in use is no upper bound but the truth.
+    /// Decides whether a frame of `size` bytes may join `queue`. `exact`: the node's memory in use
+    /// is exact, not an upper bound. Returns `None` if an upper bound does not decide, and for
+    /// virtual output queues.
     #[inline(always)]
     pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
         match &self.own {
@@ -84,11 +100,12 @@ impl Node {
     #[cold]
     #[inline(never)]
     fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
-        // Virtual output queues have rules of their own: see `shard::voq`, which also asks for the queue's limit.
+        // Virtual output queues have their own rules, and check the queue's limit themselves: see
+        // `shard::voq`.
         if self.buffer.is_voq() { None } else { own[queue].admit(view, size, self.used, exact) }
     }
 
-    /// A frame takes its place in the memory of virtual output queues.
+    /// Charges a frame to its place in the memory of virtual output queues.
     pub(super) fn join_voq(&mut self, now: u64, port: u32, queue: usize, size: u16, place: Place) {
         let Buffer::Voq(voq) = &mut self.buffer else { unreachable!("only such memories have places") };
         voq.join(now, port - self.first_port, queue, size, place);

@@ -1,5 +1,5 @@
-//! The ports of an open node together: a frame is offered to one of them, all of them are brought to a moment, and at the end of a window the transmissions
-//! start that are due before it.
+//! Operations on the ports of an open node: offering a frame to one port, advancing all ports to an
+//! instant, and starting the due transmissions at the end of a window.
 
 use super::hop::Hop;
 use super::lane::{Lane, Lost, next_start};
@@ -20,7 +20,7 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].room.counts
     }
 
-    /// A frame for a port of an open node.
+    /// Offers a frame to a port of an open node.
     #[inline(never)]
     pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
         if self.is_exact(node) {
@@ -45,8 +45,10 @@ impl<'a> Shard<'a> {
         done
     }
 
-    /// Takes a frame beyond the bounds: brings all ports to `now`, states the bounds again for the memory then in use, and tries once more. If that does not
-    /// settle it, the memory management unit judges it.
+    /// Offers a frame beyond the bounds: advances all ports to `now`, sets the bounds anew for the
+    /// memory then in use, and tries once more. If that does not decide, the node enters exact mode
+    /// (with a memory management unit) or is closed. If the ring is full, the host's queueing
+    /// discipline takes the frame.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
@@ -57,7 +59,7 @@ impl<'a> Shard<'a> {
         self.set_level(node);
         let managed = self.nodes[node as usize].managed.is_some();
         let settled = self.counts(node) && {
-            // A dynamic threshold judges by the memory in use, which is exact now.
+            // With a dynamic threshold the memory in use decides, which is exact now.
             let used = (!managed).then(|| self.memory_used(now, node));
             self.offer_hop::<O, true>(out, now, node, port, frame, hash, used)
         };
@@ -93,7 +95,8 @@ impl<'a> Shard<'a> {
         self.see_to_losses();
     }
 
-    /// Memory in use at an open node all of whose ports have been brought to `now`.
+    /// Returns the memory in use, in bytes, at an open node all of whose ports have been advanced
+    /// to `now`.
     fn memory_used(&self, now: u64, node: u32) -> u64 {
         let state = &self.nodes[node as usize];
         let sent = |port: u32| self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now);
@@ -101,7 +104,8 @@ impl<'a> Shard<'a> {
         state.room.used + sending
     }
 
-    /// A frame that a balancer has held, and that has been charged since, joins its queue. Returns `false`, and does nothing, if the frame may have to be marked.
+    /// Offers a frame that a balancer has held, and that is already charged, to its open port.
+    /// Returns `false` if the frame may have to be marked, and then leaves it to the caller.
     pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
         let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
@@ -121,7 +125,8 @@ impl<'a> Shard<'a> {
         fits
     }
 
-    /// Ends a window of an open node: starts what is due before `end`, and wakes the node when the next transmission is due.
+    /// Ends a window of an open node: starts all transmissions that are due before `end`, and wakes
+    /// the node when the next one is due.
     pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
@@ -131,7 +136,7 @@ impl<'a> Shard<'a> {
         self.wake_by(out, node, earliest);
     }
 
-    /// Starts all transmissions that are due before `end`. Returns the start of the next one.
+    /// Starts all transmissions that are due before `end`. Returns the start in ps of the next one.
     #[inline(never)]
     fn finish_hops<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
@@ -150,7 +155,8 @@ impl<'a> Shard<'a> {
         earliest
     }
 
-    /// Bytes that wait at a port, without the frame in transmission, and bytes whose transmission has begun. The port has been brought to the moment.
+    /// Returns the bytes that wait at a port, without the frame in transmission, and the bytes
+    /// whose transmission has begun. The port has been advanced to the current time.
     pub fn waiting_and_begun(&self, node: u32, port: u32) -> (u64, u64) {
         let p = &self.ports[port as usize];
         if p.open {

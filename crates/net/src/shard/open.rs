@@ -1,5 +1,7 @@
-//! Open nodes: when nothing is out of the ordinary at any port of a node, its frames move to the lanes of `shard::hop`; when something is, they go back to
-//! the automata. A frame held by a balancer stays charged to the memory management unit, and counts in the bounds as well.
+//! Opens and closes nodes. When no port of a node is in an exceptional state, the frames of the
+//! node move to the lanes of `shard::hop`. When a port is, they move back to the automata. A frame
+//! held by a balancer stays charged to the memory management unit, and counts in the bounds as
+//! well.
 
 use super::lane::{Length, Limits, Room, Sent};
 use super::switch::Managed;
@@ -20,22 +22,24 @@ impl Room {
     }
 }
 
-/// Steps of the memory for which bounds are stated.
+/// Number of steps of the memory in use for which bounds are computed.
 const LEVELS: u64 = 16;
-/// Windows for which a node at least stays closed.
+/// Minimum number of windows for which a node stays closed or in exact mode.
 pub(super) const CLOSED: u64 = 2;
 
 impl Node {
-    /// The bounds that hold as long as no more than `level` of the memory is in use. Frames have at least `least` bytes and at most `largest`.
+    /// Returns the bounds that hold while at most `level` bytes of the memory are in use; `None` if
+    /// there are none. Frames have at least `least` bytes and at most `largest`.
     fn limits(&self, level: u64, lossless: bool, (least, largest): (u64, u64)) -> Option<Limits> {
         let clamp = |bytes: u64| bytes.min(Limits::MOST as u64) as u32;
-        // One frame for each port may be in transmission that is not counted.
+        // One frame per port may be in transmission without being counted.
         let (ports, sent) = (self.ports as u64, if self.until_start { 0 } else { largest });
         let (mut used, mut group, mut memory) = (u64::MAX, u64::MAX, u64::MAX);
         if let Some(managed) = &self.managed {
             let uncounted = ports * if sent > 0 { sent + managed.mmu.overhead() } else { 0 };
             let bounds = managed.mmu.bounds(level, lossless)?;
-            // Where more is charged to a queue than the bytes that wait in it, in cells or for a balancer, it is allowed what all memory is.
+            // Where a queue is charged more than its waiting bytes (memory in cells, or frames held
+            // by a balancer), the bound of the queue applies to all memory in use.
             let by_used = self.holds || managed.mmu.overhead() > 0;
             used = if by_used { bounds.used.min(bounds.queue) } else { bounds.used }.checked_sub(uncounted)?;
             group = bounds.group.checked_sub(uncounted)?;
@@ -49,7 +53,8 @@ impl Node {
         let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(Calm::ALWAYS, |red| red.calm());
         let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.calm() } else { Calm::ALWAYS };
         let calm = buffer.and(marking);
-        // Frames before it, each of which has at least so many bytes, and one of which may be in transmission.
+        // Frames ahead of the arriving one have at least `least` bytes each, and one of them may be
+        // in transmission.
         let frames = if calm.frames == u32::MAX { u64::MAX } else { calm.frames.saturating_sub((sent > 0) as u32) as u64 * least };
         let queue = memory.min(frames).min(calm.queue.min(self.ring).saturating_sub(sent));
         Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
@@ -57,7 +62,8 @@ impl Node {
 }
 
 impl<'a> Shard<'a> {
-    /// States the bounds for the memory now in use. Returns `false` if that is too much for any bound.
+    /// Sets the bounds for the memory now in use. Returns `false` if that is too much for any
+    /// bound.
     pub(super) fn set_level(&mut self, node: u32) -> bool {
         let sizes @ (_, largest) = (self.world.plan.wire.least(), self.largest);
         let state = &mut self.nodes[node as usize];
@@ -78,7 +84,7 @@ impl<'a> Shard<'a> {
         true
     }
 
-    /// Window engine: a window of the node begins.
+    /// Window engine: begins a window of the node.
     #[inline(always)]
     pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &self.nodes[node as usize];
@@ -87,7 +93,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Opens the node if nothing is out of the ordinary there.
+    /// Opens the node, or ends its exact mode, if no port is in an exceptional state.
     #[inline(never)]
     fn try_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &mut self.nodes[node as usize];
@@ -111,7 +117,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Whether the counters are well within their bounds.
+    /// True if the counters are well within the bounds.
     fn has_room(&mut self, node: u32) -> bool {
         self.nodes[node as usize].room.used = 0;
         if !self.set_level(node) {
@@ -136,7 +142,8 @@ impl<'a> Shard<'a> {
             let a = p.automaton.as_deref_mut().expect("not plain");
             lane.sent = Sent::default();
             lane.clocked = explains && p.eventful && a.pause.is_some();
-            // A frame held back by a pause that is just over starts then, not when the transmitter became idle.
+            // A pause that has just ended may have held a frame back. That frame starts at the end
+            // of the pause, not when the transmitter became idle.
             lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start)) || a.sending.is_none() && a.waiting > 0;
             let held = a.qdisc.as_ref().map_or(0, |qdisc| qdisc.bytes());
             lane.backlog = held > 0;
@@ -180,7 +187,7 @@ impl<'a> Shard<'a> {
         state.open = true;
     }
 
-    /// The node is no longer open: its ports are automata, brought to `now`.
+    /// Closes the node if it is open: its ports become automata, advanced to `now`.
     pub(super) fn close<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         if self.nodes[node as usize].open {
             self.close_open(out, now, node);
@@ -191,7 +198,8 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn close_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let exact = self.is_exact(node);
-        // In the classical engine, whose nodes are exact, everything up to now has happened.
+        // The classical engine, whose open nodes are exact, has processed everything up to `now`
+        // already.
         if exact && !O::CLASSICAL {
             self.drain(out, now, node);
         } else if !exact {
@@ -237,7 +245,7 @@ impl<'a> Shard<'a> {
                     let q = &mut a.queues[queue];
                     q.bytes += frame.size as u64;
                     q.count += 1;
-                    // Without a note nothing has been paused since it came.
+                    // If no clock was noted, nothing has been paused since the frame arrived.
                     let clock = noted.unwrap_or_else(|| a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)));
                     a.push(queue, Waiting { frame, ready: 0, clock });
                 }
@@ -259,7 +267,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Frames held by a balancer, which are charged to an open node.
+    /// Charges a frame that a balancer holds to an open node. Returns `false`, without a charge, if
+    /// the frame exceeds the bounds.
     pub(super) fn charge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
         let state = &mut self.nodes[node as usize];
         let cost = frame.size as u32 + state.room.overhead;
@@ -273,14 +282,14 @@ impl<'a> Shard<'a> {
         fits
     }
 
-    /// A held frame that has joined its queue at an open port is no longer charged where it was.
+    /// Releases the charge of a held frame that has joined its queue at an open port.
     pub(super) fn uncharge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) {
         self.nodes[node as usize].give_back(port, Sent::of(frame, queue));
     }
 }
 
 impl Node {
-    /// Only what a balancer holds takes memory.
+    /// Resets the memory account: only frames that a balancer holds take memory.
     pub(super) fn reset_room(&mut self) {
         self.room.used = 0;
         self.room.groups.fill(0);
@@ -288,7 +297,7 @@ impl Node {
         held.iter().for_each(|frame| self.take_room(frame));
     }
 
-    /// Number of the priority group of a frame among those of the node.
+    /// Returns the index of a frame's priority group among those of the node.
     #[inline(always)]
     pub(super) fn group_of(&self, frame: &Frame) -> usize {
         (frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize
@@ -303,7 +312,7 @@ impl Node {
         }
     }
 
-    /// A frame takes memory at `port`, or gives it back; no group is paused.
+    /// Charges a frame to the memory at `port`. No group is paused.
     pub(super) fn charge(&mut self, port: u32, sent: Sent) {
         self.used += sent.size as u64;
         let first = self.first_port;
@@ -312,6 +321,7 @@ impl Node {
         }
     }
 
+    /// Releases the memory of a frame at `port`. No group is paused.
     pub(super) fn give_back(&mut self, port: u32, sent: Sent) {
         self.used -= sent.size as u64;
         let first = self.first_port;

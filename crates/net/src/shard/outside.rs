@@ -1,4 +1,5 @@
-//! Packets of real hosts: they enter at a host's NIC like its own datagrams, and leave where they arrive.
+//! Packets of real hosts: they enter the network at a host's NIC like its own datagrams, and leave
+//! it at their destination host.
 
 use super::{Departure, Outlet, Shard};
 use crate::frame::Frame;
@@ -18,7 +19,8 @@ impl<'a> Shard<'a> {
         frame.kind() == Frame::DATAGRAM && self.world.flow(frame.flow).transport == transport
     }
 
-    /// A host hands a packet to its port `nic`. What no host can forward is dropped.
+    /// Sends a packet of a real host by port `nic` of `host`. Drops the packet if its next hop is
+    /// another host, which could not forward it.
     pub fn enter_from_outside<O: Outlet>(&mut self, out: &mut O, now: u64, (host, nic): (u32, u32), flow: FlowId, frame: Frame) {
         let frame = Frame { flow, flags: frame.flags | Frame::DATAGRAM, ..frame };
         let info = self.world.ports.of(host)[nic as usize];
@@ -31,7 +33,7 @@ impl<'a> Shard<'a> {
         self.send_by(out, now, place.local, place.first_port + nic, frame);
     }
 
-    /// It has come to its host.
+    /// Hands over a packet that has arrived at its destination host.
     pub fn leave_outside(&mut self, now: u64, frame: &Frame) {
         let nic = frame.port - self.world.place[frame.dst as usize].first_port;
         let departure = Departure { at: now, token: frame.aux, host: frame.dst, nic, marked: frame.has(Frame::CE) };

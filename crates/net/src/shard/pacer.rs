@@ -1,4 +1,4 @@
-//! Where TCP's data meet their host's pacer.
+//! Passes TCP data through the pacer of their host.
 
 use super::host::arm;
 use super::{Node, Outlet, Shard};
@@ -12,7 +12,7 @@ use afflux_engine::random::Stream;
 /// Purpose of the random streams of pacers (see `afflux_engine::random`).
 const PACER: u64 = 0x7061_6365;
 
-/// One for each node that has one; none where no host has.
+/// Returns the pacer of each node, if it has one; an empty list if no host has one.
 pub(super) fn pacers(world: &World, nodes: &[Node], ports: &[Port]) -> Vec<Option<Box<Pacer>>> {
     let plan = world.plan;
     if plan.hosts.iter().all(|host| host.pacer.is_none()) {
@@ -27,7 +27,7 @@ pub(super) fn pacers(world: &World, nodes: &[Node], ports: &[Port]) -> Vec<Optio
 }
 
 impl<'a> Shard<'a> {
-    /// An echo has come to a sender on this host.
+    /// Tells the pacer of this host that a sender has received an ECN echo.
     #[cold]
     #[inline(never)]
     pub fn echo_to_pacer(&mut self, now: u64, node: u32, flow: u32) {
@@ -36,7 +36,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A frame of TCP's data: does the pacer take it?
+    /// Offers a TCP data frame to the pacer. Returns whether the pacer has taken the frame.
     #[cold]
     #[inline(never)]
     pub fn is_paced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) -> bool {
@@ -58,7 +58,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// What has its tokens goes to the NIC.
+    /// Sends all frames that have their tokens to the NIC, and arms the timer for the next one.
     fn run_pacer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         while let Some(frame) = self.pacers[node as usize].as_mut().expect("asked before").release(now) {
             self.last = self.last.max(now);

@@ -1,11 +1,12 @@
-//! Switches that pass on the frames of a window in one loop.
+//! Forwards the frames of a window in one loop, at switches that allow this.
 
 use super::balance::unasked_port;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 
 impl<'a> Shard<'a> {
-    /// Passes on frames that arrive at a switch in one window, in order, as many as need no more than that. Returns their number.
+    /// Forwards frames that arrive at a switch in one window, in order, up to the first entry that
+    /// the loop cannot process. Returns the number of processed frames.
     #[inline(always)]
     pub fn pass<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let state = &self.nodes[node as usize];
@@ -20,7 +21,9 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Passes on frames at a switch with a balancer, up to an event that the switch makes for itself in this window: the balancer may cause one when it is asked.
+    /// Forwards frames at a switch with a balancer, until the switch has scheduled an event for
+    /// itself in this window, which the balancer may do when it is consulted. Returns the number of
+    /// processed frames.
     #[inline(never)]
     fn pass_balanced<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let world = self.world;
@@ -56,7 +59,9 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// Passes on the frames that arrive at an open switch in one window, up to the first that needs more than a hop. Returns their number.
+    /// Forwards frames that arrive at an open switch in one window, up to the first that is beyond
+    /// the bounds (and including it) or that is not traffic. Returns the number of processed
+    /// frames.
     fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
             (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
@@ -76,7 +81,9 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// `ROUTED`: frames carry their route. Returns also the port and the hash of the last frame, if that is beyond the bounds.
+    /// Forwards frames within the bounds. `ROUTED`: frames carry their route in `Frame::hash`.
+    /// Returns the number of processed frames, and the port and the hash of the last one if it is
+    /// beyond the bounds.
     #[inline(never)]
     fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
         &mut self,

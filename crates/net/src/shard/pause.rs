@@ -1,4 +1,4 @@
-//! PAUSE frames: when they are sent, and what they do.
+//! Sends PAUSE frames, and applies them at the receiver.
 
 use super::lane::Sent;
 use super::{Outlet, Shard, Slab};
@@ -6,7 +6,7 @@ use crate::frame::{Event, Extra, Frame};
 use crate::port::PAUSE_QUEUE;
 
 impl<'a> Shard<'a> {
-    /// There is cause to pause a priority group (again).
+    /// Pauses a priority group, or announces its pause again.
     #[cold]
     #[inline(never)]
     pub(super) fn pause_group<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, input: u32, class: u8) {
@@ -17,7 +17,7 @@ impl<'a> Shard<'a> {
             if !O::CLASSICAL && mmu.paused == 1 {
                 self.file_all(node);
             }
-            // Something is left to happen as long as a group is paused.
+            // A paused group keeps the run going, because its RESUME is still to come.
             self.live += 1;
             let pause = self.pause_of(port);
             pause.asserted |= 1 << class;
@@ -40,7 +40,8 @@ impl<'a> Shard<'a> {
         self.ports[port as usize].automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control")
     }
 
-    /// Classical engine: a port at which frames can be held back ends a transmission, or what holds them back may be over.
+    /// Classical engine: processes an event of a port at which frames can be blocked. Either a
+    /// transmission ends, or the blocked frames may be free to go.
     #[cold]
     #[inline(never)]
     pub(super) fn paused_port_due<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
@@ -49,13 +50,15 @@ impl<'a> Shard<'a> {
         if a.wake_at == now {
             a.wake_at = 0;
         }
-        // Otherwise the event was for a pause that has been replaced, or for one that ended while something was in transmission.
+        // Otherwise the event belongs to a pause that was replaced, or that ended during a
+        // transmission.
         if !self.is_sending(port) || free_at == now {
             self.step(out, now, node, port);
         }
     }
 
-    /// Frames wait at a port that can send none of them. The classical engine files an event for the moment at which that changes.
+    /// Classical engine: schedules an event for the time at which a port whose waiting frames are
+    /// all blocked may send again.
     #[cold]
     pub(super) fn await_expiry<O: Outlet>(&mut self, out: &mut O, port: u32) {
         if !O::CLASSICAL {
@@ -69,7 +72,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The peer has to be told of a class: with the next frame that starts at this port, which has been brought to `now`.
+    /// Announces the state of a class to the peer. The PAUSE frame is the next frame that starts at
+    /// this port, which has been advanced to `now`.
     fn announce<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
         self.ports[port as usize].eventful = true;
         let pause = self.pause_of(port);
@@ -85,7 +89,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The transmitter is free at `at`, and the peer has to be told something.
+    /// Sends a PAUSE frame with everything that is to be announced. The transmitter is idle at
+    /// `at`.
     #[cold]
     #[inline(never)]
     pub(super) fn send_pause<O: Outlet>(&mut self, out: &mut O, at: u64, port: u32) {
@@ -112,7 +117,7 @@ impl<'a> Shard<'a> {
         out.pause(ends + delay, peer_shard, frame);
     }
 
-    /// A PAUSE frame takes effect.
+    /// Applies a PAUSE frame at the time at which it takes effect.
     #[cold]
     #[inline(never)]
     pub(super) fn on_pause<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
@@ -152,13 +157,15 @@ impl<'a> Shard<'a> {
         out.event(at, event);
     }
 
-    /// Half of a pause has passed; if it is still the same one, it is told again.
+    /// Repeats a PAUSE after half of its duration, if the group is still in the same pause. Resumes
+    /// the group instead if its memory allows.
     pub(super) fn on_refresh<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, which: u32) {
         let (input, class) = (which >> 3, (which & 7) as u8);
         let port = self.nodes[node as usize].first_port + input;
         if self.mmu(node).is_paused(input, class) && self.pause_of(port).refresh_at[class as usize] == now {
             if self.mmu(node).may_resume(input, class) {
-                // Rules that look at a group only when a frame of its own leaves may miss that others have made room.
+                // Rules that check a group only when one of its own frames leaves may miss memory
+                // that other groups have released.
                 return self.resume_group(out, now, node, input, class);
             }
             self.arm_refresh(out, now, node, port, class);
@@ -166,7 +173,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A host's next PAUSE frame, whatever there is to receive.
+    /// Sends the next PAUSE frame of a host's pause storm, whatever the host receives.
     pub(super) fn on_storm<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let state = &self.nodes[node as usize];
         let storm = self.world.plan.hosts[self.world.plan.topology.nodes[state.id as usize].config as usize].storm.expect("a stormy host");
@@ -188,7 +195,8 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// A frame says how long it stood paused.
+/// Adds a time in ps for which a frame was paused to its metadata. Control frames without metadata
+/// stay as they are.
 #[cold]
 #[inline(never)]
 pub(super) fn carry_pause(extras: &mut Slab<Extra>, mut frame: Frame, paused: u64) -> Frame {

@@ -1,4 +1,4 @@
-//! What a queue may hold and what it marks, where the queues of a switch are not alike.
+//! Limit and marking of one queue, for switches whose queues differ.
 
 use crate::queue::buffer::{Buffer, StaticLimit};
 use crate::queue::marking::Red;
@@ -14,14 +14,14 @@ pub struct Policy {
 impl Policy {
     pub fn new(config: &QueueConfig) -> Self {
         Policy {
-            // Virtual output queues have rules of their own for their memory.
+            // Virtual output queues have their own rules for memory.
             buffer: if matches!(config.buffer, spec::Buffer::Voq(_)) { Buffer::Unlimited } else { Buffer::new(&config.buffer, &[], 1) },
             limit: config.limit.map(|limit| StaticLimit { limit, drop_when: Compare::Above }),
             marking: config.marking.as_ref().map(Red::new),
         }
     }
 
-    /// Would the queue be above its own limit?
+    /// True if the queue would exceed its own limit with a frame of `size` bytes.
     pub fn exceeds_limit(&self, view: QueueView, size: u64) -> bool {
         self.limit.as_ref().is_some_and(|limit| limit.admit(view, size) != Verdict::Admit)
     }

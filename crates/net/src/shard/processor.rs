@@ -1,4 +1,4 @@
-//! Where frames meet the processor of the node at which they arrive.
+//! Passes arriving frames through the processor model of their node.
 
 use super::host::arm;
 use super::{Node, Outlet, Shard};
@@ -7,14 +7,15 @@ use crate::processor::{Processor, Taken};
 use crate::queue::Reason;
 use crate::world::World;
 
-/// One for each node that has one; none where no node has.
+/// Returns the processor of each node, if it has one; an empty list if no node has one.
 pub(super) fn processors(world: &World, nodes: &[Node]) -> Vec<Option<Box<Processor>>> {
     let of = |node: &Node| world.processor(node.id).map(|config| Box::new(Processor::new(*config)));
     if nodes.iter().any(|node| world.processor(node.id).is_some()) { nodes.iter().map(of).collect() } else { Vec::new() }
 }
 
 impl<'a> Shard<'a> {
-    /// Has this node no processor, or one that is done with the frame at once?
+    /// Offers an arriving frame to the processor of the node. Returns true if there is no
+    /// processor, or if it processes the frame at once.
     #[cold]
     #[inline(never)]
     pub(super) fn passes_processor<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> bool {

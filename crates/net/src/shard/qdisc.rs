@@ -1,4 +1,5 @@
-//! Hosts whose kernel holds frames back: what happens besides queueing.
+//! Hosts whose kernel holds frames back in a queueing discipline: how frames enter and leave the
+//! discipline.
 
 use super::{Outlet, Shard};
 use crate::frame::Frame;
@@ -6,7 +7,7 @@ use crate::port::Waiting;
 use crate::queue::Verdict;
 
 impl Shard<'_> {
-    /// The card has enough: the kernel takes the frame.
+    /// Gives a frame to the kernel's queueing discipline, because the card takes no more.
     #[cold]
     #[inline(never)]
     pub(super) fn hold_back<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut waiting: Waiting) {
@@ -38,7 +39,8 @@ impl Shard<'_> {
         }
     }
 
-    /// An open port whose ring is full: the kernel takes the frame.
+    /// Gives a frame of an open port to the kernel's queueing discipline, because the card's ring
+    /// is full.
     #[cold]
     #[inline(never)]
     pub(super) fn hold_back_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
@@ -66,7 +68,8 @@ impl Shard<'_> {
         }
     }
 
-    /// By what the kernel of a host tells the flows of what it sends: frames that carry their route have no hash.
+    /// Returns the hash by which the kernel of a host distinguishes the flows that it sends. It is
+    /// computed anew where frames carry their route instead of a hash.
     pub(super) fn hash_at_host(&self, node: u32, frame: &Frame) -> u32 {
         let world = self.world;
         if world.route_bits == 0 {
@@ -76,7 +79,7 @@ impl Shard<'_> {
         world.flow_hash(flow, flow.src != self.nodes[node as usize].id) ^ frame.hash.wrapping_mul(0x9e37_79b1)
     }
 
-    /// The discipline drops a frame that it had taken.
+    /// Drops a frame that the discipline had accepted.
     #[cold]
     fn unhold(&mut self, node: u32, port: u32, mut frame: Frame, verdict: Verdict) {
         self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
@@ -85,7 +88,7 @@ impl Shard<'_> {
         debug_assert!(!stays, "it was dropped");
     }
 
-    /// The card asks the kernel for more while its ring has room.
+    /// Moves frames from the discipline to the card's ring while the ring has space.
     #[inline(never)]
     pub(super) fn fill_ring(&mut self, now: u64, node: u32, port: u32) {
         loop {
@@ -102,7 +105,7 @@ impl Shard<'_> {
             }
             self.passes(port, 0, &mut waiting.frame, verdict);
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            // It is counted already.
+            // `push` counts the frame as waiting once more.
             a.waiting -= 1;
             a.push(0, waiting);
         }

@@ -1,4 +1,4 @@
-//! What a shard hands over: of flows at their two ends, and of packets of real hosts.
+//! Records that a shard hands over: of flows at their two ends, and of packets of real hosts.
 
 use crate::idle::Idle;
 use crate::probe::explain::Attribution;
@@ -9,14 +9,14 @@ use crate::record::{
 };
 use crate::spec::FlowId;
 
-/// What a flow leaves at its source when it is done there (or when the run ends).
+/// Record of a flow at its source, made when the flow ends there or when the run ends.
 #[derive(Debug, Clone)]
 pub struct SentRecord {
     pub flow: FlowId,
     pub start: u64,
-    /// The last acknowledgement, if it came.
+    /// Time in ps of the last acknowledgement, if it arrived.
     pub finish: Option<u64>,
-    /// When its transport gave it up.
+    /// Time in ps at which the transport gave the flow up.
     pub given_up: Option<u64>,
     pub ideal: u64,
     pub propagation: u64,
@@ -27,14 +27,14 @@ pub struct SentRecord {
 }
 
 impl SentRecord {
-    /// Of a flow that has sent nothing yet.
+    /// Creates the record of a flow that has sent nothing yet.
     pub fn new(flow: FlowId, start: u64, idle: Idle) -> SentRecord {
         let Idle { total: ideal, propagation, .. } = idle;
         SentRecord { flow, start, finish: None, given_up: None, ideal, propagation, packets: 0, retransmitted: 0, timeouts: 0, why: None }
     }
 }
 
-/// What it leaves at its destination.
+/// Record of a flow at its destination.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedRecord {
     pub flow: FlowId,
@@ -43,13 +43,14 @@ pub struct ReceivedRecord {
     pub has_last: bool,
     pub marked: u64,
     pub reordered: u64,
-    /// How long the last frame to arrive stood paused.
+    /// Time in ps for which the last frame to arrive had been paused.
     pub paused: u64,
-    /// When the newest of `frames` became available to the application, picoseconds; without meaning if there are none.
+    /// Time in ps at which the newest of `frames` became available to the application; without
+    /// meaning if `frames` is 0.
     pub last: u64,
 }
 
-/// What a shard hands over at the end.
+/// Everything that a shard hands over at the end of the run.
 #[derive(Default)]
 pub struct Harvest {
     pub sent: Pieces<SentRecord>,
@@ -61,10 +62,12 @@ pub struct Harvest {
     pub senders: Pieces<SenderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
-    /// Frames that are paused at the end; and links that are paused (by link and priority) for a link out of their far end.
+    /// Paused ports with waiting frames at the end of the run.
     pub stuck: Vec<Stuck>,
+    /// Paused links at the end of the run, as (link, priority, next link): frames that came by the
+    /// first link wait for the next one, which is paused too.
     pub held: Vec<(u32, u8, u32)>,
-    /// By flow, subflow and the path's number: frames and bytes.
+    /// Frames and bytes by path: (flow, subflow, number of the path, frames, bytes).
     pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<TaskRecord>,
     pub gaps: Vec<GapRecord>,
@@ -74,7 +77,7 @@ pub struct Harvest {
 }
 
 impl Harvest {
-    /// A flow is over at its source.
+    /// Adds the record of a flow that has ended at its source.
     pub fn leave(&mut self, mut record: SentRecord) {
         if let Some(why) = &mut record.why {
             why.settle();
@@ -83,26 +86,26 @@ impl Harvest {
     }
 }
 
-/// What has become of packets of real hosts.
+/// Packets of real hosts that have arrived or been dropped.
 #[derive(Debug, Default)]
 pub struct Outside {
-    /// The transport of their flows.
+    /// Index of the transport whose flows carry these packets.
     pub transport: u16,
     pub arrived: Vec<Departure>,
-    /// Tokens of those that were dropped.
+    /// Tokens of dropped packets.
     pub lost: Vec<u32>,
 }
 
-/// A packet leaves the network for its host.
+/// Arrival of a packet at its destination host, where it leaves the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// When it is due, picoseconds.
+    /// Time in ps at which the packet is due.
     pub at: u64,
-    /// Which one it is.
+    /// Token of the packet.
     pub token: u32,
     pub host: u32,
-    /// The host's port by which it has come.
+    /// Port of the host by which the packet arrived.
     pub nic: u32,
-    /// It met congestion, here or before.
+    /// True if the packet was marked (CE), in this network or before it.
     pub marked: bool,
 }

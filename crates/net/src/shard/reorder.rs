@@ -1,4 +1,4 @@
-//! Reorder queues in the switch's memory, and their series.
+//! Reorder queues in the memory of a switch, and the time series of their length.
 
 use super::{Outlet, Shard};
 use crate::frame::{Event, Frame};
@@ -9,9 +9,10 @@ use crate::record::ReorderRecord;
 use afflux_units::Time;
 
 impl<'a> Shard<'a> {
-    /// A frame is to wait in a reorder queue of `port`, which has been brought to now: charges it, or drops it if there is no room. Where there
-    /// are no ingress counters, the buffer's rule takes that queue, which holds `length`, for one of the port's; otherwise what it holds counts
-    /// with the port's queue of the same class.
+    /// Charges a frame that is to wait in a reorder queue of `port`, or drops it if there is no
+    /// free memory. `port` has been advanced to `now`. Returns whether the frame was charged.
+    /// Without ingress accounting the buffer treats the reorder queue, which holds `length`, like a
+    /// queue of the port. Otherwise its bytes count with the port's queue of the same class.
     pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, length: (u32, u64)) -> bool {
         let size = frame.size as u64;
         let queue = self.ports[port as usize].automaton.as_ref().expect("ports of ToRs that hold frames are automata").queue_of(&frame);
@@ -50,7 +51,7 @@ impl<'a> Shard<'a> {
         true
     }
 
-    /// A frame that was held is dropped instead of joining its queue.
+    /// Releases the memory of a held frame that is dropped instead of joining its queue.
     pub(super) fn uncharge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         self.nodes[node as usize].used -= frame.size as u64;
         if self.nodes[node as usize].managed.is_some() {
@@ -60,7 +61,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Has this switch reorder queues?
+    /// True if this switch has reorder queues.
     pub(super) fn reorders(&self, node: u32) -> bool {
         self.nodes[node as usize].balanced.as_ref().is_some_and(|balanced| balanced.is_tor() && balanced.reorder_queues().is_some())
     }

@@ -1,21 +1,21 @@
-//! Waiting frames and their order of a pFabric port, in one ring.
+//! Queue of a pFabric port on the fast path: waiting frames and their order.
 
 use crate::frame::Frame;
 use crate::port::Port;
 use crate::queue::aqm::Order;
 use crate::spec::Limit;
 
-/// A pFabric port of a node that `shard::urgent` runs: it replaces the automaton.
+/// Queue of a pFabric port at a node that `shard::urgent` runs. It replaces the automaton.
 #[repr(align(64))]
 pub struct Ring {
     pub(super) order: Order,
-    /// By place, as the order numbers them.
+    /// Waiting frames, at the places that the order numbers.
     pub(super) frames: Vec<Frame>,
     /// Frames smaller than this (bytes) bypass the queue while the transmitter is idle.
     pub(super) passes_below: u64,
-    /// Size of the frame whose transmission started last.
+    /// Size in bytes of the frame whose transmission started last.
     pub(super) latest: u16,
-    /// In the node's list of ports with waiting frames.
+    /// True if the port is in the node's list of ports with waiting frames.
     pub(super) listed: bool,
 }
 
@@ -25,18 +25,21 @@ impl Ring {
         Ring { passes_below: order.takes_below(), order, frames: Vec::new(), latest: 0, listed: false }
     }
 
-    /// What its list of frames takes for an instant when it grows next.
+    /// Returns the additional memory in bytes that the list of frames takes temporarily when it
+    /// grows next.
     pub(super) fn growing(&self) -> u64 {
         super::slab::growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
     }
 
-    /// Bytes that wait at `now`, at most; for whoever looks on. Transmissions that have begun since the port was last advanced are taken off.
+    /// Returns an upper bound of the bytes that wait at `now`, for snapshots. Transmissions since
+    /// the port was last advanced are subtracted at the rate of the link.
     pub(super) fn waits(&self, p: &Port, now: u64) -> u64 {
         let begun = now.saturating_sub(p.free_at) as u128 * p.rate as u128 / 8_000_000_000_000;
         (self.order.bytes() as u128).saturating_sub(begun) as u64
     }
 
-    /// A frame joins. If that reaches the limit, one has to go.
+    /// Adds a frame. If that reaches the limit, removes and returns the frame that has to be
+    /// dropped.
     #[inline(always)]
     pub(super) fn push(&mut self, frame: &Frame, rank: u64) -> Option<Frame> {
         let full = self.order.push(frame, rank);

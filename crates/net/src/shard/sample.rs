@@ -1,4 +1,4 @@
-//! Port series, uplink windows and what senders know.
+//! Time series of ports, uplinks and senders.
 
 use super::{OVER, Outlet, Shard};
 use crate::frame::Event;
@@ -16,7 +16,8 @@ impl<'a> Shard<'a> {
             self.settle(out, now, node, port);
             let p = &mut self.ports[port as usize];
             let until_start = self.nodes[node as usize].until_start;
-            // A series counts the frame in transmission and the device queue, whatever the buffer does.
+            // The series includes the frame in transmission and the device queue, even if the
+            // buffer does not count them.
             let queues = p.automaton.as_ref().map_or(0, |a| a.queues.len());
             let total = p.queued + p.beyond(until_start, None);
             let of_queues: Vec<u64> = (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
@@ -26,14 +27,15 @@ impl<'a> Shard<'a> {
                 pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));
                 paused = pause.take_totals(now);
             }
-            // A queue with several classes was paused for as long as the one that was paused most.
+            // A queue with several classes counts as paused for as long as the class that was
+            // paused longest.
             let of_queue = |queue| (0..CLASSES).filter(|class| a.is_of_class(queue, *class as u8)).map(|class| paused[class]).max().unwrap_or(0);
             let paused_queues: Vec<u64> = (0..queues).map(of_queue).collect();
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
             for (row, interval) in series.rows.iter_mut().enumerate() {
                 let queue_bytes = if row == 0 { total } else { of_queues[row - 1] };
-                // The next interval starts with what is in the queue now.
+                // The next interval starts with the current length of the queue.
                 let Interval { bytes_max, tx_bytes, drops, marks, cnps, in_discards, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
                 self.kept += Kept::PORT;
@@ -68,7 +70,8 @@ impl<'a> Shard<'a> {
         for number in 0..ports {
             self.settle(out, now, node, first + number);
             let link = self.world.ports.of(id)[number as usize].link;
-            // An open port counts a frame from the start of its transmission on.
+            // An open port counts a frame from the start of its transmission, so a frame in
+            // transmission is subtracted.
             let p = &self.ports[(first + number) as usize];
             let ended = p.bytes - if p.open && p.free_at > now { self.lanes[(first + number) as usize].sent.size as u64 } else { 0 };
             let a = self.ports[(first + number) as usize].automaton.as_mut();
@@ -89,7 +92,7 @@ impl<'a> Shard<'a> {
             self.senders_of(now, flow, &mut found);
         }
         self.open[node as usize] = flows;
-        // Flows that wait on one connection have one sender.
+        // Flows that share a connection have one sender.
         found.sort_unstable_by_key(|record| (record.flow, record.subflow));
         found.dedup_by_key(|record| (record.flow, record.subflow));
         self.kept += Kept::SENDER * found.len() as u64;

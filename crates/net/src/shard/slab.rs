@@ -1,13 +1,14 @@
-//! Slots that are used again, and what has become of a flow's.
+//! List with reusable slots, and the slots of flows.
 
 use crate::frame::{Extra, Frame};
 use crate::spec::FlowId;
 
-/// Slots that are used again.
+/// List with reusable slots.
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
-    /// Slots that are free, too, and hold what a new one would: of those only the frame's own words have to be written.
+    /// Free slots with the content of a new item. Only the words that depend on the frame have to
+    /// be written when such a slot is reused.
     aside: Vec<u32>,
 }
 
@@ -31,15 +32,16 @@ impl<T> Slab<T> {
             }
         }
     }
-    /// As [`growing`].
+    /// Returns the additional memory in bytes that the list takes temporarily when it grows next:
+    /// see [`growing`].
     pub fn growing(&self) -> u64 {
         growing(self.items.len(), self.items.capacity(), size_of::<T>())
     }
-    /// All slots, for prefetching.
+    /// Returns all slots, for prefetching.
     pub fn slots(&self) -> &[T] {
         &self.items
     }
-    /// Frees a slot, and hands out what was in it.
+    /// Frees a slot and returns its content.
     #[inline]
     pub fn take(&mut self, slot: u32) -> T
     where
@@ -48,7 +50,7 @@ impl<T> Slab<T> {
         self.free.push(slot);
         std::mem::take(&mut self.items[slot as usize])
     }
-    /// Frees a slot; its content stays until it is used again.
+    /// Frees a slot. Its content stays until the slot is reused.
     #[inline]
     pub fn remove(&mut self, slot: u32) -> &T {
         self.free.push(slot);
@@ -57,14 +59,14 @@ impl<T> Slab<T> {
 }
 
 impl Slab<Extra> {
-    /// For a frame that has none yet.
+    /// Creates the metadata of a frame that has none. Returns its slot.
     #[inline]
     pub fn beside(&mut self, frame: &Frame) -> u32 {
         let Some(slot) = self.aside.pop() else { return self.insert(Extra::beside(frame)) };
         self[slot].say(frame);
         slot
     }
-    /// Frees the slot of a bare one, to be used again by [`Self::beside`].
+    /// Frees a slot with bare metadata, so that [`Self::beside`] can reuse it.
     #[inline]
     pub fn lay_aside(&mut self, slot: u32) {
         self.aside.push(slot);
@@ -86,12 +88,13 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
-/// What a list takes for a moment when it grows, because it is copied then; nothing unless that may be soon.
+/// Returns the additional memory in bytes that a list takes temporarily when it grows, because
+/// growing copies it; 0 unless the list is more than 7/8 full.
 pub fn growing(length: usize, capacity: usize, item: usize) -> u64 {
     if length > capacity / 8 * 7 { (capacity * item) as u64 } else { 0 }
 }
 
-/// Sets the slot of `flow`, for which there may be no room yet.
+/// Sets the slot of `flow`. The list grows if necessary.
 pub fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
     if slots.len() <= flow as usize {
         slots.resize((flow as usize + 1).next_power_of_two(), NOT_YET);
@@ -99,6 +102,7 @@ pub fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
     slots[flow as usize] = slot;
 }
 
-/// Per flow and side: what has become of it here.
+/// Slot of a flow that has not been opened here.
 pub const NOT_YET: u32 = u32::MAX;
+/// Slot of a flow that has ended here.
 pub const OVER: u32 = u32::MAX - 1;

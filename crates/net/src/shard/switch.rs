@@ -1,4 +1,4 @@
-//! What switches have that manage their memory, or do not simply hash.
+//! State of switches that have a memory management unit, a balancer, or a hash of four-tuples.
 
 use crate::balance::{Balancer, ReorderQueues};
 use crate::frame::Frame;
@@ -8,17 +8,19 @@ use crate::spec::{NodeId, NodeKind, RouteHash};
 use crate::world::World;
 use afflux_engine::random::Stream;
 
-/// So many ports are looked at together: that of a switch with 24 which acts next is found with about ten comparisons.
+/// Ports per group in the search for the port that acts next. With groups of 4, the search among 24
+/// ports takes about ten comparisons.
 const GROUP: usize = 4;
 
-/// A switch's memory, and when its ports act next.
+/// Memory of a switch, and the times at which its ports act next.
 pub struct Managed {
     pub mmu: Mmu,
-    /// Window engine, while a group is paused, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
+    /// Window engine, while a group is paused: time in ps at which each port ends a transmission,
+    /// or starts one without a new arrival; `u64::MAX` for never.
     due: Vec<[u64; GROUP]>,
-    /// The earliest of each group.
+    /// Earliest time of each group of ports.
     soonest: Vec<u64>,
-    /// None of them is before this.
+    /// Lower bound of all times in `due`.
     pub(super) next_due: u64,
 }
 
@@ -28,7 +30,7 @@ impl Managed {
         Managed { mmu, due: vec![[u64::MAX; GROUP]; groups], soonest: vec![u64::MAX; groups], next_due: u64::MAX }
     }
 
-    /// Writes down when a port acts next.
+    /// Notes when a port acts next.
     #[inline(always)]
     pub(super) fn set_due(&mut self, port: u32, at: u64) {
         let group = &mut self.due[port as usize / GROUP];
@@ -37,7 +39,8 @@ impl Managed {
         self.next_due = self.next_due.min(at);
     }
 
-    /// The port that acts next, the lowest of several, and when; and when the next one does.
+    /// Returns the port that acts next (the lowest one, if several act at one instant), its time,
+    /// and the time of the action after that.
     pub(super) fn first_due(&self) -> (u32, u64, u64) {
         let least = |first: (usize, u64, u64), (place, at): (usize, u64)| if at < first.1 { (place, at, first.1) } else { (first.0, first.1, first.2.min(at)) };
         let (group, _, beyond) = self.soonest.iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
@@ -46,21 +49,21 @@ impl Managed {
     }
 }
 
-/// What a switch that does not simply hash has besides.
+/// State of a switch that does not simply choose paths by the hash of frames.
 pub struct Balanced {
-    /// Taken out while it is asked.
+    /// The balancer; `None` while it is being consulted.
     pub(super) balancer: Option<Box<Balancer>>,
-    /// The rack of which this is the ToR.
+    /// Rack whose ToR this switch is.
     pub(super) rack: Option<u32>,
-    /// By port: a host is at its other end.
+    /// For each port, whether a host is at its other end.
     pub(super) from_host: Box<[bool]>,
-    /// What goes by hash goes by that of the four-tuple.
+    /// True if choices by hash use the hash of the four-tuple.
     pub(super) hashes_tuples: bool,
-    /// Frames between ToRs follow their paths.
+    /// True if the balancer leaves frames between ToRs to the paths that they are pinned to.
     pub(super) leaves_transit: bool,
-    /// The balancer is oblivious.
+    /// True if the balancer is oblivious: it reads nothing but the next hops.
     pub(super) sprays: bool,
-    /// By the kinds of frames, a bit for each: the balancer chooses their paths.
+    /// Bit set of the kinds of frames whose paths the balancer selects.
     selects: u16,
 }
 
@@ -76,13 +79,15 @@ impl Balanced {
         }
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
-        // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
-        // is a rack of its own, of whose links neighbours are told.
+        // The load of a link to a host matters if the host has several links. Then there may be a
+        // choice among these links, the host may forward frames (BCube), and the host is a rack of
+        // its own, about whose links neighbours are informed.
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.rate(info).0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let mut balancer = Balancer::of(&switch.balance, &rates);
-        // Some of its hosts may have other links, and are racks of their own.
+        // A host with other links may be a rack of its own, so not every host here belongs to this
+        // switch's rack.
         let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
         let hashes_tuples = switch.hash == RouteHash::Murmur3;
@@ -92,7 +97,8 @@ impl Balanced {
         Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, sprays, selects }))
     }
 
-    /// A switch that sprays: the next hop to the rack `to` for a frame that came in by port `input`. Within the rack it goes by hash (none).
+    /// Returns the next hop to rack `to`, at a switch with an oblivious balancer, for a frame that
+    /// arrived by port `input`. Returns `None` within the rack, where the hash decides.
     #[inline(always)]
     pub(super) fn oblivious_choice(&mut self, to: u32, input: u32, hops: &[u16], stream: &mut Stream) -> Option<u16> {
         let within = self.rack == Some(to) && self.from_host[input as usize];
@@ -100,12 +106,13 @@ impl Balanced {
         (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
     }
 
-    /// Hosts hang on it.
+    /// True if the switch is the ToR of a rack.
     pub(super) fn is_tor(&self) -> bool {
         self.rack.is_some()
     }
 
-    /// The balancer chooses the path of this frame, if it goes from rack to rack.
+    /// True if the balancer selects the path of this frame, provided that the frame goes from rack
+    /// to rack.
     #[inline(always)]
     pub(super) fn selects_path(&self, frame: &Frame) -> bool {
         self.selects >> frame.kind_number() & 1 != 0
@@ -115,12 +122,12 @@ impl Balanced {
         self.balancer.as_deref().expect("not being asked")
     }
 
-    /// Frames and bytes held.
+    /// Returns the number of held frames, and their bytes.
     pub(super) fn held(&self) -> (u64, u64) {
         self.asked().held()
     }
 
-    /// Frames held that take the switch's memory.
+    /// Returns the held frames that take memory of the switch.
     pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
         self.asked().charged()
     }

@@ -1,9 +1,12 @@
-//! Fast path of the window engine for nodes all of whose ports have pFabric's queue and nothing more: nothing is recorded or marked, no flow
-//! control, whole frames, no balancer that looks at queues. The classical engine always takes the slow path (`discipline`).
+//! Fast path of the window engine for nodes whose ports all have pFabric's queue and no other
+//! feature: no recording, marking, flow control or cut-through, and no balancer that reads queue
+//! lengths. The classical engine always takes the slow path (`discipline`).
 //!
-//! Which frame goes next need not be decided in the window in which its transmission starts, but before the window in which it arrives at the other
-//! end of the link: a frame that comes in between advances the port to its own instant, and finds it as it was then. Most ports are therefore
-//! advanced when the next frame comes, and a node that waits for nothing else is woken once for many transmissions.
+//! The next frame need not be chosen in the window in which its transmission starts, but before the
+//! window in which it arrives at the other end of the link. A frame that arrives in between first
+//! advances the port to its own arrival, and so finds the state of that instant. Most ports are
+//! therefore advanced only when the next frame arrives, and a node with nothing else to do is woken
+//! once for many transmissions.
 
 use super::forward::rank;
 use super::ring::Ring;
@@ -15,18 +18,18 @@ use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
 use crate::routing::NextHops;
 
-/// What the ports of a node share, borrowed once.
+/// State that the ports of a node share, borrowed once.
 struct Lanes<'s, O> {
     out: &'s mut O,
     extras: &'s mut Slab<Extra>,
     active: &'s mut Vec<u32>,
     due: &'s mut u64,
-    /// See [`slack`].
+    /// Lead time in ps of a deferred choice: see [`slack`].
     slack: Option<u64>,
 }
 
 impl<O: Outlet> Lanes<'_, O> {
-    /// Transmissions that start by `now` start.
+    /// Starts all transmissions that are due by `now`.
     #[inline(always)]
     fn advance(&mut self, p: &mut Port, ring: &mut Ring, now: u64) {
         while p.free_at <= now && !ring.order.is_empty() {
@@ -36,7 +39,7 @@ impl<O: Outlet> Lanes<'_, O> {
         }
     }
 
-    /// A frame for this port. Returns the one that is dropped.
+    /// Offers a frame to this port. Returns the frame that is dropped as a result, if any.
     #[inline(always)]
     fn offer(&mut self, p: &mut Port, ring: &mut Ring, port: u32, now: u64, frame: &Frame) -> Option<Frame> {
         self.advance(p, ring, now);
@@ -53,7 +56,7 @@ impl<O: Outlet> Lanes<'_, O> {
         dropped
     }
 
-    /// The transmitter is free at `at`, and this frame leaves.
+    /// Starts the transmission of a frame at `at`, when the transmitter is idle.
     #[inline(always)]
     fn start(&mut self, p: &mut Port, ring: &mut Ring, at: u64, frame: &Frame) {
         let time = p.transmission(frame.size);
@@ -65,7 +68,8 @@ impl<O: Outlet> Lanes<'_, O> {
 }
 
 impl<'a> Shard<'a> {
-    /// Fast path for frames that arrive at a switch in one window, in order, up to the first that has to take the slow path. Returns how many.
+    /// Fast path for frames that arrive at a switch in one window, in order, up to the first that
+    /// needs the slow path. Returns the number of processed frames.
     pub fn pass_urgent<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let mut passed = 0;
         loop {
@@ -81,7 +85,8 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// The same up to a frame that is dropped: at this port.
+    /// Forwards frames up to the first that causes a drop (and including it). Returns the number of
+    /// processed frames, and the dropped frame with its port.
     #[inline(always)]
     fn pass_lanes<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<(u32, Frame)>) {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
@@ -111,7 +116,7 @@ impl<'a> Shard<'a> {
         (frames.len(), None)
     }
 
-    /// What a node shares, and a port with its ring.
+    /// Borrows the shared state of a node, and a port with its ring.
     #[inline(always)]
     fn lane<'s, O>(&'s mut self, out: &'s mut O, node: u32, port: u32) -> (Lanes<'s, O>, &'s mut Port, &'s mut Ring) {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
@@ -121,13 +126,13 @@ impl<'a> Shard<'a> {
         (Lanes { out, extras, active: &mut state.active, due: &mut state.due, slack }, &mut ports[port as usize], ring)
     }
 
-    /// As `advance`.
+    /// Starts all transmissions of a port that are due by `now`.
     pub(super) fn advance_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
         lanes.advance(p, ring, now);
     }
 
-    /// As `offer_automaton`.
+    /// Offers a frame to a port, and counts the frame that is dropped as a result, if any.
     #[inline(never)]
     pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
@@ -136,11 +141,13 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// As `finish_window`, at a node that is urgent.
+    /// Ends a window of the node: starts the transmissions that have to be decided before `end`,
+    /// and wakes the node when the next decision is due.
     #[inline(always)]
     pub(super) fn finish_urgent<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let (until, due) = (self.world.until(), self.nodes[node as usize].due);
-        // In the window in which the run ends everything starts that does by then; what is left is for later than that.
+        // In the window in which the run ends, start everything that starts before the end of the
+        // run. The rest starts later.
         if end > until {
             let due = self.start_due(out, end, node);
             self.wake_by(out, node, due);
@@ -152,7 +159,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// What starts before `end` starts. Returns when more has to be decided on.
+    /// Starts all transmissions that begin before `end`. Returns the time in ps at which the next
+    /// decision is due.
     #[inline(never)]
     fn start_due<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
@@ -179,7 +187,8 @@ impl<'a> Shard<'a> {
         earliest
     }
 
-    /// At the end of the run, with everything up to `end` done: the port becomes an automaton that holds what it held.
+    /// Turns a port into an automaton with its waiting frames, at the end of the run. Everything up
+    /// to `end` has been processed.
     pub(super) fn close_urgent(&mut self, end: u64, node: u32, port: u32) {
         let state = &mut self.nodes[node as usize];
         let (p, ring) = (&mut self.ports[port as usize], &mut self.rings[(state.first_ring + port - state.first_port) as usize]);
@@ -193,13 +202,15 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Where transmissions may be decided on after they have started: so long before they arrive.
+/// Returns how many ps before its arrival at the peer a frame has to be chosen; `None` if it has to
+/// be chosen when its transmission starts.
 #[inline(always)]
 fn slack(state: &Node, lookahead: u64) -> Option<u64> {
     state.defers.then_some(lookahead)
 }
 
-/// When, at the latest, it must be known what starts at a busy port where no frame smaller than this waits: then it arrives in a later window.
+/// Returns the latest time in ps at which a busy port has to choose its next frame, if no waiting
+/// frame is smaller than this. A frame chosen by then arrives in a later window.
 #[inline(always)]
 fn due(p: &Port, smallest: u16, slack: Option<u64>) -> u64 {
     slack.map_or(p.free_at, |slack| p.free_at + p.first_bits(smallest) + p.delay - slack)

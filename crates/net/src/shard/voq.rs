@@ -1,4 +1,4 @@
-//! Ports of switches with virtual output queues.
+//! Admission and marking at ports of switches with virtual output queues.
 
 use super::count::mark_at_arrival;
 use super::{Outlet, Shard};
@@ -8,7 +8,8 @@ use crate::queue::buffer::{Buffer, Place};
 use crate::queue::{QueueView, Reason, Verdict};
 
 impl<'a> Shard<'a> {
-    /// Plain port, already released to `now`: one core and one priority are one FIFO, so the departure is known now.
+    /// Offers a frame to a plain port, which has been released to `now`. One core and one priority
+    /// form a single FIFO, so that the departure is known at admission.
     #[inline(never)]
     pub(super) fn offer_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let length = self.ports[port as usize].length(0);
@@ -25,7 +26,7 @@ impl<'a> Shard<'a> {
         out.frame(arrives, p.peer_shard, &frame, frame.to(p.peer_port), &mut self.extras);
     }
 
-    /// Automaton, already advanced to `now`.
+    /// Offers a frame to an automaton, which has been advanced to `now`.
     #[inline(never)]
     pub(super) fn queue_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64) {
         let input = frame.port - self.nodes[node as usize].first_port;
@@ -44,11 +45,11 @@ impl<'a> Shard<'a> {
         self.enter::<O, false>(out, now, node, port, queue, Waiting { frame, ready, clock: 0 }, (charge, Some(place)));
     }
 
-    /// Where the frame may stand, or why it has to be dropped.
+    /// Returns the place of the frame in memory, or the reason why it has to be dropped.
     fn find_place<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &Frame) -> Result<Place, Reason> {
         let state = &self.nodes[node as usize];
         let number = port - state.first_port;
-        // What flow control protects is limited where it comes in.
+        // Flow control limits lossless frames at ingress instead.
         let capped = state.managed.as_ref().is_none_or(|managed| !managed.mmu.is_lossless(frame.priority()));
         let length = self.ports[port as usize].length(queue);
         if capped && state.own.as_ref().is_some_and(|own| own[queue].exceeds_limit(length, frame.size.into())) {
@@ -65,7 +66,8 @@ impl<'a> Shard<'a> {
         answer.expect("exact sums settle it")
     }
 
-    /// The place of a frame that finds `length` in its queue, marked if need be; `None` if it had to be dropped.
+    /// Marks a frame that finds `length` in its queue, if necessary. Returns its place, or `None`
+    /// if the frame was dropped.
     #[allow(clippy::too_many_arguments)]
     fn marked(&mut self, now: u64, node: u32, port: u32, queue: usize, frame: &mut Frame, length: QueueView, place: Result<Place, Reason>) -> Option<Place> {
         let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -76,7 +78,8 @@ impl<'a> Shard<'a> {
         if self.passes(port, queue, frame, verdict) { place.ok() } else { None }
     }
 
-    /// Brings the sums of the switch's memory up to date: releases all ports to `now`.
+    /// Updates the memory sums of the switch: releases all ports to `now` and reports the length of
+    /// each queue.
     #[cold]
     #[inline(never)]
     fn tell_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {

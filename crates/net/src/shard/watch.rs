@@ -1,4 +1,5 @@
-//! What ports note on request of the frames that they send: the gaps between those of a flow, and who stood in front of each.
+//! Records on request the gaps between the frames of a flow that a port sends, and the flows that
+//! were ahead of each frame in the queue.
 
 use super::Shard;
 use crate::frame::Frame;
@@ -7,11 +8,12 @@ use crate::port::Departure;
 use crate::probe::hops::Sent;
 
 impl<'a> Shard<'a> {
-    /// The frame's transmission begins as `departure` says.
+    /// Records a frame whose transmission is described by `departure`.
     #[cold]
     #[inline(never)]
     pub(super) fn watch(&mut self, port: u32, frame: &Frame, departure: &Departure) {
-        // The window engine starts what begins before its window ends.
+        // The window engine starts all transmissions of its window, even those after the end of the
+        // run.
         if departure.start > self.world.until() {
             return;
         }

@@ -1,4 +1,5 @@
-//! What looks at a switch's flow control now and then: its watchdog, and who waits for whom.
+//! Periodic checks of a switch's flow control: the watchdog, and which links wait for which
+//! (deadlock detection).
 
 use super::{Outlet, Shard};
 use crate::frame::{Event, Frame};
@@ -13,7 +14,8 @@ use crate::spec::StormAction;
 use afflux_units::Time;
 
 impl<'a> Shard<'a> {
-    /// Lossless classes of each port of a switch, after everything up to `now`.
+    /// Returns each port and lossless class of a switch, after everything up to `now` has been
+    /// processed.
     fn lossless_of<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) -> Vec<(u32, u8)> {
         self.close(out, now, node);
         if !O::CLASSICAL {
@@ -86,7 +88,7 @@ impl<'a> Shard<'a> {
             self.forget(out, now, node, port, queue, &frame);
             self.drop_at(port, queue, frame, Reason::Watchdog);
         }
-        // What stood behind them may go.
+        // Frames behind the dropped ones may start now.
         self.start_if_idle(out, now, node, port);
     }
 
@@ -96,7 +98,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// At the end of the run: paused ports with waiting frames, and for which links out of here frames wait that came over links which are paused.
+    /// Records, at the end of the run, paused ports with waiting frames, and the links into this
+    /// switch that it has paused and whose frames wait at these ports.
     pub(super) fn note_stuck(&mut self, now: u64, node: u32) {
         let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         for number in 0..ports {
@@ -125,8 +128,9 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Writes down which links wait for which: a link into this switch that it has paused, for a link out of it that its peer has paused, if
-    /// frames that came by the one wait for the other; both for long.
+    /// Records which links wait for which: a link into this switch waits for a link out of it, if
+    /// the switch has paused the first, the peer has paused the second, and frames that came by the
+    /// first wait for the second. Both pauses must have lasted for `deadlock_after`.
     #[cold]
     pub(super) fn look_for_deadlock<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let after = self.pfc(node).and_then(|pfc| pfc.deadlock_after).expect("a switch that looks").0;

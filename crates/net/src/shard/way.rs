@@ -1,11 +1,11 @@
-//! The departure of a frame.
+//! Sends departing frames over their link.
 
 use super::{Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::Port;
 
-/// A frame whose transmission begins at `at` and takes `time` goes to the link's other end. Whoever cuts through deals with the header as soon as
-/// that is there.
+/// Sends a frame, whose transmission begins at `at` and takes `time`, to the other end of the link.
+/// A cut-through peer processes the frame as soon as the header has arrived.
 #[inline(always)]
 pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, time: u64, frame: &Frame, change: Change) {
     let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
