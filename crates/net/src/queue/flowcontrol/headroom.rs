@@ -13,7 +13,7 @@ pub const SPEED_IN_CABLE: f64 = 1.98e8;
 #[derive(Debug, Clone, Copy)]
 pub struct PortFacts {
     pub rate: Rate,
-    /// One-way delay of the link in ps.
+    /// Propagation delay of the link in ps.
     pub delay: u64,
     /// Sizes in bytes of the largest and the smallest frame, with headers.
     pub mtu: u64,
@@ -79,7 +79,7 @@ pub fn headroom(config: &Headroom, port: PortFacts) -> u64 {
 /// (SONiC's defaults).
 const PORT_MTU: f64 = 9_100.0;
 const SMALL_PACKETS: f64 = 50.0;
-/// Delay of the port's MAC and PHY, in KiB (SONiC's Mellanox platforms).
+/// Data in the port's MAC and PHY, in KiB (SONiC's Mellanox platforms).
 const MAC_PHY_KIB: f64 = 0.8;
 
 pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {

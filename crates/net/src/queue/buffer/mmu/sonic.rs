@@ -12,15 +12,15 @@ pub struct Sonic {
     shared: u64,
     pool: u64,
     headroom_pool: u64,
-    /// By priority group: reserved bytes, alpha, and the fixed threshold. A group with a fixed
-    /// threshold has an alpha whose product with the free memory exceeds 64 bits.
+    /// For each priority group: reserved bytes, alpha, and the fixed threshold. A group with a
+    /// fixed threshold has an alpha whose product with the free memory exceeds 64 bits.
     reserved: [u64; CLASSES],
     alpha: [u64; CLASSES],
     limit: [u64; CLASSES],
     /// Bit mask of the groups with a threshold at ingress.
     limited: u8,
     lossy_pool: u64,
-    /// By queue: alpha and reserved bytes.
+    /// For each queue: alpha and reserved bytes.
     lossy_alpha: [u64; CLASSES],
     queue_reserved: [u64; CLASSES],
     xon: u64,
