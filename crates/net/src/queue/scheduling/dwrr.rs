@@ -175,7 +175,8 @@ mod tests {
                 }
                 let queue = send(&mut turns, &mut queues, |_| true).expect("frames wait");
                 sent[queue] += [sizes.0, sizes.1][queue] as u64;
-                // Shreedhar and Varghese, lemma 2: with m rounds, m * quantum - largest <= sent <= m * quantum.
+                // Shreedhar and Varghese, lemma 2: with m rounds, m * quantum - largest <= sent <=
+                // m * quantum.
                 let rounds = |queue: usize| (sent[queue] + turns.deficit[queue]) / (weights[queue] * quantum as u64);
                 assert!(rounds(0).abs_diff(rounds(1)) <= 1, "{sizes:?}: {sent:?}");
                 assert!(turns.deficit[queue] < weights[queue] * quantum as u64 + sizes.0.max(sizes.1) as u64);
