@@ -117,7 +117,7 @@ macro_rules! registry {
         }
 
         impl CongestionControl {
-            /// Those of the control itself, whatever is around it.
+            /// Returns the parameters of the innermost congestion control, below HyStart++.
             pub fn parameters(&self) -> &dyn Parameters {
                 match self {
                     $(CongestionControl::$name(parameters) => parameters,)+
