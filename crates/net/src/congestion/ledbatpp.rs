@@ -210,8 +210,9 @@ impl Ledbatpp {
         match self.queueing().checked_sub(self.target) {
             None | Some(0) => gain,
             Some(above) => {
-                // W += max(GAIN - Constant * W * (delay / target - 1), -W / 2). Here the excess is
-                // limited first, so that the product fits.
+                // W += max(GAIN - Constant * W * (delay / target - 1), -W / 2). The excess is
+                // limited to `slope` before the shift. That is twice the lower bound, and so
+                // enough.
                 let share = (above.min(self.slope) << 16) / self.slope;
                 (gain - ((share as i64) << 16)).max(-ONE / 2)
             }
