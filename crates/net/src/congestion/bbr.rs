@@ -99,8 +99,8 @@ pub(super) fn product(rate: u64, rtt: u64, gain: u32) -> u32 {
     product.div_ceil(unit).min(u32::MAX as u128) as u32
 }
 
-/// Returns `gain` times the rate in bytes of payload per second, times 2^24, without the pacing
-/// margin.
+/// Returns `gain` times the rate in bytes of payload per microsecond, times 2^24, without the
+/// pacing margin.
 fn bytes(rate: u64, gain: u32, mss: u32) -> u128 {
     (rate as u128 * mss as u128 * gain as u128) >> 8
 }

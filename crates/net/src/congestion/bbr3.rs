@@ -17,7 +17,7 @@ use afflux_engine::random::Stream;
 keys! {
     /// Parameters of BBR version 3.
     pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
-        /// Has no effect: only version 1 has flavours, so the key is refused. Default: none.
+        /// Not allowed, because only version 1 has flavours. Default: none: the key is refused.
         flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
         /// Time without a smaller round trip after which the sender drains the pipe to measure the
         /// round trip.

@@ -188,7 +188,8 @@ words! {
     pub enum EcnMode {
         /// Frames are not ECN-capable.
         Off,
-        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
+        /// RFC 3168: data are ECN-capable, acknowledgements and retransmissions are not. One
+        /// reduction per round trip.
         Classic,
         /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
         Dctcp,

@@ -294,7 +294,7 @@ fn cube_root(a: u64) -> u64 {
 }
 
 impl Controller for Cubic {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let delay = self.sample(ack);

@@ -81,7 +81,8 @@ impl Controller for Dctcp {
         // RFC 8257 §3.3: once per window of data.
         if ack.una >= self.end {
             if self.delivered > 0 {
-                // alpha = (1 - g) * alpha + g * F; small alphas decay to zero instead of sticking at 2^shift - 1.
+                // alpha = (1 - g) * alpha + g * F. Small alphas decay to zero instead of sticking
+                // at 2^shift - 1.
                 let decay = self.alpha >> self.gain_shift;
                 self.alpha -= if decay == 0 { self.alpha.min(1) } else { decay };
                 let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64) / self.delivered as u64) as u32;

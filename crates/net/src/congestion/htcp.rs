@@ -172,7 +172,7 @@ fn increase(since: u64, hz: u64) -> u64 {
 }
 
 impl Controller for Htcp {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let now = ack.now / self.tick;

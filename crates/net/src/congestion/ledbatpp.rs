@@ -55,11 +55,13 @@ impl Parameters for LedbatppConfig {
 /// RFC 6817 §2.5, MIN_CWND. Draft §4.1 and §4.4: the initial window, and the window in a slowdown.
 /// In segments.
 const LEAST_WINDOW: u32 = 2;
-/// Draft §4.5: "filter the round trip measurements by using the minimum of the 4 most recent delay samples".
+/// Draft §4.5: "filter the round trip measurements by using the minimum of the 4 most recent delay
+/// samples".
 const FILTER: usize = 4;
 /// Largest value of `base_history`.
 const HISTORY: usize = 10;
-/// Draft §4.4: the window is "frozen at 2 packets for 2 RTT", for the first time 2 RTT after the first slow start.
+/// Draft §4.4: the window is "frozen at 2 packets for 2 RTT", for the first time 2 RTT after the
+/// first slow start.
 const ROUND_TRIPS: u64 = 2;
 /// One segment in the fixed-point format of the window.
 const ONE: i64 = 1 << 32;
@@ -177,7 +179,8 @@ impl Ledbatpp {
             && ack.state == State::Open
             && !window.slow_start()
         {
-            // Draft §4.4: "set SSTHRESH to the current version of the congestion window CWND, and then reduce CWND to 2 packets."
+            // Draft §4.4: "set SSTHRESH to the current version of the congestion window CWND, and
+            // then reduce CWND to 2 packets."
             let goal = window.cwnd.max(LEAST_WINDOW);
             window.ssthresh = goal;
             self.part = 0;
@@ -187,13 +190,15 @@ impl Ledbatpp {
             if now < until {
                 window.cwnd = window.cwnd.min(LEAST_WINDOW);
             } else {
-                // Draft §4.4: "ramp up the congestion window according to the slow start algorithm, until the congestion window reaches SSTHRESH".
+                // Draft §4.4: "ramp up the congestion window according to the slow start algorithm,
+                // until the congestion window reaches SSTHRESH".
                 window.ssthresh = goal;
                 self.phase = Phase::Ramp { from };
             }
         }
-        // Draft §4.1: "If the queuing delay is larger than 3/4ths of the target delay, exit slow start and immediately move to the congestion
-        // avoidance phase", in the first slow start only.
+        // Draft §4.1: "If the queuing delay is larger than 3/4ths of the target delay, exit slow
+        // start and immediately move to the congestion avoidance phase", in the first slow start
+        // only.
         if self.phase == Phase::First && 4 * self.queueing() > 3 * self.target {
             window.ssthresh = window.ssthresh.min(window.cwnd);
         }
@@ -231,7 +236,7 @@ impl Ledbatpp {
 }
 
 impl Controller for Ledbatpp {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.rtt > 0 {
@@ -436,7 +441,8 @@ mod tests {
         }
     }
 
-    /// W += max(GAIN - Constant * W * (delay / target - 1), -W / 2) per round trip above the target.
+    /// W += max(GAIN - Constant * W * (delay / target - 1), -W / 2) per round trip above the
+    /// target.
     #[test]
     fn decrease_above_the_target() {
         for (constant, queueing, expected) in [(1.0, 66, 90), (2.0, 66, 80), (0.5, 66, 95), (1.0, 75, 75), (1.0, 90, 50), (1.0, 600, 50), (10.0, 120, 50)] {

@@ -314,7 +314,7 @@ mod tests {
     }
 
     /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation
-    /// sqrt(1-p)/p. With the count their spacing is uniform, with half the mean and never above 1/p.
+    /// sqrt(1-p)/p. With the count, distances are uniform, with half the mean and at most 1/p.
     #[test]
     fn spacing_of_marks() {
         let moments = |list: &[u32]| {

@@ -28,7 +28,7 @@ use hpcc::Hpcc;
 use sonic::Sonic;
 use thresholds::Thresholds;
 
-/// There is one per switch, and a box would cost each frame a load.
+/// Rules of the MMU. Not boxed: there is one per switch, and a box would cost each frame a load.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 enum Rules {
