@@ -73,7 +73,7 @@ macro_rules! balancers {
             /// Every frame takes a port with few waiting bytes ahead of it, also acknowledgements
             /// (Zats et al., SIGCOMM 2012).
             detail Detail(DetailConfig);
-            /// Pieces of flows take all paths in turn, from the source's ToR (He et al., SIGCOMM
+            /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM
             /// 2015).
             presto Presto(PrestoConfig);
             /// Rerouting at the source's ToR, reordering at the destination's ToR (Song et al.,
