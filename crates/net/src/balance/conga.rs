@@ -1,4 +1,5 @@
-//! CONGA (Alizadeh et al., SIGCOMM 2014): flowlets to the least congested path, by what the destination's leaf has seen and reports.
+//! CONGA (Alizadeh et al., SIGCOMM 2014): sends each flowlet on the least congested path, according
+//! to the congestion that the destination's leaf has measured and reported.
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, path_is_open};
@@ -27,7 +28,7 @@ keys! {
         aging: Duration = "10ms" from "the paper, recalled; ConWeave's evaluation has 500 us", check interval;
     }
     plus {
-        /// As ConWeave's ns-3 simulator.
+        /// Whether CONGA works as in ConWeave's ns-3 simulator.
         ns3: bool = around.ns3;
     }
 }
@@ -39,9 +40,9 @@ pub struct Conga {
     ns3: bool,
     estimators: Estimators,
     flowlets: Flowlets,
-    /// By rack, as far as any has been heard of.
+    /// State by rack, up to the highest rack that frames have come from.
     leaves: Vec<Leaf>,
-    /// Costs of the paths at hand.
+    /// Scratch list: cost and number of the candidate paths.
     costs: Vec<(u32, u32)>,
 }
 
@@ -51,16 +52,16 @@ struct Metric {
     at: u64,
 }
 
-/// What is known of the paths from and to another leaf.
+/// State of the paths from and to another leaf.
 #[derive(Default)]
 struct Leaf {
-    /// Congestion of paths to there, as it reports them; ascending.
+    /// Congestion of the paths to that leaf, as it reports them; ascending by path.
     to: Vec<(u32, Metric)>,
-    /// Congestion of paths from there, to be reported; ascending.
+    /// Congestion of the paths from that leaf, to be reported to it; ascending by path.
     from: Vec<Report>,
-    /// Whose turn it is.
+    /// Index in `from` of the path whose report is next.
     next: usize,
-    /// How many have changed since they were reported last.
+    /// Number of entries of `from` that have changed since their last report.
     changed: usize,
 }
 
@@ -97,7 +98,7 @@ impl Leaf {
 struct Report {
     path: u32,
     metric: Metric,
-    /// Since it was reported last.
+    /// True if the metric has changed since the last report.
     changed: bool,
 }
 
@@ -110,7 +111,8 @@ impl Policy for Conga {
             aging,
             ns3: config.ns3,
             estimators: Estimators::new((config.tdre, config.alpha), config.ns3, ports),
-            // The simulator forgets them when it ages; since it does not prefer the path before, nothing follows from that.
+            // The simulator forgets flowlets when it ages its tables. It does not prefer the
+            // previous path, so this has no effect on its choices.
             flowlets: Flowlets::new(config.gap.0, aging, config.ns3),
             leaves: Vec::new(),
             costs: Vec::new(),
@@ -124,7 +126,7 @@ impl Policy for Conga {
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         self.estimators.run(site);
         if !frame.is_data() {
-            // All that goes from leaf to leaf reports; in the simulator data alone.
+            // All frames from leaf to leaf carry reports; in the simulator only data frames do.
             if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
                 self.report_beside(site, frame, role);
             }
@@ -176,7 +178,7 @@ impl Conga {
         *site.tag(frame) = Tag::Conga(Congestion { seen: Some((path, seen)), report });
     }
 
-    /// A frame that goes by hash.
+    /// Adds or reads the report of a frame that is hashed.
     fn report_beside(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) {
         match role {
             Role::Source => {
@@ -191,7 +193,7 @@ impl Conga {
     }
 
     fn pass(&mut self, site: &mut impl Site, frame: &mut Frame) {
-        // A frame from a switch that does not know of CONGA, or whose path is no more.
+        // The frame comes from a switch without CONGA, or its path no longer exists.
         if !frame.has(Frame::PINNED) || !frame.has(Frame::EXTRA) {
             return;
         }
@@ -219,7 +221,8 @@ impl Conga {
         }
     }
 
-    /// What a frame to `rack` tells it: in turn, those first that have changed since they were told last; in the simulator any, drawn at random.
+    /// Returns the report for a frame to `rack`: of the paths in turn, but first those that have
+    /// changed since their last report. In the simulator, a path drawn at random.
     fn report(&mut self, site: &mut impl Site, rack: u32) -> Option<(u32, u32)> {
         let leaf = self.leaves.get_mut(rack as usize)?;
         let (now, aging, ns3) = (site.now(), self.aging, self.ns3);
@@ -247,20 +250,20 @@ fn first_port(path: u32) -> u16 {
     (path & 0xff) as u16
 }
 
-/// A load in steps of 2^-bits; the simulator does not stop at the highest.
+/// Quantises a load in steps of 2^-bits. The simulator does not clamp it to the highest step.
 fn metric(load: f64, bits: u32, ns3: bool) -> u32 {
     let levels = 1u32 << bits;
     let value = (load * levels as f64) as u32;
     if ns3 { value } else { value.min(levels - 1) }
 }
 
-/// The simulator sweeps at multiples of the age.
+/// True if the simulator has removed the metric. It sweeps at multiples of the age.
 fn swept(metric: Metric, now: u64, aging: u64) -> bool {
     let sweep = now / aging * aging;
     sweep > metric.at + aging
 }
 
-/// What a report is worth that has not come again: after each age half of what it was.
+/// Returns the metric of a report that was not renewed: it halves with each age.
 fn aged(metric: Metric, now: u64, aging: u64, ns3: bool) -> u32 {
     if ns3 {
         if swept(metric, now, aging) { 0 } else { metric.value }
@@ -269,14 +272,15 @@ fn aged(metric: Metric, now: u64, aging: u64, ns3: bool) -> u32 {
     }
 }
 
-/// Places in the list of paths that are looked at: all; in the simulator four that follow each other.
+/// Returns the range (first index and count) of the paths to consider: all; in the simulator four
+/// consecutive ones.
 fn sampled(site: &mut impl Site, rack: u32, ns3: bool) -> (usize, usize) {
     const SAMPLES: usize = 4;
     let count = site.paths(rack).len();
     if ns3 && count >= SAMPLES { (site.below((count - SAMPLES + 1) as u64) as usize, SAMPLES) } else { (0, count) }
 }
 
-/// The path before if none is better, or one of the best, drawn at random.
+/// Returns the previous path if none is better, otherwise one of the best, drawn at random.
 fn best(site: &mut impl Site, costs: &[(u32, u32)], before: Option<u32>) -> u32 {
     let least = costs.iter().map(|(cost, _)| *cost).min().expect("a path");
     let ties = || costs.iter().filter(|(cost, _)| *cost == least).map(|(_, path)| *path);

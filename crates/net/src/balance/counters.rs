@@ -1,4 +1,4 @@
-//! What balancers have done, whole run.
+//! Counters of balancers over the whole run.
 
 use super::Tag;
 use super::conweave::Cause;
@@ -6,11 +6,11 @@ use crate::counters::counters;
 
 counters! {
     pub struct BalanceCounters {
-        /// Flowlets that began after another of their flow that was still remembered.
+        /// Flowlets that began after another flowlet of their flow that was still remembered.
         flowlets,
         /// Changes of a flow's path at its source's ToR.
         reroutes,
-        /// Frames that switches sent to switches.
+        /// Control frames that switches sent to switches.
         switch_frames,
         [conweave: ConweaveCounters]
         [late: LateCounters]
@@ -18,51 +18,58 @@ counters! {
 }
 
 counters! {
-    /// What ConWeave's ToRs have done.
+    /// Counters of ConWeave's ToRs.
     pub struct ConweaveCounters {
-        /// Epochs begun: RTT_REQUESTs sent.
+        /// Epochs begun, which equals RTT_REQUESTs sent.
         requests,
-        /// RTT_REPLYs sent; those that came in time; those that came too late.
+        /// RTT_REPLYs sent by the destination's ToR.
         replies,
+        /// RTT_REPLYs that arrived in time at the source's ToR.
         replies_in_time,
+        /// RTT_REPLYs that arrived too late.
         replies_late,
         tails,
         clears,
         notifies,
-        /// Rerouted frames that came to the destination's ToR before the TAIL.
+        /// Rerouted frames that arrived at the destination's ToR before the TAIL.
         out_of_order,
-        /// Of those: no reorder queue was free for the first of its epoch, or the TAIL should have been there long ago. It went on.
+        /// Out-of-order frames that were the first of their epoch and went on because no reorder
+        /// queue was free.
         no_queue,
+        /// Out-of-order frames that went on because the predicted time of the TAIL had passed.
         too_late,
         /// Frames of an epoch that was over.
         old_epoch,
-        /// Reorder queues released; of those, because the TAIL had come. The others were early, or the TAIL was lost.
+        /// Reorder queues released.
         flushes,
+        /// Reorder queues released because the TAIL arrived. The others were released early, or the
+        /// TAIL was lost.
         flushes_by_tail,
     }
 }
 
 counters! {
-    /// Data frames that reached their host after one that was sent later, by cause.
+    /// Data frames that arrived at their host after a frame that was sent later, by cause.
     pub struct LateCounters {
-        /// Repetitions.
+        /// The frame is a retransmission.
         recovery,
-        /// A reorder queue was flushed before the TAIL came.
+        /// A reorder queue was released before the TAIL arrived.
         early_flush,
         /// No reorder queue was free.
         no_queue,
-        /// It belonged to an epoch that was over.
+        /// The frame belonged to an epoch that was over.
         old_epoch,
-        /// The flow took another path after a silence, or because its path failed.
+        /// The flow took another path after a silence.
         inactivity,
+        /// The flow took another path because its path failed.
         path_lost,
-        /// Not under ConWeave: a switch let it be overtaken.
+        /// The cause is not ConWeave: a switch let the frame be overtaken.
         other,
     }
 }
 
 impl LateCounters {
-    /// A frame came late: one that was sent before, or for the first time, with this tag on it.
+    /// Counts a late data frame. `repeated`: it was sent before. `tag`: the tag on the frame.
     #[cold]
     pub fn count(&mut self, repeated: bool, tag: Tag) {
         *match tag {

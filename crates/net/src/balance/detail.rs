@@ -1,4 +1,5 @@
-//! DeTail's adaptive load balancing (Zats et al., SIGCOMM 2012): each frame to one of the ports that will soon be free for it.
+//! DeTail's adaptive load balancing (Zats et al., SIGCOMM 2012): sends each frame to one of the
+//! ports with the fewest bytes ahead of it.
 
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
@@ -10,7 +11,8 @@ use afflux_units::Bytes;
 keys! {
     /// DeTail's adaptive load balancing.
     pub struct Keys as "Detail" => DetailConfig(_around: &Around<'_>) {
-        /// Two thresholds for the waiting bytes of the frame's priority and above: a port above the first is less favoured, a port above the second is avoided.
+        /// Two thresholds for the waiting bytes of the frame's priority and above. A port at or
+        /// above the first is less favoured, a port at or above the second is avoided.
         thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;
     }
 }
@@ -24,7 +26,7 @@ fn ascending([Size(less), Size(avoid)]: [Size; 2], at: Key) -> Result<[u64; 2], 
 
 pub struct Detail {
     thresholds: [u64; 2],
-    /// Classes of the next hops at hand.
+    /// Scratch list: class (0 is the best) and port of the next hops.
     classes: Vec<(u8, u16)>,
 }
 

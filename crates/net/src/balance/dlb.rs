@@ -1,4 +1,5 @@
-//! Dynamic load balancing of switch ASICs (Broadcom DLB; SAI's adaptive routing and switching): local port quality.
+//! Dynamic load balancing of switch ASICs: selects ports by local quality (Broadcom DLB; SAI's
+//! adaptive routing and switching).
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, REMEMBERED};
@@ -10,22 +11,24 @@ use afflux_config::{Duration, Off, Or, Size, keys};
 use afflux_units::Bytes;
 
 keys! {
-    /// Port quality: with `dlb` of the switch's own ports, with `glb` also of the ports behind next hops.
+    /// Port quality: with `dlb` of the switch's own ports, with `glb` also of the ports behind next
+    /// hops.
     pub struct Keys as "Dlb" => DlbConfig(_around: &Around<'_>) {
         /// Idle time after which a flow may change its port, or `"off"` for a choice per frame.
         idle: Or<Off, Duration> = "256us" from "SONiC's `flowlet_idle_time`";
-        /// Time between two updates of the past load, which is a moving average; with `glb` next hops report changes at these times.
+        /// Time between two updates of the past load, which is a moving average. With `glb`, next
+        /// hops report changes at these times.
         sampling_interval: Duration = "16us" from "SONiC", check interval;
         /// Weight of the past load in a port's quality.
         past_load_weight: u32 = 16 from "SONiC", in 0 to 255;
         /// Weight of the queue in a port's quality.
         future_load_weight: u32 = 16 from "SONiC", in 0 to 255;
-        /// Queue length from which on a port has the worst quality.
+        /// Queue length from which a port has the worst quality.
         future_load_range: Size as u64 = "256kB" from "a guess: 1000 cells of 256 B of SONiC's example", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"256kB\"")),
             bytes => Ok(bytes),
         };
-        /// Steps of a port's quality.
+        /// Number of quality bands of a port.
         bands: u32 = 8 from "a guess", in 1 to 256;
     }
     check |parsed, at| match parsed.past_load_weight + parsed.future_load_weight {
@@ -46,7 +49,7 @@ impl Policy for Dlb {
     fn new(config: &DlbConfig, ports: &[Option<u64>]) -> Self {
         Dlb {
             config: config.clone(),
-            // The average's weight of an interval is a half.
+            // An interval has weight 1/2 in the average.
             estimators: Estimators::new((config.sampling_interval, 0.5), false, ports),
             flowlets: config.idle.map(|idle| Flowlets::new(idle.0, REMEMBERED, false)),
             bands: Vec::new(),
@@ -65,7 +68,7 @@ impl Policy for Dlb {
 }
 
 impl Dlb {
-    /// One of the next hops; `behind`: the band of the links behind a port.
+    /// Selects one of the next hops. `behind` returns the band of the links behind a port.
     pub(super) fn best_of<S: Site>(&mut self, site: &mut S, frame: &Frame, hops: &[u16], behind: impl Fn(&S, u16) -> u32) -> Choice {
         if !frame.is_data() {
             return Choice::Ecmp;
@@ -86,13 +89,13 @@ impl Dlb {
         Choice::Port(way)
     }
 
-    /// The band of a port.
+    /// Returns the quality band of a port.
     pub(super) fn band(&mut self, site: &mut impl Site, port: u16) -> u32 {
         band(site, &self.config, &mut self.estimators, port)
     }
 }
 
-/// Of the quality of a port; 0 is the best.
+/// Returns the quality band of a port; 0 is the best.
 fn band(site: &mut impl Site, config: &DlbConfig, estimators: &mut Estimators, port: u16) -> u32 {
     let past = estimators.load(site, port).min(1.0);
     let future = (site.queued(port) as f64 / config.future_load_range as f64).min(1.0);
@@ -100,7 +103,8 @@ fn band(site: &mut impl Site, config: &DlbConfig, estimators: &mut Estimators, p
     ((a * past + b * future) / (a + b) * config.bands as f64) as u32
 }
 
-/// One of the next hops in the best band, drawn at random; a flowlet stays where it is if that is in it. `behind`: the band of what follows a port.
+/// Draws one of the next hops in the best band. A flowlet keeps its port if that is in the best
+/// band. `behind` returns the band of the links behind a port.
 fn best<S: Site>(
     site: &mut S,
     config: &DlbConfig,

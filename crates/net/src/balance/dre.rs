@@ -1,44 +1,48 @@
-//! The discounting rate estimator of CONGA: X grows by the bytes sent, and loses a fixed part at every tick, so that X is about R·Tdre/α.
+//! Discounting rate estimator of CONGA: X grows by the bytes sent and loses a fixed fraction at
+//! every tick, so that X is about R·Tdre/α.
 
 use super::Site;
 use afflux_config::Duration;
 use afflux_config::tree::{Key, Wrong};
 use afflux_units::Span;
 
-/// One for each port to another switch.
+/// Estimators of a switch, one for each port to another switch.
 pub struct Estimators {
     every: u64,
     alpha: f64,
-    /// Bytes count when they are given to the port, not when it sends them, and only those the balancer sees (ConWeave's simulator).
+    /// True if bytes count when they are given to the port instead of when it sends them, and only
+    /// bytes that the balancer sees (ConWeave's simulator).
     routed: bool,
     ticking: bool,
-    /// By port; none towards hosts.
+    /// Meter of each port; `None` for ports to hosts.
     meters: Vec<Option<Meter>>,
 }
 
 struct Meter {
     x: u64,
-    /// Of a port that sends all the time.
+    /// X of a port that sends all the time.
     full: f64,
-    /// Bytes sent when it was looked at last.
+    /// Bytes that the port had sent at the last update.
     seen: u64,
-    /// Number of the last tick, where nobody is woken for them.
+    /// Number of the last tick, for estimators that work without wake-ups.
     tick: u64,
 }
 
-/// What estimators ask to be woken with.
+/// Key of the wake-ups that estimators request.
 pub const TICK: u32 = u32::MAX;
 
 impl Estimators {
-    /// X loses the part `alpha` at every tick. `ports`: bits per second of each port whose load matters.
+    /// Creates the estimators. X loses the fraction `alpha` at every tick. `ports`: rate in bit/s
+    /// of each port whose load matters.
     pub fn new((every, alpha): (Span, f64), routed: bool, ports: &[Option<u64>]) -> Self {
-        // C·τ, in bytes: bits per second, picoseconds.
+        // C·τ in bytes, from bit/s and ps.
         let full = |rate: u64| rate as f64 * (every.0 as f64 / alpha) / 8e12;
         let meters = ports.iter().map(|rate| rate.map(|rate| Meter { x: 0, full: full(rate), seen: 0, tick: 0 })).collect();
         Estimators { every: every.0, alpha, routed, ticking: false, meters }
     }
 
-    /// A frame is at the switch: from now on it ticks, until all is forgotten. Has it begun to?
+    /// Starts the ticks when a frame is at the switch. They continue until all loads have decayed
+    /// to 0. Returns true if this call started them.
     #[inline(always)]
     pub fn run(&mut self, site: &mut impl Site) -> bool {
         let begins = !self.ticking && !self.routed;
@@ -57,13 +61,13 @@ impl Estimators {
         self.wake(site);
     }
 
-    /// Ticks are at multiples of the interval, at every switch alike.
+    /// Requests the next tick. Ticks are at multiples of the interval, at all switches.
     fn wake(&self, site: &mut impl Site) {
         let next = (site.now() / self.every + 1) * self.every;
         site.wake(next, TICK);
     }
 
-    /// Does it go on?
+    /// Handles a tick. Returns true if another tick follows.
     pub fn on_tick(&mut self, site: &mut impl Site) -> bool {
         let mut busy = false;
         for (port, meter) in self.meters.iter_mut().enumerate().filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?))) {
@@ -78,7 +82,7 @@ impl Estimators {
         busy
     }
 
-    /// A frame of `size` bytes is given to `port`.
+    /// Counts a frame of `size` bytes that is given to `port`, if bytes count when they are routed.
     pub fn routed(&mut self, site: &impl Site, port: u16, size: u16) {
         if self.routed {
             let (every, alpha) = (self.every, self.alpha);
@@ -88,7 +92,7 @@ impl Estimators {
         }
     }
 
-    /// X as a part of what it is where the port sends all the time.
+    /// Returns X as a fraction of its value for a port that sends all the time.
     pub fn load(&mut self, site: &mut impl Site, port: u16) -> f64 {
         let (every, alpha, routed) = (self.every, self.alpha, self.routed);
         let meter = self.meters[port as usize].as_mut().expect("a port whose load matters");
@@ -101,7 +105,7 @@ impl Estimators {
     }
 }
 
-/// Of a clock that ticks: a nanosecond at least, so that a run ends.
+/// Checks the interval of a periodic clock: at least 1 ns, so that a run ends, and at most 1 s.
 pub fn interval(Duration(span): Duration, at: Key) -> Result<Span, Wrong> {
     if span < Span::from_ns(1) || span > Span::from_s(1) {
         return Err(Wrong::at(at, format!("\"{span}\": write a time from \"1ns\" to \"1s\"")));
@@ -119,7 +123,7 @@ impl Meter {
         self.x += sent - std::mem::replace(&mut self.seen, sent);
     }
 
-    /// All ticks up to number `tick`.
+    /// Applies all ticks up to number `tick`.
     fn forget(&mut self, tick: u64, alpha: f64) {
         while self.tick < tick && self.x > 0 {
             self.x = decayed(self.x, alpha);
@@ -136,7 +140,7 @@ mod tests {
     use crate::frame::Frame;
     use crate::spec::{FlowId, NodeId};
 
-    /// One port that sends at a constant rate.
+    /// Site with one port that sends at a constant rate.
     struct Constant {
         now: u64,
         bytes_per_tick: u64,
@@ -223,7 +227,8 @@ mod tests {
         }
     }
 
-    /// At a constant rate R, just before the k-th tick, X = R·Tdre/α·(1 − (1−α)^k): spec'd so by CONGA §3.2.
+    /// At a constant rate R, just before the k-th tick, X = R·Tdre/α·(1 − (1−α)^k), as specified in
+    /// CONGA §3.2.
     #[test]
     fn approaches_its_closed_form() {
         let (every, alpha) = (Span::from_us(32), 0.2);
@@ -242,7 +247,7 @@ mod tests {
             assert!(estimators.on_tick(&mut site));
         }
         assert!((estimators.load(&mut site, 0) - 0.4).abs() < 1e-3, "half, of which a fifth has just gone");
-        // It stops, and is forgotten; then nobody is woken any more.
+        // The port stops sending, and X decays to 0. No further wake-ups are requested.
         site.bytes_per_tick = 0;
         estimators.meters[0].as_mut().unwrap().seen = 0;
         for _ in 0..100 {

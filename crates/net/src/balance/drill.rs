@@ -1,4 +1,4 @@
-//! DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): each frame to the shortest of a few queues.
+//! DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): sends each frame to the shortest of a few queues.
 
 use super::shares::Shares;
 use super::{About, Around, Choice, Holding, Policy, Role, Site};
@@ -8,15 +8,15 @@ use afflux_config::keys;
 use rustc_hash::FxHashMap;
 
 keys! {
-    /// The paper's DRILL(d, m).
+    /// DRILL(d, m) of the paper.
     pub struct Keys as "Drill" => DrillConfig(around: &Around<'_>) {
-        /// Next hops drawn for every frame: d.
+        /// Number of next hops drawn for every frame: d.
         samples: u32 = 2 from "the paper; ConWeave's evaluation", in 1 to 64;
-        /// Best next hops remembered from the previous frame: m.
+        /// Number of best next hops remembered from the previous frame: m.
         memory: u32 = 1 from "the same", in 0 to 64;
     }
     plus {
-        /// As ConWeave's ns-3 simulator.
+        /// Whether DRILL works as in ConWeave's ns-3 simulator.
         ns3: bool = around.ns3;
     }
 }
@@ -25,16 +25,17 @@ pub struct Drill {
     samples: usize,
     memory: usize,
     ns3: bool,
-    /// By destination: the least loaded ports of those looked at last, the least first.
+    /// Least loaded ports of the previous choice, best first, by destination and component.
     remembered: FxHashMap<u32, Vec<u16>>,
-    /// By epoch of the routes and destination rack: next hops that are alike.
+    /// Components of next hops, by epoch of the routes and destination rack.
     components: FxHashMap<(usize, u32), Components>,
-    /// Loads and ports at hand.
+    /// Scratch list: load and port of the next hops considered.
     seen: Vec<(u64, u16)>,
     shuffled: Vec<u16>,
 }
 
-/// Next hops behind which there is equal capacity, and how flows are spread over the groups.
+/// Groups of next hops with equal capacity behind them, and the shares of flows that the groups
+/// get.
 struct Components {
     groups: Vec<Vec<u16>>,
     shares: Shares,
@@ -85,7 +86,7 @@ impl Policy for Drill {
         };
         let remembered = self.remembered.entry(place).or_default();
         seen.clear();
-        // Those remembered first: they win ties.
+        // Remembered ports come first, so they win ties.
         for &port in remembered.iter().filter(|port| hops.contains(port)) {
             seen.push((site.queued(port), port));
         }

@@ -1,4 +1,4 @@
-//! One path per flow, by hash.
+//! ECMP: one path per flow, by hash. Also the hash functions for other balancers.
 
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
@@ -13,13 +13,15 @@ keys! {
 words! {
     /// The hash by which paths are chosen.
     pub enum RouteHash {
-        /// Every switch hashes with a seed of its own.
+        /// Every switch hashes with its own seed.
         OwnSeed,
-        /// All switches have the same seed (polarisation).
+        /// All switches use the same seed (polarisation).
         SameSeed,
-        /// Both directions of a flow have the same hash, and so have all switches of a tier: both directions take the same path if ports are in the same order.
+        /// Both directions of a flow have the same hash, and all switches of a tier hash alike.
+        /// Both directions take the same path if ports are in the same order.
         Symmetric,
-        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
+        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next
+        /// hops (ConWeave's ns-3).
         Murmur3,
     }
 }
@@ -40,13 +42,14 @@ impl Policy for Ecmp {
     }
 }
 
-/// One of `count` choices for a flow's hash at a switch with this seed.
+/// Returns one of `count` choices for a flow's hash at a switch with this seed.
 #[inline(always)]
 pub fn ecmp(hash: u32, seed: u32, count: usize) -> usize {
     ((avalanche(hash, seed) as u64 * count as u64) >> 32) as usize
 }
 
-/// Murmur3's finaliser: full avalanche, so that choices at successive switches are independent.
+/// Applies Murmur3's finaliser. Full avalanche makes the choices at successive switches
+/// independent.
 #[inline(always)]
 pub fn avalanche(hash: u32, seed: u32) -> u32 {
     let mut x = hash ^ seed;
@@ -55,7 +58,7 @@ pub fn avalanche(hash: u32, seed: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Addresses and ports of a frame of a flow in one direction.
+/// Addresses and ports of the frames of a flow in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FourTuple {
     pub source: u32,
@@ -65,19 +68,20 @@ pub struct FourTuple {
 }
 
 impl FourTuple {
-    /// Of a frame from host `from` to host `to`: the ns-3 simulator of ConWeave gives host h the address 11.(h/256).(h%256).1.
+    /// Creates the tuple of frames from host `from` to host `to`. ConWeave's ns-3 simulator gives
+    /// host h the address 11.(h/256).(h%256).1.
     pub fn new((from, to): (u32, u32), (source_port, destination_port): (u16, u16)) -> Self {
         let address = |host: u32| 0x0b00_0001 + (host / 256) * 0x1_0000 + (host % 256) * 0x100;
         FourTuple { source: address(from), destination: address(to), source_port, destination_port }
     }
 
-    /// The hash of ConWeave's ns-3 simulator, the ports in one word.
+    /// Computes the hash of ConWeave's ns-3 simulator, which takes both ports as one word.
     pub fn hash(&self, seed: u32) -> u32 {
         murmur3([self.source, self.destination, self.source_port as u32 | (self.destination_port as u32) << 16], seed)
     }
 }
 
-/// MurmurHash3 x86 32 of twelve bytes, as little-endian words.
+/// MurmurHash3 x86 32 of twelve bytes, given as little-endian words.
 fn murmur3(words: [u32; 3], seed: u32) -> u32 {
     let mut h = seed;
     for word in words {

@@ -1,20 +1,22 @@
-//! Which way each flow went last, and when: flows cut into flowlets by their gaps.
+//! Flowlet table: the latest path of each flow and the time of its last frame. A gap between two
+//! frames begins a new flowlet.
 
 use super::Site;
 use crate::frame::Frame;
 use rustc_hash::FxHashMap;
 
-/// After this a flow that is idle is forgotten (ConWeave's simulator clears its tables every 2 ms).
+/// Idle time in ps after which a flow is forgotten (ConWeave's simulator clears its tables every 2
+/// ms).
 pub const REMEMBERED: u64 = 2_000_000_000;
 
-/// An entry for every flow: no collisions, as in ConWeave's simulator.
+/// Flowlet table with an entry per flow, so there are no collisions, as in ConWeave's simulator.
 pub struct Flowlets {
     gap: u64,
-    /// How long the way of a flow that is idle is remembered.
+    /// Idle time in ps for which the path of a flow is remembered.
     keep: u64,
     ns3: bool,
     flows: FxHashMap<u64, Flowlet>,
-    /// Entries at which those that have been idle for long are let go.
+    /// Number of entries at which long-idle flows are removed.
     room: usize,
 }
 
@@ -29,7 +31,8 @@ impl Flowlets {
         Flowlets { gap, keep: keep.max(gap), ns3, flows: FxHashMap::default(), room: 1024 }
     }
 
-    /// The way of the frame's flowlet. One that begins, or whose way `is_open` no more, gets its way from `choose`, which is told the one before.
+    /// Returns the path of the frame's flowlet. If a flowlet begins, or if `is_open` is false for
+    /// its path, `choose` selects the path. Its argument is the previous path of the flow.
     pub fn way<S: Site>(&mut self, site: &mut S, frame: &Frame, is_open: impl FnOnce(&S, u32) -> bool, choose: impl FnOnce(&mut S, Option<u32>) -> u32) -> u32 {
         let now = site.now();
         let key = if self.ns3 { site.ns3_key(frame.flow) } else { frame.flow as u64 };
@@ -62,12 +65,12 @@ impl Flowlets {
     }
 }
 
-/// May frames still be pinned to this path?
+/// True if frames may still be pinned to this path.
 pub fn path_is_open(site: &impl Site, rack: u32, path: u32) -> bool {
     !site.rerouted() || site.paths(rack).binary_search(&path).is_ok()
 }
 
-/// One of the paths to a rack.
+/// Draws one of the paths to a rack.
 pub fn draw_path(site: &mut impl Site, rack: u32) -> u32 {
     let draw = site.below(site.paths(rack).len() as u64);
     site.paths(rack)[draw as usize]

@@ -1,7 +1,9 @@
-//! Global load balancing: what a switch knows of the links behind its next hops, because they tell it.
+//! Global load balancing: switches report the state of their links to the ToRs before them.
 //!
-//! A switch that gets data right from ToRs remembers for which racks. When the band of its own best link towards a rack has changed at a tick, it
-//! tells those ToRs, by a control frame. A ToR takes a next hop for as bad as the worse of its own port to it and what it has been told.
+//! A switch that receives data directly from ToRs remembers them and the racks of the data. At each
+//! tick, if the quality band of its own best link to a rack has changed, it reports the new band to
+//! those ToRs in a control frame. A ToR rates a next hop by the worse of its own port to it and the
+//! reported band.
 
 pub use super::dlb::{DlbConfig as GlbConfig, Keys};
 
@@ -14,7 +16,7 @@ use crate::spec::{FlowId, NodeId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Control frames are the smallest there are, and go before everything else.
+/// Control frames have the smallest size (bytes) and the highest priority.
 const CONTROL_SIZE: u16 = 64;
 const CONTROL_PRIORITY: u8 = 7;
 
@@ -51,7 +53,7 @@ impl Policy for Glb {
             site.keep_running(false);
         }
     }
-    /// A next hop says how good its links are.
+    /// Stores the link quality that a next hop reports.
     fn on_control_frame(&mut self, _: &mut impl Holding, _: &Frame, tag: Tag) {
         if let Tag::Quality(quality) = tag {
             self.remote.known.insert((quality.of, quality.rack), quality.band);
@@ -61,23 +63,23 @@ impl Policy for Glb {
 
 #[derive(Default)]
 struct Remote {
-    /// What has been told, by neighbour and rack. Best where nothing was.
+    /// Reported band by neighbour and rack. Without a report: 0, the best.
     known: FxHashMap<(NodeId, u32), u32>,
-    /// Who wants to know, by ToR and rack.
+    /// Recipients of reports, by ToR and rack.
     listeners: BTreeMap<(NodeId, u32), Listener>,
 }
 
 struct Listener {
-    /// Of the frame that came last: a way to address the ToR.
+    /// Source and flow of the latest frame from the ToR, which serve to address it.
     source: u32,
     flow: FlowId,
-    /// Towards the rack.
+    /// Next hops towards the rack.
     hops: Vec<u16>,
     told: u32,
 }
 
 impl Remote {
-    /// A data frame has come from another switch.
+    /// Notes a data frame. If it comes directly from its source's ToR, that ToR gets reports.
     fn note(&mut self, site: &impl Site, frame: &Frame, hops: &[u16]) {
         let source = site.source_of(frame);
         let tor = site.tor_of(source);
@@ -91,7 +93,7 @@ impl Remote {
         }
     }
 
-    /// Tells what has changed; `band` is that of a port.
+    /// Reports changed bands to the listeners. `band` returns the band of a port.
     fn tell<S: Site>(&mut self, site: &mut S, mut band: impl FnMut(&mut S, u16) -> u32) {
         for ((_, rack), listener) in &mut self.listeners {
             let best = listener.hops.iter().map(|&port| band(site, port)).min().expect("a next hop");
@@ -103,7 +105,7 @@ impl Remote {
         }
     }
 
-    /// Of the links behind a neighbour, towards a rack.
+    /// Returns the reported band of the links behind a neighbour, towards a rack.
     fn band(&self, neighbour: NodeId, rack: u32) -> u32 {
         self.known.get(&(neighbour, rack)).copied().unwrap_or(0)
     }

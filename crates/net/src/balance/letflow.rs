@@ -1,4 +1,5 @@
-//! LetFlow (Vanini et al., NSDI 2017): a flowlet is bound to a path drawn at random, and adapts to congestion by its length.
+//! LetFlow (Vanini et al., NSDI 2017): each flowlet takes a random path. Flowlets are shorter on
+//! congested paths, which balances the load.
 
 use super::flowlets::{Flowlets, REMEMBERED, draw_path, path_is_open};
 use super::{About, Around, Choice, Holding, Policy, Role};
@@ -13,7 +14,7 @@ keys! {
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
     }
     plus {
-        /// Flows are distinguished as in ConWeave's ns-3 simulator.
+        /// Whether flows are distinguished as in ConWeave's ns-3 simulator.
         ns3: bool = around.ns3;
     }
 }

@@ -1,8 +1,10 @@
-//! Choice among equal-cost next hops.
+//! Load balancing: selects one of the equal-cost next hops of a frame.
 //!
-//! Plain hashing is done where frames arrive. Any other switch has a [`Balancer`] that is asked for every data frame between different racks;
-//! acknowledgements and control frames go by hash, unless the balancer says otherwise. A balancer sees its switch as a [`Site`]. The ToR of a
-//! frame's source may *pin* it to a path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
+//! Frames that are only hashed (ECMP) are forwarded without this module. Any other switch has a
+//! [`Balancer`] that chooses for every data frame between different racks. Acknowledgements and
+//! control frames are hashed, unless the balancer also selects their paths. A balancer sees its
+//! switch as a [`Site`]. The ToR of a frame's source may *pin* the frame to a path
+//! ([`Frame::pin`](crate::frame::Frame::pin)). The switches behind it follow that path.
 
 mod conga;
 mod conweave;
@@ -39,35 +41,43 @@ use afflux_config::tagged;
 use afflux_config::tree::{Key, Wrong};
 use oblivious::Oblivious;
 
-/// The balancers, one line for each: its file and name in scenarios, its name and its parameters here. The first is the default.
+/// The balancers. Each line gives a file (which is the name in scenarios), a type and the type of
+/// its parameters. The first is the default.
 macro_rules! balancers {
     ($with:ident $([$($more:tt)*])?) => {
         $with! { $([$($more)*])?
             /// One path per flow by hash (RFC 2992).
             ecmp Ecmp(EcmpConfig);
-            /// As `ecmp`, but where a next hop fails no other's flows move (resilient hashing).
+            /// Like `ecmp`, but if a next hop fails, only its own flows move (resilient hashing).
             resilient Resilient(ResilientConfig);
-            /// By hash with unequal shares (Zhou et al., EuroSys 2014); acknowledgements too.
+            /// By hash with unequal shares, also for acknowledgements (Zhou et al., EuroSys 2014).
             wcmp Wcmp(WcmpConfig);
-            /// Every frame draws a next hop, acknowledgements too.
+            /// Every frame takes a random next hop, also acknowledgements.
             spray Spray(SprayConfig);
-            /// Every frame takes the next one in turn, acknowledgements too.
+            /// Every frame takes the next hop whose turn it is, also acknowledgements.
             round_robin RoundRobin(RoundRobinConfig);
-            /// Every data frame to the least loaded of a few next hops (Ghorbani et al., SIGCOMM 2017).
+            /// Every data frame takes the least loaded of a few next hops (Ghorbani et al., SIGCOMM
+            /// 2017).
             drill Drill(DrillConfig);
             /// Flowlets on random paths, chosen by the source's ToR (Vanini et al., NSDI 2017).
             letflow Letflow(LetflowConfig);
-            /// Flowlets on the least congested path, chosen by the source's ToR (Alizadeh et al., SIGCOMM 2014).
+            /// Flowlets on the least congested path, chosen by the source's ToR (Alizadeh et al.,
+            /// SIGCOMM 2014).
             conga Conga(CongaConfig);
-            /// Flowlets or frames to the port of best quality (dynamic load balancing, adaptive routing and switching of switch ASICs).
+            /// Flowlets or frames take the port of best quality (dynamic load balancing, adaptive
+            /// routing and switching of switch ASICs).
             dlb Dlb(DlbConfig);
-            /// The same, and next hops tell ToRs of their own links (global load balancing). On all switches.
+            /// Like `dlb`; in addition, next hops report the state of their links to ToRs (global
+            /// load balancing). All switches need it.
             glb Glb(GlbConfig);
-            /// Every frame to a port where little waits before it (Zats et al., SIGCOMM 2012); acknowledgements too.
+            /// Every frame takes a port with few waiting bytes ahead of it, also acknowledgements
+            /// (Zats et al., SIGCOMM 2012).
             detail Detail(DetailConfig);
-            /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM 2015).
+            /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM
+            /// 2015).
             presto Presto(PrestoConfig);
-            /// Rerouting at the source's ToR, reordering at the destination's (Song et al., SIGCOMM 2023).
+            /// Rerouting at the source's ToR, reordering at the destination's ToR (Song et al.,
+            /// SIGCOMM 2023).
             conweave Conweave(ConweaveConfig);
         }
     };
@@ -76,8 +86,9 @@ macro_rules! balancers {
 macro_rules! registry {
     ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident);)+) => {
         tagged! {
-            /// Choice among equal-cost next hops: a name, or a table with `kind` and parameters. Acknowledgements and control frames go by hash but where it
-            /// says otherwise; traffic within a rack is not touched.
+            /// Choice among equal-cost next hops: a name, or a table with `kind` and parameters.
+            /// Acknowledgements and control frames are hashed unless a kind says otherwise. Traffic
+            /// within a rack is not affected.
             #[schemars(rename = "Balance")]
             pub enum BalanceKeys, default "kind" {
                 $($(#[doc = $doc])* $module $name($module::Keys),)+
@@ -85,7 +96,8 @@ macro_rules! registry {
         }
 
         impl BalanceKeys {
-            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            /// Checks the given keys and fills in the defaults of the others. `key` is the position
+            /// of the table.
             pub fn resolve(&mut self, key: &Key, around: &Around<'_>) -> Result<Balance, Wrong> {
                 match self {
                     $(BalanceKeys::$name(keys) => keys.resolve(key, around).map(Balance::$name),)+
@@ -102,7 +114,7 @@ macro_rules! registry {
         impl Balance {
             pub const ALL: &[About] = &[$($module::ABOUT),+];
 
-            /// As scenarios say.
+            /// Returns the name of the balancer in scenarios.
             pub fn name(&self) -> &'static str {
                 self.about().model.name
             }
@@ -125,12 +137,12 @@ macro_rules! registry {
             }
         }
 
-        /// The state of a switch's choices, dispatched statically.
+        /// State of the balancer of one switch. Calls are dispatched statically.
         pub enum Balancer {
             $($name($module::$name),)+
         }
 
-        /// Their parameters.
+        /// Parameters of the balancers.
         pub mod configs {
             $(pub use super::$module::$config;)+
         }
@@ -158,12 +170,12 @@ macro_rules! machines {
         }
     };
 }
-/// The same for whatever machine it is.
+/// Evaluates an expression for the policy inside a [`Balancer`], whatever its type.
 macro_rules! each {
     ($balancer:expr, $machine:ident => $call:expr) => { balancers!(machines [$balancer, $machine => $call]) };
 }
 
-/// As [`Policy`] says.
+/// Dispatches to the policy inside. See [`Policy`] for the methods.
 impl Balancer {
     pub fn of(balance: &Balance, ports: &[Option<u64>]) -> Balancer {
         macro_rules! start {
@@ -199,18 +211,19 @@ impl Balancer {
     pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
         each!(self, b => b.reorder_queues())
     }
-    /// Frames and bytes held.
+    /// Returns the number of held frames and their bytes.
     pub fn held(&self) -> (u64, u64) {
         self.reorder_queues().map_or((0, 0), |queues| (queues.frames, queues.bytes))
     }
-    /// Frames held that take the switch's memory.
+    /// Returns the held frames that occupy the switch's memory.
     pub fn charged(&self) -> impl Iterator<Item = &Frame> {
         let charged = each!(self, b => b.is_charged());
         self.reorder_queues().filter(|_| charged).into_iter().flat_map(|queues| queues.held())
     }
 }
 
-/// A path's number: a hash of the switches' decisions in order, the same whenever the path is the same.
+/// Extends a path's number by the decision of one switch. The number is a hash of the switches'
+/// decisions in order, so equal paths have equal numbers.
 #[inline]
 pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
     let mut x = number.rotate_left(7) ^ node.wrapping_mul(0x9e37_79b1) ^ (port as u32 + 1).wrapping_mul(0x85eb_ca6b);

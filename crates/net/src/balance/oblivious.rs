@@ -1,9 +1,9 @@
-//! The choice of balancers that look at nothing but the next hops.
+//! Choice of next hops without any state of the network: at random or in turn.
 
-/// Every frame by itself.
+/// Per-frame choice, at random or in turn.
 pub struct Oblivious {
     in_turn: bool,
-    /// By destination rack: the next one's turn, if there was one.
+    /// Index of the next hop whose turn it is, by destination rack; `None` before the first frame.
     turns: Vec<Option<usize>>,
 }
 
@@ -12,7 +12,7 @@ impl Oblivious {
         Oblivious { in_turn, turns: Vec::new() }
     }
 
-    /// One of the next hops towards a rack; `draw` gives a number below another.
+    /// Selects one of the next hops towards a rack. `draw(n)` returns a random number below `n`.
     #[inline(always)]
     pub fn one_of(&mut self, rack: u32, hops: &[u16], draw: impl FnOnce(u64) -> u64) -> u16 {
         if let [only] = hops {
@@ -26,7 +26,7 @@ impl Oblivious {
             self.turns.resize(rack + 1, None);
         }
         let turn = self.turns[rack].unwrap_or_else(|| draw(hops.len() as u64) as usize);
-        // Divided only at the end of a round.
+        // The division is needed only at the end of a round.
         let choice = if turn < hops.len() { turn } else { turn % hops.len() };
         self.turns[rack] = Some(choice + 1);
         hops[choice]

@@ -1,4 +1,4 @@
-//! What a balancer is: what it is asked, what it answers, and what is told of it.
+//! Interface between balancers and switches.
 
 use super::ReorderQueues;
 use super::oblivious::Oblivious;
@@ -8,89 +8,93 @@ use crate::Model;
 use crate::frame::Frame;
 use crate::spec::NodeId;
 
-/// Where on its way a frame is.
+/// Position on a frame's path at which a balancer is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// At the ToR of its source, and bound for another rack.
+    /// At the ToR of the frame's source, if the frame goes to another rack.
     Source,
     /// Between ToRs.
     Transit,
-    /// At the ToR of its destination, and come from another.
+    /// At the ToR of the frame's destination, if the frame comes from another rack.
     Destination,
 }
 
-/// What becomes of a frame.
+/// Decision of a balancer about a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// One of the next hops.
+    /// The frame leaves by this port, which is one of the next hops.
     Port(u16),
-    /// By hash.
+    /// The frame leaves by the next hop that its hash selects.
     Ecmp,
-    /// As it is pinned; by hash if it is not, or if that is no longer a next hop.
+    /// The frame follows the path it is pinned to. It is hashed if it is not pinned, or if that
+    /// path's port is no longer a next hop.
     Follow,
-    /// The balancer keeps it, until it calls [`super::Site::release`].
+    /// The balancer holds the frame until it calls [`super::Site::release`].
     Held,
 }
 
-/// What a balancer does at a switch. Methods without a body of their own are for balancers that do nothing of the kind.
+/// A balancer at one switch. The default methods suit balancers without the feature in question.
 pub trait Policy: Sized {
     type Config;
-    /// `ports`: bits per second of each port whose load matters.
+    /// Creates a balancer. `ports`: rate in bit/s of each port whose load matters.
     fn new(config: &Self::Config, ports: &[Option<u64>]) -> Self;
-    /// It chooses the path of this frame, which goes from rack to rack. Other frames go by hash.
+    /// True if the balancer selects the path of this inter-rack frame. Other frames are hashed.
     fn selects_path(&self, frame: &Frame) -> bool {
         frame.is_data()
     }
-    /// A frame with these next hops, in port order, is to go on.
+    /// Decides how a frame goes on. `hops`: its next hops in port order.
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice;
-    /// A frame for this switch has come: see [`super::Site::send`].
+    /// Handles a frame that another balancer has sent to this switch ([`super::Site::send`]).
     fn on_control_frame(&mut self, _site: &mut impl Holding, frame: &Frame, _tag: Tag) {
         unreachable!("frame {frame:?} to a switch that none sends to")
     }
-    /// See [`super::Site::wake`].
+    /// Handles a wake-up that the balancer has requested by [`super::Site::wake`].
     fn on_wake(&mut self, _site: &mut impl Holding, key: u32) {
         unreachable!("woken with {key}, though nothing asks to be woken")
     }
-    /// Frames that wait here.
+    /// Returns the queues in which frames wait at this switch.
     fn reorder_queues(&self) -> Option<&ReorderQueues> {
         None
     }
-    /// They take the switch's memory.
+    /// True if the waiting frames occupy the switch's memory.
     fn is_charged(&self) -> bool {
         false
     }
-    /// The fast path of a balancer that looks at nothing but the next hops.
+    /// Returns the state for the fast path, if the balancer considers nothing but the next hops.
     #[inline(always)]
     fn oblivious(&mut self) -> Option<&mut Oblivious> {
         None
     }
-    /// Between ToRs it does nothing: frames follow the paths they are pinned to.
+    /// True if the balancer does nothing between ToRs: frames follow the paths that they are pinned
+    /// to.
     fn leaves_transit(&self) -> bool {
         false
     }
-    /// Some frames will wait at the ToR of their destination, in the switch's memory.
+    /// True if, with these parameters, frames may wait at the ToR of their destination in the
+    /// switch's memory.
     fn holds_charged(_config: &Self::Config) -> bool {
         false
     }
-    /// It distinguishes flows by addresses and ports.
+    /// True if, with these parameters, the balancer distinguishes flows by addresses and ports.
     fn needs_ports(_config: &Self::Config) -> bool {
         false
     }
 }
 
-/// What does not depend on parameters.
+/// Properties of a balancer that do not depend on its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub model: Model,
-    /// Frames of a flow go by hash, all alike.
+    /// True if all frames of a flow take the same path by hash.
     pub hashes: bool,
-    /// Frames of a flow overtake each other at one switch.
+    /// True if frames of a flow can overtake each other at one switch.
     pub overtakes: bool,
-    /// The ToR of a frame's source chooses all of its path.
+    /// True if the ToR of a frame's source selects its whole path.
     pub pins: bool,
-    /// Frames wait for others at the ToR of their destination. Not with cut-through, nor with virtual output queues.
+    /// True if frames can wait for others at the ToR of their destination. Not supported with
+    /// cut-through or with virtual output queues.
     pub reorders: bool,
-    /// Why all switches need the same, if they do.
+    /// Reason why all switches need this balancer, if they do.
     pub alike: Option<&'static str>,
 }
 
@@ -104,12 +108,12 @@ impl About {
     }
 }
 
-/// What keys are read in.
+/// Context in which the keys of a balancer are checked.
 pub struct Around<'a> {
-    /// Nodes of the fabric.
+    /// Number of nodes of the fabric.
     pub nodes: usize,
-    /// The switches that a name with `*` or `?` means, or what is wrong with it.
+    /// Returns the switches that match a name, which may contain `*` or `?`, or an error message.
     pub switches: &'a dyn Fn(&str) -> Result<Vec<NodeId>, String>,
-    /// With the deviations of ConWeave's ns-3 simulator.
+    /// True if balancers deviate as in ConWeave's ns-3 simulator.
     pub ns3: bool,
 }

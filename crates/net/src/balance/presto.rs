@@ -1,4 +1,5 @@
-//! Presto (He et al., SIGCOMM 2015): equal pieces of flows over all paths in turn.
+//! Presto (He et al., SIGCOMM 2015): cuts flows into pieces of equal size (flowcells) that take all
+//! paths in turn.
 
 use super::flowlets::{draw_path, path_is_open};
 use super::{About, Around, Choice, Holding, Policy, Role};
@@ -10,9 +11,9 @@ use afflux_units::Bytes;
 use rustc_hash::FxHashMap;
 
 keys! {
-    /// Pieces of flows.
+    /// Presto: flowcells on all paths in turn.
     pub struct Keys as "Presto" => PrestoConfig(_around: &Around<'_>) {
-        /// Bytes of frames in a piece.
+        /// Bytes of a flowcell, as the sum of its frames.
         flowcell: Size as u64 = "64KiB" from "the paper's flowcell", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"64KiB\"")),
             bytes => Ok(bytes),
@@ -52,7 +53,7 @@ impl Policy for Presto {
     }
 }
 
-/// The one after `path`, the first after the last.
+/// Returns the path after `path` in the list, or the first path after the last.
 fn next_path(paths: &[u32], path: u32) -> u32 {
     let after = paths.partition_point(|&other| other <= path);
     paths[if after == paths.len() { 0 } else { after }]

@@ -1,4 +1,4 @@
-//! Resilient hashing: when a next hop fails, only its flows move.
+//! Resilient hashing: if a next hop fails, only its flows move.
 
 use super::{About, Around, Choice, Holding, Policy, Role, ecmp};
 use crate::Model;
@@ -20,15 +20,15 @@ impl Policy for Resilient {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    /// Tries the flow's hash, then others made from it, until a next hop is found that is up. A flow moves only when its own next hop fails, and comes
-    /// back with it.
+    /// Tries the flow's hash, then hashes derived from it, until one selects a next hop that is up.
+    /// A flow moves only when its own next hop fails, and returns to it later.
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
         let hash = site.hash(frame);
         let members = site.members(frame.dst);
-        // Where routes lead elsewhere altogether there is nothing to be resilient about.
+        // If the routes use entirely different next hops, frames are hashed as by ECMP.
         if !hops.iter().any(|hop| members.contains(hop)) {
             return Choice::Ecmp;
         }

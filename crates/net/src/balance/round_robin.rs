@@ -1,4 +1,4 @@
-//! Packet spraying in turn.
+//! Packet spraying in turn: every frame takes the next hop whose turn it is.
 
 use super::oblivious::Oblivious;
 use super::{About, Around, Choice, Holding, Policy, Role};

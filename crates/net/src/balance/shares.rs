@@ -1,8 +1,8 @@
-//! Next hops with unequal shares.
+//! Unequal shares of next hops in the range of hashes.
 
-/// Ports and how much of the hashes each has.
+/// Ports with their shares of the hashes.
 pub struct Shares {
-    /// With the sum of the shares up to its own.
+    /// Each port with the sum of all shares up to and including its own.
     ports: Vec<(u16, u64)>,
 }
 
@@ -16,7 +16,8 @@ impl Shares {
         Shares { ports: ports.collect() }
     }
 
-    /// In a table of so many entries: each port at least one, the rest by the largest remainders, the first of equal ones.
+    /// Rounds the shares to a table of `entries` entries. Each port gets at least one. The rest
+    /// goes by the largest remainders, to the first of equal ones.
     pub fn in_table(weights: &[(u16, u64)], entries: u64) -> Self {
         let sum: u128 = weights.iter().map(|(_, weight)| *weight as u128).sum();
         let mut table: Vec<(u16, u64)> = Vec::with_capacity(weights.len());
@@ -24,7 +25,7 @@ impl Shares {
         for (place, &(port, weight)) in weights.iter().enumerate() {
             let exact = weight as u128 * entries as u128;
             table.push((port, ((exact / sum) as u64).max(1)));
-            // Whoever is raised to one has no claim to more.
+            // A port that was raised to one entry has no claim to another.
             rest.push((if exact < sum { 0 } else { exact % sum }, place));
         }
         rest.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -35,7 +36,7 @@ impl Shares {
         Shares::new(table)
     }
 
-    /// The port of a hash.
+    /// Returns the port of a hash.
     pub fn of(&self, hash: u32) -> u16 {
         let sum = self.ports.last().expect("a next hop").1;
         let at = ((hash as u128 * sum as u128) >> 32) as u64;
@@ -57,7 +58,7 @@ mod tests {
         assert_eq!(widths(&Shares::in_table(&[(0, 100), (1, 40)], 7)), [5, 2]);
         assert_eq!(widths(&Shares::in_table(&[(0, 100), (1, 40)], 4)), [3, 1]);
         assert_eq!(widths(&Shares::in_table(&[(0, 1), (1, 1), (2, 1)], 8)), [3, 3, 2]);
-        // One entry at least.
+        // Each port has at least one entry.
         assert_eq!(widths(&Shares::in_table(&[(0, 1_000), (1, 1)], 4)), [3, 1]);
         assert_eq!(widths(&Shares::in_table(&[(0, 5), (1, 1), (2, 1)], 2)), [1, 1, 1]);
     }

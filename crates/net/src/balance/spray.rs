@@ -1,4 +1,4 @@
-//! Packet spraying.
+//! Random packet spraying: every frame takes a random next hop.
 
 pub use super::oblivious::Oblivious as Spray;
 

@@ -1,4 +1,5 @@
-//! What a balancer writes on frames for the switches behind it, in [`Extra`](crate::frame::Extra). It takes no room on the wire.
+//! Tags that balancers write on frames for later switches, in [`Extra`](crate::frame::Extra). They
+//! take no bytes on the wire.
 
 use super::conweave::tag as conweave;
 
@@ -7,26 +8,26 @@ pub enum Tag {
     #[default]
     None,
     Conga(Congestion),
-    /// On data frames between ToRs.
+    /// ConWeave: on data frames between ToRs.
     Conweave(conweave::Tag),
-    /// From a next hop to a ToR.
+    /// Global load balancing: from a next hop to a ToR.
     Quality(Quality),
-    /// On a NOTIFY: the path.
+    /// ConWeave: on a NOTIFY frame, the congested path.
     Notify(u32),
-    /// On a data frame behind the ToR of its destination: if it comes late, then because of this.
+    /// ConWeave: on a data frame after the ToR of its destination, the reason if the frame is late.
     Late(conweave::Cause),
 }
 
-/// What CONGA writes on a frame.
+/// CONGA's fields on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Congestion {
-    /// The path it is on and the most on the way so far; acknowledgements have none.
+    /// Path of the frame, and the highest metric on the path so far; `None` on acknowledgements.
     pub seen: Option<(u32, u32)>,
-    /// A path from the destination's leaf, and its metric.
+    /// Reported path from the destination's leaf, and its metric.
     pub report: Option<(u32, u32)>,
 }
 
-/// What a next hop says: of its links to a rack, the best is in this band.
+/// Report of switch `of` that the best of its links to `rack` is in this quality band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quality {
     pub of: u32,

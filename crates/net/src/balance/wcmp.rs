@@ -1,4 +1,5 @@
-//! Weighted ECMP (Zhou et al., EuroSys 2014): hashing with shares, for fabrics whose paths are not alike.
+//! Weighted ECMP (Zhou et al., EuroSys 2014): hashing with unequal shares, for fabrics with paths
+//! of different capacity.
 
 use super::shares::Shares;
 use super::{About, Around, Choice, Holding, Policy, Role};
@@ -10,12 +11,14 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 keys! {
-    /// Weights of next hops.
+    /// Weighted ECMP: hashing with unequal shares of next hops.
     pub struct Keys as "Wcmp" => WcmpConfig(around: &Around<'_>) {
-        /// By name of the next hop (`*` and `?` as in `override`; of several that match the last in the order of the alphabet counts), 1 to 1000000; 1
-        /// where nothing is said.
+        /// Weight of each next hop, by its name: 1 to 1000000. Next hops without a weight have 1.
+        /// `*` and `?` in names work as in `override`. If several names match, the last in
+        /// alphabetical order applies.
         weights: BTreeMap<String, u32> as Option<Vec<u32>> = none "the capacity of the shortest paths behind each", check |given, at| by_node(&given, around, &at);
-        /// Size of the table in which a next hop has as many entries as its share, 2 to 65536, or `"off"` for exact shares.
+        /// Number of entries, 2 to 65536, of the table in which a next hop has entries in
+        /// proportion to its share, or `"off"` for exact shares.
         entries: Or<Off, u32> = "off", check |entries, at| match entries.0 {
             Some(entries) if !(2..=65_536).contains(&entries) => Err(Wrong::at(at, format!("found {entries}: write a number from 2 to 65536, or \"off\""))),
             entries => Ok(entries),
@@ -23,7 +26,7 @@ keys! {
     }
 }
 
-/// The weights of all nodes.
+/// Returns the weights of all nodes.
 fn by_node(given: &BTreeMap<String, u32>, around: &Around<'_>, key: &Key) -> Result<Vec<u32>, Wrong> {
     let mut weights = vec![1; around.nodes];
     for (pattern, &weight) in given {
@@ -40,7 +43,7 @@ fn by_node(given: &BTreeMap<String, u32>, around: &Around<'_>, key: &Key) -> Res
 
 pub struct Wcmp {
     config: WcmpConfig,
-    /// By epoch of the routes and destination rack.
+    /// Shares by epoch of the routes and destination rack.
     tables: FxHashMap<(usize, u32), Shares>,
 }
 

@@ -1,8 +1,9 @@
-//! BBR version 1: Linux 6.12 tcp_bbr.c, in its arithmetic but with times in picoseconds.
+//! BBR version 1, as in Linux 6.12 tcp_bbr.c, in its arithmetic but with times in ps.
 //!
-//! The window follows a model of the path, so nothing else may set it but a time-out (to one segment); and without pacing it is not BBR.
-//! Linux paces by the payload (the length of the segment before headers are put in front of it: tcp_update_skb_after_send), the first ten
-//! segments of a connection not at all, and takes up to half of a gap back when it was late.
+//! The window follows a model of the path, so only a time-out may set it otherwise (to one
+//! segment). BBR needs pacing. Linux paces by the payload (the length of the segment before headers
+//! are added: tcp_update_skb_after_send), does not pace the first ten segments of a connection, and
+//! catches up by up to half of a gap when it was late.
 
 use super::{About, Ack, Controller, Cut, Flavour, Growth, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
 use crate::Model;
@@ -15,14 +16,16 @@ use afflux_units::Span;
 keys! {
     /// Parameters of BBR version 1.
     pub struct Keys as "Bbr" => BbrConfig(sender: &Sender) {
-        /// Implementation that is followed.
+        /// Implementation whose rules are used.
         flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
-        /// Time without a smaller round trip after which the sender drains the pipe to measure the round trip.
+        /// Time without a smaller round trip after which the sender drains the pipe to measure the
+        /// round trip.
         probe_rtt_interval: Duration = "10s" from "Linux", check up_to_a_day;
         /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
-        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
-        /// Linux's segmentation offload takes, a millisecond's worth.
+        /// Segments that sender and receiver pass on at once. The window exceeds the path's own
+        /// need by three times as many. `"auto"`: as many as Linux's segmentation offload takes, a
+        /// millisecond's worth.
         send_quantum: Or<Auto, u32> = (if flavour == Flavour::Ns3 { Or::some(1) } else { Or::NONE })
             "`\"auto\"`; 1 and nothing else with flavour `\"ns3\"`", check |given, at| quantum(given, flavour, at);
     }
@@ -51,7 +54,7 @@ impl Parameters for BbrConfig {
     }
 }
 
-/// Gains are in 1/256.
+/// Scale of gains, which are in units of 1/256.
 pub(super) const UNIT: u32 = 256;
 /// Rates are in segments per microsecond, times 2^24.
 const RATE_SCALE: u32 = 24;
@@ -59,65 +62,69 @@ const MICROSECOND: u64 = 1_000_000;
 pub(super) const MILLISECOND: u64 = 1000 * MICROSECOND;
 pub(super) const SECOND: u64 = 1000 * MILLISECOND;
 
-/// 2 / ln 2: the least that doubles the rate each round trip.
+/// 2 / ln 2: the least gain that doubles the rate in each round trip.
 const HIGH_GAIN: u32 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
 const WINDOW_GAIN: u32 = 2 * UNIT;
 const CYCLE: [u32; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// Any phase but that of 3/4 may be the first.
+/// The first phase is any but that of 3/4.
 const FIRST_PHASES: u64 = 7;
 const BANDWIDTH_ROUNDS: u32 = 10;
 pub(super) const MIN_WINDOW: u32 = 4;
 pub(super) const FULL_GROWTH: u32 = UNIT * 5 / 4;
 pub(super) const FULL_ROUNDS: u32 = 3;
-/// Linux TCP_INIT_CWND.
+/// Initial window in segments (Linux TCP_INIT_CWND).
 const INITIAL_WINDOW: u32 = 10;
-// Policers.
+// Detection of policers.
 const POLICED_ROUNDS: u32 = 4;
 const POLICED_LOSS: u64 = 50;
 const POLICED_RATIO: u64 = UNIT as u64 / 8;
 const POLICED_DIFFERENCE: u64 = 4000 / 8;
 const POLICED_USE_ROUNDS: u32 = 48;
 
-/// `delivered` segments in `interval`, rounded down.
+/// Returns the rate of `delivered` segments in `interval` (ps), rounded down.
 pub(super) fn rate(delivered: u32, interval: u64) -> u64 {
     (((delivered as u128) << RATE_SCALE) * MICROSECOND as u128 / interval as u128) as u64
 }
 
-/// Segments that `rate` brings in `time`, rounded down.
+/// Returns the segments that `rate` delivers in `time` (ps), rounded down.
 pub(super) fn volume(rate: u64, time: u64) -> u64 {
     (rate as u128 * time as u128 / ((MICROSECOND as u128) << RATE_SCALE)) as u64
 }
 
-/// `gain` times the product of rate and round trip, rounded up.
+/// Returns `gain` times the product of rate and round trip in segments, rounded up.
 pub(super) fn product(rate: u64, rtt: u64, gain: u32) -> u32 {
     let unit = (MICROSECOND as u128 * UNIT as u128) << RATE_SCALE;
     let product = rate as u128 * rtt as u128 * gain as u128;
     product.div_ceil(unit).min(u32::MAX as u128) as u32
 }
 
-/// Bytes of payload per second, before the margin is taken off.
+/// Returns `gain` times the rate in bytes of payload per microsecond, times 2^24, without the
+/// pacing margin.
 fn bytes(rate: u64, gain: u32, mss: u32) -> u128 {
     (rate as u128 * mss as u128 * gain as u128) >> 8
 }
 
-/// The pacing rate: one per cent below, in bytes of payload per second.
+/// Returns the pacing rate in bytes of payload per second, which is 1 % lower.
 pub(super) fn paced(rate: u64, gain: u32, mss: u32) -> u64 {
     ((bytes(rate, gain, mss) * 990_000) >> RATE_SCALE) as u64
 }
 
-/// What Linux gives to segmentation offload at a rate in bytes per second: a millisecond's worth, at most what its offload takes at once.
+/// Returns the segments that Linux passes to segmentation offload at a rate in bytes per second: a
+/// millisecond's worth, at most what the offload takes at once.
 pub(super) fn offload(rate: u64, more: u64, mss: u32) -> u32 {
     ((rate >> 10) + more).min(65_536 - 1 - 320) as u32 / mss
 }
 
-/// Bytes that Linux hands over at once on top where the round trip is short (tcp_tso_rtt_log = 9).
+/// Returns the bytes that Linux passes on at once in addition, if the round trip is short
+/// (tcp_tso_rtt_log = 9).
 pub(super) fn near(min_rtt: u64) -> u64 {
     let halvings = (min_rtt / MICROSECOND) >> 9;
     if halvings < 32 { 65_536 >> halvings } else { 0 }
 }
 
-/// The greatest of the last so many rounds: Linux lib/win_minmax.c (Kathleen Nichols' estimate from three samples).
+/// Maximum of a number of rounds: Linux lib/win_minmax.c (Kathleen Nichols' estimate from three
+/// samples).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Maximum([(u32, u64); 3]);
 
@@ -140,7 +147,7 @@ impl Maximum {
         }
         let age = now - best[0].0;
         if age > window {
-            // The best is too old: the others move up, at most twice.
+            // The best sample is too old: the others move up, at most twice.
             *best = [best[1], best[2], new];
             if now - best[0].0 > window {
                 *best = [best[1], best[2], new];
@@ -154,7 +161,8 @@ impl Maximum {
     }
 }
 
-/// How much more than the rate says arrives at once, at most, in the last five to ten rounds.
+/// Aggregation of acknowledgements: the most segments that arrived beyond the estimated rate at
+/// once, in the last five to ten rounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aggregation {
     since: u64,
@@ -174,7 +182,7 @@ impl Aggregation {
         self.acked = 0;
     }
 
-    /// `window`: rounds after which the older half is forgotten.
+    /// Updates the estimate. `window`: rounds after which the older half is forgotten.
     pub fn update(&mut self, sample: &Sample, rate: u64, now: u64, round_start: bool, window: u32, cwnd: u32) {
         if sample.acked_sacked == 0 || sample.interval == 0 {
             return;
@@ -198,13 +206,14 @@ impl Aggregation {
         self.extra[self.slot] = self.extra[self.slot].max(extra as u32);
     }
 
-    /// Segments to add to the window.
+    /// Returns the number of segments to add to the window.
     pub fn window(&self, rate: u64) -> u32 {
         (self.extra[0].max(self.extra[1]) as u64).min(volume(rate, Self::MOST_TIME)) as u32
     }
 }
 
-/// Segments in the network when pacing lets the next one go, `quantum` more if it is to be counted.
+/// Returns the segments in the network at the time at which pacing lets the next one go, plus
+/// `quantum`.
 pub(super) fn in_network(in_flight: u32, quantum: u32, rate: u64, now: u64, next_send: u64) -> u32 {
     let leaving = volume(rate, next_send.saturating_sub(now));
     ((in_flight + quantum) as u64).saturating_sub(leaving) as u32
@@ -228,14 +237,15 @@ pub struct Bbr {
     mss: u32,
     random: Stream,
     mode: Mode,
-    /// A round ends when a segment is delivered that was sent after so many had been.
+    /// Total of delivered segments at the start of the round. The round ends when a segment is
+    /// delivered that was sent after that.
     next_round: u32,
     rounds: u32,
     round_start: bool,
     bandwidth: Maximum,
     min_rtt: u64,
     min_rtt_since: u64,
-    /// When PROBE_RTT may end; 0: its window has not been reached yet.
+    /// Time in ps at which PROBE_RTT may end; 0: its window has not been reached yet.
     probe_rtt_until: u64,
     probe_rtt_round_done: bool,
     idle_restart: bool,
@@ -243,7 +253,7 @@ pub struct Bbr {
     phase_since: u64,
     pacing_gain: u32,
     window_gain: u32,
-    /// Bytes of payload per second.
+    /// Pacing rate in bytes of payload per second.
     pacing_rate: u64,
     seen_rtt: bool,
     full: bool,
@@ -253,7 +263,7 @@ pub struct Bbr {
     previous: State,
     conserving: bool,
     aggregation: Aggregation,
-    /// A time-out since the last acknowledgement.
+    /// True if there was a time-out since the last acknowledgement.
     timed_out: bool,
     delivered_time: u64,
     policed: Policed,
@@ -268,11 +278,11 @@ struct Policed {
     rounds: u32,
     delivered: u32,
     lost: u32,
-    /// Milliseconds.
+    /// Start of the interval in ms.
     since: u64,
 }
 
-/// Totals at a moment.
+/// Totals at one instant.
 #[derive(Clone, Copy)]
 struct Totals {
     delivered: u32,
@@ -326,7 +336,7 @@ impl Bbr {
             delivered_time: 0,
             policed: Policed::default(),
         };
-        // Nothing measured yet: a millisecond.
+        // Before the first measurement the round trip counts as a millisecond.
         bbr.pacing_rate = paced(rate(initial_window, MILLISECOND), HIGH_GAIN, mss);
         bbr
     }
@@ -340,7 +350,7 @@ impl Bbr {
         if self.policed.in_use { self.policed.rate } else { self.bandwidth.get() }
     }
 
-    /// Segments handed to the network at once.
+    /// Returns the number of segments passed to the network at once.
     fn quantum(&self) -> u32 {
         self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, 0, self.mss).max(self.least_quantum()).min(127))
     }
@@ -352,7 +362,8 @@ impl Bbr {
         if self.min_rtt == u64::MAX { INITIAL_WINDOW } else { product(rate, self.min_rtt, gain) }
     }
 
-    /// What both ends hold on top, an even number; and two more so that probing has an effect on short pipes.
+    /// Adds the segments that both ends hold, rounded to an even number, and two more while
+    /// probing, so that probing has an effect on short pipes.
     fn with_budget(&self, window: u32) -> u32 {
         let window = window.saturating_add(3 * self.quantum()).saturating_add(1) & !1;
         window.saturating_add(if self.mode == Mode::ProbeBandwidth && self.phase == 0 { 2 } else { 0 })
@@ -369,7 +380,7 @@ impl Bbr {
 
     fn set_pacing_rate(&mut self, gain: u32) {
         let rate = paced(self.rate(), gain, self.mss);
-        // Until the pipe is full it only rises.
+        // Until the pipe is full the rate only rises.
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -393,7 +404,8 @@ impl Bbr {
         }
     }
 
-    /// Two intervals of at least four rounds with a fifth of the segments lost and the same rate: there is a policer.
+    /// Detects a policer: two intervals of at least four rounds with a fifth of the segments lost
+    /// and nearly the same rate.
     fn sample_policed(&mut self, lossy: bool, app_limited: bool, totals: &Totals) {
         if self.policed.in_use {
             if self.mode == Mode::ProbeBandwidth && self.round_start {
@@ -472,7 +484,7 @@ impl Bbr {
         let in_flight = self.in_network(sample.prior_in_flight, sample, now);
         let bandwidth = self.bandwidth.get();
         if self.pacing_gain > UNIT {
-            // Until the queue it is to build is there, or does not fit.
+            // Until the intended queue exists, or does not fit into the buffer.
             return full_length && (sample.losses > 0 || in_flight >= self.in_flight_at(bandwidth, self.pacing_gain));
         }
         full_length || in_flight <= self.in_flight_at(bandwidth, UNIT)
@@ -504,7 +516,8 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         let expired = ack.now > self.min_rtt_since + self.config.probe_rtt_interval.0;
-        // Linux has "less or equal"; but its microseconds are never quite equal, these picoseconds are, whenever the queue is empty.
+        // Linux has "less or equal". Its microseconds are rarely equal, but these ps are, whenever
+        // the queue is empty.
         if ack.rtt > 0 && (ack.rtt < self.min_rtt || expired) {
             self.min_rtt = ack.rtt;
             self.min_rtt_since = ack.now;
@@ -515,7 +528,7 @@ impl Bbr {
             self.probe_rtt_until = 0;
         }
         if self.mode == Mode::ProbeRtt {
-            // What is measured now is not the network's rate.
+            // Rates measured now are not the network's.
             sampler.mark_app_limited(sample.in_flight);
             if self.probe_rtt_until == 0 {
                 if sample.in_flight <= MIN_WINDOW {
@@ -546,7 +559,7 @@ impl Bbr {
         if acked > 0 {
             let mut cwnd = window.cwnd.saturating_sub(sample.losses).max(1);
             if ack.state == State::Recovery && self.previous != State::Recovery {
-                // The first round of recovery puts in what comes out.
+                // The first round of recovery sends as many segments as are delivered.
                 self.conserving = true;
                 self.next_round = delivered;
                 cwnd = sample.in_flight + acked;
@@ -586,7 +599,8 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    /// Starts the model at the time at which the connection opens. The handshake took `rtt` ps (0:
+    /// unknown).
     fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
         self.min_rtt_since = now;
         self.delivered_time = now;
@@ -602,20 +616,20 @@ impl Controller for Bbr {
         true
     }
 
-    /// Bits of payload per second.
+    /// Returns the pacing rate in bit/s of payload.
     fn pacing_rate(&self) -> Option<u64> {
         Some(self.pacing_rate.saturating_mul(8).max(1))
     }
 
-    /// Segments that leave back to back, as one buffer for segmentation offload.
+    /// Returns the segments that leave back to back, as one buffer for segmentation offload.
     fn burst(&self) -> u32 {
         self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(self.least_quantum()))
     }
 
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    /// Handles every acknowledgement after losses were marked and the sender's state changed.
     fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         if std::mem::take(&mut self.timed_out) {
-            // A time-out counts as the end of a round with a loss, at the totals it found.
+            // A time-out counts as the end of a round with a loss, with the totals at that time.
             let delivered = sampler.delivered() - sample.acked_sacked;
             let totals = Totals { delivered, lost: sampler.lost() - sample.losses, time: self.delivered_time };
             self.round_start = true;
@@ -645,7 +659,8 @@ impl Controller for Bbr {
         self.set_window(window, ack, sample, totals.delivered);
     }
 
-    /// A loss, a time-out or an echo: the window is remembered; the threshold stays, it means nothing here.
+    /// Saves the window at a loss, a time-out or an ECN echo. The threshold stays, because BBR does
+    /// not use it.
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         self.save_window(window);
         window.ssthresh
@@ -659,7 +674,7 @@ impl Controller for Bbr {
         }
     }
 
-    /// The loss was none: returns the window to go on with.
+    /// Handles a spurious loss: returns the window to continue with.
     fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
         self.full_bandwidth = 0;
         self.full_rounds = 0;
@@ -672,7 +687,7 @@ impl Controller for Bbr {
         self.aggregation.restart(now);
         match self.mode {
             Mode::ProbeBandwidth => self.set_pacing_rate(UNIT),
-            // Nothing was in flight for a while: that is what was to be reached.
+            // Nothing was in flight for a while, which is what PROBE_RTT needs.
             Mode::ProbeRtt => self.probe_rtt_round_done = true,
             _ => {}
         }
@@ -749,7 +764,8 @@ mod tests {
         assert!(startup < 900 * MS, "{startup}");
         assert!(peak <= 1.89 * product + 8.0 && peak >= 1.5 * product, "{peak} of {product}");
         assert!(drain - startup < 250 * MS, "{} ms", (drain - startup) / MS);
-        // Pulses of a quarter every eight round trips, and next to nothing between them.
+        // The queue has pulses of a quarter every eight round trips, and is nearly empty between
+        // them.
         let steady: Vec<_> = network.seen.iter().filter(|seen| seen.now > 2000 * MS && seen.now < 9900 * MS).collect();
         let highest = steady.iter().map(|seen| seen.queue).fold(0.0, f64::max);
         assert!(highest <= 0.27 * product + 8.0 && highest >= 0.2 * product, "{highest} of {product}");
@@ -759,7 +775,7 @@ mod tests {
         let probes: Vec<u64> = network.stays(0).iter().map(|stay| stay.0).filter(|&start| start > 2000 * MS && start < 9900 * MS).collect();
         let period = (probes[probes.len() - 1] - probes[0]) as f64 / (probes.len() - 1) as f64 / (40 * MS + frame) as f64;
         assert!((7.5..8.8).contains(&period), "{period} round trips");
-        // PROBE_RTT each ten seconds.
+        // PROBE_RTT runs every ten seconds.
         let dips = network.stays(PROBE_RTT);
         assert_eq!(dips.len(), 3, "{dips:?}");
         for (index, (from, to)) in dips.iter().enumerate() {
@@ -769,12 +785,13 @@ mod tests {
                 assert!((9999 * MS..10_100 * MS).contains(&gap), "{gap}");
             }
         }
-        // Each costs its 200 ms and the round trip in which the pipe fills again: 2 % and a little.
+        // Each PROBE_RTT costs its 200 ms and the round trip in which the pipe fills again: a
+        // little over 2 %.
         let undisturbed = network.share(0, 2000 * MS, 9900 * MS);
         assert!((0.99..=1.0).contains(&undisturbed), "{undisturbed}");
         let share = network.share(0, 2000 * MS, 32_000 * MS) / undisturbed;
         assert!((1.0 - 0.24 / 10.2 - 0.001..1.0 - 0.2 / 10.2).contains(&share), "{share}");
-        // The estimate.
+        // The bandwidth estimate matches the link.
         let estimate = bbr(&network.flows[0].control).bandwidth.get() as f64 / rate(1, frame) as f64;
         assert!((estimate - 1.0).abs() < 0.01, "{estimate}");
         assert_eq!(network.flows[0].lost, 0);
@@ -789,7 +806,7 @@ mod tests {
         assert_eq!(network.flows[0].timeouts, 0);
     }
 
-    /// Flows that share a queue empty it together.
+    /// Flows that share a queue drain it together.
     #[test]
     fn two_flows_share() {
         let mut network = network(Path::new(100_000_000, 20 * MS, 2000), 2, 7);
@@ -798,11 +815,12 @@ mod tests {
         assert!(shares[0] + shares[1] > 0.96, "{shares:?}");
         assert!(shares[0] / shares[1] > 0.5 && shares[0] / shares[1] < 2.0, "{shares:?}");
         let queue = network.seen.iter().filter(|seen| seen.now > 10_000 * MS).map(|seen| seen.queue).fold(0.0, f64::max);
-        // Two windows of two products each, less what is in the pipe.
+        // Two windows of two products each, minus the pipe.
         assert!(queue < 1.4 * network.path.product(), "{queue}");
     }
 
-    /// Acknowledgements that come in bunches: without room for them the pipe would run empty.
+    /// Acknowledgements that arrive in bunches: without an allowance for them the pipe would run
+    /// empty.
     #[test]
     fn bunches_of_acknowledgements() {
         let path = Path { hold: 20 * MS, ..Path::new(100_000_000, 10 * MS, 2000) };
@@ -814,7 +832,7 @@ mod tests {
         assert!(share > 0.9, "{share}");
     }
 
-    /// A buffer of a tenth of the pipe: many losses, but neither time-outs nor an empty link.
+    /// A buffer of a tenth of the pipe: many losses, but neither time-outs nor an idle link.
     #[test]
     fn a_shallow_buffer() {
         let mut network = network(Path::new(100_000_000, 40 * MS, 33), 1, 11);
@@ -824,7 +842,8 @@ mod tests {
         assert_eq!(network.flows[0].timeouts, 0);
     }
 
-    /// A policer at a fifth of the link: after two intervals alike the sender keeps to the policer's rate for 48 rounds.
+    /// A policer at a fifth of the link: after two similar intervals the sender keeps to the
+    /// policer's rate for 48 rounds.
     #[test]
     fn a_policer() {
         let path = Path { police: Some((8333 / 5, 200.0)), ..Path::new(100_000_000, 40 * MS, 2000) };
@@ -843,7 +862,7 @@ mod tests {
         assert!(network.share(0, 5000 * MS, 20_000 * MS) > 0.15);
     }
 
-    /// Nothing arrives for two seconds.
+    /// During an outage of two seconds no frame arrives.
     #[test]
     fn an_outage() {
         let mut network = network(Path::new(100_000_000, 40 * MS, 2000), 1, 15);
@@ -866,21 +885,22 @@ mod tests {
         bbr.on_established(&window, 5 * MS, 20 * MS);
         assert!((bbr.pacing_rate().unwrap() as f64 / expected(20e-3) - 1.0).abs() < 1e-4);
         assert_eq!(bbr.target(rate(100, MS), UNIT), 2000);
-        // Idle in PROBE_BW: no faster than the estimate.
+        // After an idle time in PROBE_BW, the pacing rate does not exceed the estimate.
         bbr.bandwidth.update(10, 0, rate(1, MS));
         bbr.full = true;
         bbr.start_probing();
         bbr.on_restart(50 * MS, 0);
         assert!((bbr.pacing_rate().unwrap() as f64 / (0.99 * 1460.0 * 8.0 / 1e-3) - 1.0).abs() < 1e-4);
         assert!(bbr.idle_restart);
-        // The window comes back after a loss that was none.
+        // The window is restored after a spurious loss.
         window.cwnd = 40;
         assert_eq!(bbr.on_loss(&window, 0), u32::MAX);
         assert_eq!(bbr.on_undo(&window, &Sampler::default()), Some(40));
     }
 
-    /// One flow for 60 s at 100 Mb/s and 300 ms, with queues of 3,750,000 B and 375,000 B, against Linux 6.12.117 (its first 0.3 s are the
-    /// handshake): goodput, goodput of the second half, and segments lost.
+    /// One flow for 60 s at 100 Mb/s and 300 ms, with queues of 3,750,000 B and 375,000 B, against
+    /// Linux 6.12.117 (its first 0.3 s are the handshake): goodput, goodput of the second half, and
+    /// segments lost.
     #[test]
     fn as_linux() {
         for (buffer, goodput, half, lost) in [(2477, 85.801, 89.293, 4536.0), (248, 84.67, 88.253, 16859.0)] {
@@ -908,13 +928,13 @@ mod tests {
             assert_eq!(maximum.get(), 100);
         }
         maximum.update(10, 11, 30);
-        // The second best is from the second quarter of the window.
+        // The second best sample is from the second quarter of the window.
         assert_eq!(maximum.get(), 50 - 3);
         maximum.update(10, 12, 60);
         assert_eq!(maximum.get(), 60);
     }
 
-    /// Linux's figures for 100 Mb/s of 1448 B segments: 8 in a millisecond; and the limits.
+    /// Linux's values for 100 Mb/s of 1448 B segments: 8 in a millisecond. Then the limits.
     #[test]
     fn room_for_offload() {
         assert_eq!(offload(12_500_000, 0, 1448), 8);

@@ -1,7 +1,8 @@
-//! BBR version 3: tcp_bbr.c of google/bbr, branch v3, in its arithmetic but with times in picoseconds.
+//! BBR version 3, as in tcp_bbr.c of google/bbr, branch v3, in its arithmetic but with times in ps.
 //!
-//! As version 1 it owns the window and needs pacing. Beside the greatest rate it keeps bounds on what may be in flight: an upper one, learnt
-//! while it probes, and lower ones, learnt from losses and marks while it does not.
+//! As in version 1, it sets the window and needs pacing. In addition to the maximum rate it keeps
+//! bounds on the segments in flight: an upper one, learnt while it probes, and lower ones, learnt
+//! from losses and marks while it does not.
 
 use super::bbr::{
     Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
@@ -16,18 +17,20 @@ use afflux_engine::random::Stream;
 keys! {
     /// Parameters of BBR version 3.
     pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
-        /// Only version 1 has flavours. Default: none: the key is refused.
+        /// Not allowed, because only version 1 has flavours. Default: none: the key is refused.
         flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
-        /// Time without a smaller round trip after which the sender drains the pipe to measure the round trip.
+        /// Time without a smaller round trip after which the sender drains the pipe to measure the
+        /// round trip.
         probe_rtt_interval: Duration = "5s", check up_to_a_day;
         /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
-        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
-        /// Linux's segmentation offload takes, a millisecond's worth.
+        /// Segments that sender and receiver pass on at once. The window exceeds the path's own
+        /// need by three times as many. `"auto"`: as many as Linux's segmentation offload takes, a
+        /// millisecond's worth.
         send_quantum: Or<Auto, u32> = "auto", check |given, at| quantum(given, Flavour::Linux, at);
     }
     plus {
-        /// Reacts to marks: the network marks early, and every mark is echoed exactly.
+        /// True if it reacts to marks: the network marks early, and every mark is echoed exactly.
         ecn: bool = sender.ecn == EcnMode::Dctcp;
     }
 }
@@ -53,11 +56,11 @@ const MICROSECOND: u64 = MILLISECOND / 1000;
 const STARTUP_GAIN: u32 = UNIT * 277 / 100 + 1;
 const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
 const WINDOW_GAIN: u32 = 2 * UNIT;
-/// On top of it while probing up.
+/// Added to the window gain while probing up.
 const PROBE_WINDOW_GAIN: u32 = UNIT / 4;
 const PROBE_RTT_GAIN: u32 = UNIT / 2;
 const MIN_RTT_WINDOW: u64 = 10 * SECOND;
-/// What losses take away.
+/// Fraction that losses take from the bounds.
 const BETA: u32 = UNIT * 30 / 100;
 const LOSS_THRESHOLD: u32 = UNIT * 2 / 100;
 const FULL_LOSSES: u32 = 6;
@@ -68,7 +71,7 @@ const ECN_FACTOR: u32 = UNIT / 3;
 const ECN_THRESHOLD: u32 = UNIT / 2;
 const FULL_ECN_ROUNDS: u32 = 2;
 const REPROBE_GAIN: u32 = UNIT / 2;
-// When to probe.
+// Intervals of bandwidth probes.
 const PROBE_MOST_ROUNDS: u32 = 63;
 const PROBE_RANDOM_ROUNDS: u64 = 2;
 const PROBE_WAIT: u64 = 2 * SECOND;
@@ -92,10 +95,10 @@ enum Phase {
     Refill,
 }
 
-/// How what is acknowledged now was sent.
+/// Probing state at the time at which the segments acknowledged now were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Acks {
-    /// Not while probing.
+    /// Sent while not probing.
     Ordinary,
     Refilling,
     ProbeStarting,
@@ -115,8 +118,8 @@ pub struct Bbr3 {
     acks: Acks,
     next_round: u32,
     round_start: bool,
-    // The path.
-    /// Of this cycle and the one before.
+    // Model of the path.
+    /// Maximum rate of the previous cycle and of this one.
     bandwidth_high: [u64; 2],
     bandwidth_low: u64,
     in_flight_high: u32,
@@ -133,8 +136,8 @@ pub struct Bbr3 {
     full_bandwidth: u64,
     full_rounds: u32,
     aggregation: Aggregation,
-    // Signals of congestion.
-    /// The greatest of this round.
+    // Congestion signals.
+    /// Maximum rate of this round.
     bandwidth_latest: u64,
     in_flight_latest: u32,
     loss_round: u32,
@@ -144,15 +147,15 @@ pub struct Bbr3 {
     loss_in_cycle: bool,
     ecn_in_cycle: bool,
     losses_in_round: u32,
-    // ECN, in 1/256.
+    // ECN state. `alpha` is in units of 1/256.
     ecn_eligible: bool,
     alpha: u32,
     delivered_at_alpha: u32,
     marked_at_alpha: u32,
     startup_ecn_rounds: u32,
     marked: u32,
-    // Probing.
-    /// Samples tell of what a probe sent.
+    // Bandwidth probing.
+    /// True if samples are about segments that a probe has sent.
     probe_samples: bool,
     probed_too_high: bool,
     stopped_at_bound: bool,
@@ -160,12 +163,12 @@ pub struct Bbr3 {
     probe_wait: u64,
     up_rounds: u32,
     up_acked: u32,
-    /// Segments acknowledged per segment that the upper bound grows by.
+    /// Segments acknowledged per segment by which the upper bound grows.
     up_count: u32,
-    // Control.
+    // Control values.
     pacing_gain: u32,
     window_gain: u32,
-    /// Bytes of payload per second.
+    /// Pacing rate in bytes of payload per second.
     pacing_rate: u64,
     seen_rtt: bool,
     prior_window: u32,
@@ -247,7 +250,7 @@ impl Bbr3 {
         self.bandwidth().min(self.bandwidth_low)
     }
 
-    /// Segments handed to the network at once: more on short round trips.
+    /// Returns the number of segments passed to the network at once: more on short round trips.
     fn quantum(&self) -> u32 {
         self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(2))
     }
@@ -262,7 +265,7 @@ impl Bbr3 {
     fn in_flight_at(&self, rate: u64) -> u32 {
         self.with_budget(self.target(rate, UNIT))
     }
-    /// The product of rate and round trip, unless congestion cut the window.
+    /// Returns the product of rate and round trip, unless congestion cut the window below it.
     fn target_in_flight(&self, window: &Window) -> u32 {
         self.in_flight_at(self.rate()).min(window.cwnd)
     }
@@ -288,7 +291,7 @@ impl Bbr3 {
         }
     }
 
-    /// Once per round: the share of segments marked.
+    /// Updates the fraction of marked segments, once per round.
     fn update_alpha(&mut self, delivered: u32) {
         if !self.ecn_eligible && self.config.ecn && self.min_rtt <= ECN_MAX_RTT {
             self.ecn_eligible = true;
@@ -326,7 +329,8 @@ impl Bbr3 {
         }
     }
 
-    /// Losses and marks while not probing: down, but not below what arrives all the same.
+    /// Lowers the bounds after losses and marks while not probing, but not below what still
+    /// arrives.
     fn adapt_lower_bounds(&mut self, window: &Window) {
         if self.is_probing() {
             return;
@@ -414,7 +418,7 @@ impl Bbr3 {
         }
     }
 
-    /// More than 2 % of the segments in flight lost, or more than half of them marked.
+    /// True if more than 2 % of the segments in flight were lost, or more than half of them marked.
     fn is_too_high(&self, lost: u32, tx_in_flight: u32, sample: &Sample) -> bool {
         if lost > 0 && tx_in_flight > 0 && lost > scaled(tx_in_flight, LOSS_THRESHOLD) {
             return true;
@@ -459,7 +463,7 @@ impl Bbr3 {
         self.phase = Phase::Cruise;
     }
 
-    /// Each round of probing up doubles the step.
+    /// Doubles the step of the upper bound, in each round of probing up.
     fn raise_slope(&mut self, window: &Window) {
         let growth = 1u32 << self.up_rounds.min(31);
         self.up_rounds = (self.up_rounds + 1).min(30);
@@ -481,7 +485,8 @@ impl Bbr3 {
         }
     }
 
-    /// A probe went too far: once per probe the upper bound comes down to where that was seen.
+    /// Handles a probe that went too far: once per probe, the upper bound falls to the segments in
+    /// flight at that point.
     fn too_high(&mut self, window: &Window, now: u64, delivered: u32, tx_in_flight: u32, app_limited: bool) {
         self.probed_too_high = true;
         self.probe_samples = false;
@@ -493,7 +498,7 @@ impl Bbr3 {
         }
     }
 
-    /// Returns whether the phase was changed.
+    /// Adapts the upper bound. Returns true if the phase has changed.
     fn adapt_upper_bound(&mut self, window: &Window, ack: &Ack, sample: &Sample, delivered: u32) -> bool {
         if self.acks == Acks::ProbeStarting && self.round_start {
             self.acks = Acks::ProbeFeedback;
@@ -502,11 +507,11 @@ impl Bbr3 {
             self.probe_samples = false;
             self.acks = Acks::Ordinary;
             if self.mode == Mode::ProbeBandwidth {
-                // The last that the probe sent has arrived: now the cycle before may be forgotten.
+                // The last segments of the probe have arrived: the previous cycle may be forgotten.
                 if !sample.app_limited && self.bandwidth_high[1] > 0 {
                     self.bandwidth_high = [self.bandwidth_high[1], 0];
                 }
-                // Stopped at the bound, and nothing was lost: on, beyond it.
+                // The probe stopped at the bound without losses: continue beyond it.
                 if self.stopped_at_bound && !self.probed_too_high {
                     self.start_refill(0, delivered);
                     return true;
@@ -528,12 +533,13 @@ impl Bbr3 {
 
     fn starts_to_probe(&mut self, window: &Window, ack: &Ack, delivered: u32) -> bool {
         if self.ecn_eligible && self.ecn_in_cycle && !self.loss_in_cycle && ack.state == State::Open {
-            // The marks have ceased: look soon, with a first step of half the bound.
+            // The marks have ceased: probe soon, with a first step of half the bound.
             let step = scaled(self.in_flight_high, REPROBE_GAIN).max(1);
             self.start_refill(step.ilog2(), delivered);
             return true;
         }
-        // As often as a Reno flow with this window would have a loss, but at least every few seconds.
+        // Probe as often as a Reno flow with this window would have a loss, but at least every few
+        // seconds.
         let rounds = PROBE_MOST_ROUNDS.min(self.target_in_flight(window));
         if ack.now > self.phase_since + self.probe_wait || self.rounds_since_probe >= rounds {
             self.start_refill(0, delivered);
@@ -563,7 +569,7 @@ impl Bbr3 {
                     self.stopped_at_bound = true;
                     done = true;
                 } else if sample.window_limited && window.cwnd >= self.in_flight_high {
-                    // The bound is what limits.
+                    // The bound limits the rate.
                     self.reset_full(found);
                 } else if self.full_now {
                     done = true;
@@ -584,7 +590,7 @@ impl Bbr3 {
         }
     }
 
-    /// The upper bound, less what is left to others.
+    /// Returns the upper bound minus the headroom for other flows.
     fn with_headroom(&self) -> u32 {
         if self.in_flight_high == UNBOUNDED {
             return UNBOUNDED;
@@ -681,7 +687,7 @@ fn scaled(value: u32, by: u32) -> u32 {
     ((value as u64 * by as u64) >> 8) as u32
 }
 
-/// How much was in flight when the share of losses went above the threshold.
+/// Returns the segments in flight at which the fraction of losses exceeded the threshold.
 fn bound_from_loss(lost: &Lost) -> u32 {
     let (before, lost_before) = (lost.tx_in_flight - 1, (lost.lost - 1) as u64);
     let budget = (before as u64 * LOSS_THRESHOLD as u64).div_ceil(UNIT as u64);
@@ -690,7 +696,8 @@ fn bound_from_loss(lost: &Lost) -> u32 {
 }
 
 impl Controller for Bbr3 {
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    /// Starts the model at the time at which the connection opens. The handshake took `rtt` ps (0:
+    /// unknown).
     fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
         self.min_rtt_since = now;
         self.probe_min_rtt_since = now;
@@ -706,17 +713,17 @@ impl Controller for Bbr3 {
         true
     }
 
-    /// Bits of payload per second.
+    /// Returns the pacing rate in bit/s of payload.
     fn pacing_rate(&self) -> Option<u64> {
         Some(self.pacing_rate.saturating_mul(8))
     }
 
-    /// Segments that leave back to back, as one buffer for segmentation offload.
+    /// Returns the segments that leave back to back, as one buffer for segmentation offload.
     fn burst(&self) -> u32 {
         self.quantum()
     }
 
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    /// Handles every acknowledgement after losses were marked and the sender's state changed.
     fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         let delivered = sampler.delivered();
         self.round_start = sample.interval > 0 && sample.prior_delivered >= self.next_round;
@@ -731,7 +738,7 @@ impl Controller for Bbr3 {
             self.update_alpha(delivered);
         }
         self.ecn_in_round |= self.ecn_eligible && ack.ece;
-        // Rounded up, so that small rates can grow.
+        // The rate is rounded up, so that small rates can grow.
         let found = if sample.interval > 0 { rate(sample.delivered, sample.interval) + 1 } else { 0 };
         let valid = sample.interval > 0 && sample.acked_sacked > 0;
         self.loss_round_start = false;
@@ -773,10 +780,10 @@ impl Controller for Bbr3 {
         self.ecn_in_cycle |= sample.marked > 0;
     }
 
-    /// A segment has been marked lost.
+    /// Handles a segment that has been marked as lost.
     fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
         let delivered = sampler.delivered();
-        // The round in which losses are looked at starts with the first.
+        // The round for losses starts with the first loss.
         if !self.loss_in_round {
             self.loss_round = delivered;
         }
@@ -788,7 +795,8 @@ impl Controller for Bbr3 {
         }
     }
 
-    /// A loss, a time-out or an echo: the window and the bounds are remembered; the threshold stays, it means nothing here.
+    /// Saves the window and the bounds at a loss, a time-out or an ECN echo. The threshold stays,
+    /// because BBR does not use it.
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         self.save_window(window);
         self.undo = (self.bandwidth_low, self.in_flight_low, self.in_flight_high);
@@ -807,7 +815,7 @@ impl Controller for Bbr3 {
         }
     }
 
-    /// The loss was none: returns the window to go on with.
+    /// Handles a spurious loss: returns the window to continue with.
     fn on_undo(&mut self, _: &Window, _: &Sampler) -> Option<u32> {
         self.reset_full(0);
         self.loss_in_round = false;
@@ -897,11 +905,11 @@ mod tests {
         let mut network = network(path, 1, 3);
         network.run(32_000 * MS, label);
         let highest = |label: u8| network.seen.iter().filter(|seen| seen.label == label).map(|seen| seen.queue).fold(0.0, f64::max);
-        // Start-up keeps two products in flight, which is one in the queue.
+        // Start-up keeps two products in flight, one of them in the queue.
         assert!(highest(STARTUP) <= 1.0 * product + 24.0 && highest(STARTUP) > 0.8 * product, "{}", highest(STARTUP));
         assert!(network.stays(DRAIN)[0].1 < 900 * MS);
         assert!(highest(CRUISE) < 0.03 * product && highest(REFILL) < 0.03 * product);
-        // The phases follow each other, PROBE_RTT now and then between them.
+        // The phases follow each other, with PROBE_RTT at times between them.
         let mut phases: Vec<(u64, u8)> = Vec::new();
         for seen in &network.seen {
             if phases.last().is_none_or(|&(_, last)| last != seen.label) {
@@ -911,7 +919,7 @@ mod tests {
         for pair in phases.windows(2) {
             let next: &[u8] = match pair[0].1 {
                 STARTUP => &[DRAIN],
-                // DOWN may be over at once.
+                // DOWN may end at once.
                 DRAIN => &[DOWN, CRUISE],
                 DOWN => &[CRUISE, PROBE_RTT],
                 CRUISE => &[REFILL, PROBE_RTT],
@@ -921,7 +929,7 @@ mod tests {
             };
             assert!(next.contains(&pair[1].1), "{pair:?}");
         }
-        // 2 to 3 s, or 63 rounds, after a probe comes the next.
+        // The next probe comes 2 to 3 s, or 63 rounds, after the last.
         let dips = network.stays(PROBE_RTT);
         for pair in network.stays(REFILL).windows(2) {
             let waited = pair[1].0 - pair[0].1;
@@ -936,7 +944,7 @@ mod tests {
                 assert!((4999 * MS..5100 * MS).contains(&gap), "{gap}");
             }
         }
-        // Half of the product.
+        // The window in PROBE_RTT is half of the product.
         let least = network.seen.iter().filter(|seen| seen.label == PROBE_RTT).map(|seen| seen.in_flight).min().unwrap();
         assert!((least as f64 / product - 0.5).abs() < 0.02, "{least}");
         let undisturbed = network.share(0, 1000 * MS, 4900 * MS);
@@ -948,7 +956,8 @@ mod tests {
         assert_eq!(network.flows[0].lost, 0);
     }
 
-    /// Buffers of a tenth and a third of the pipe: version 1 goes on filling the first, this one finds its bound.
+    /// Buffers of a tenth and a third of the pipe: version 1 keeps filling the first, version 3
+    /// finds its bound.
     #[test]
     fn shallow_buffers() {
         let first = CongestionControl::Bbr(BbrConfig {
@@ -979,7 +988,8 @@ mod tests {
         }
     }
 
-    /// More than 2 % lost at random: down to where the losses end, or the least window.
+    /// With more than 2 % of random loss, the window falls to where the losses end, or to its
+    /// least.
     #[test]
     fn losses_above_the_threshold() {
         let share = |loss| {
@@ -991,7 +1001,7 @@ mod tests {
         assert!(none > 0.95 && some > 0.7 && many < 0.5 * some, "{none} {some} {many}");
     }
 
-    /// Nothing arrives for two seconds.
+    /// During an outage of two seconds no frame arrives.
     #[test]
     fn an_outage() {
         let mut network = network(Path::new(100_000_000, 40 * MS, 2000), 1, 15);
@@ -1027,7 +1037,8 @@ mod tests {
         assert!(shares[0] / shares[1] > 0.6 && shares[0] / shares[1] < 1.6, "{shares:?}");
     }
 
-    /// Marks keep the queue short where the round trip is, and mean nothing to a sender that is not told to react.
+    /// Marks keep the queue short on short round trips. A sender that is not told to react ignores
+    /// them.
     #[test]
     fn marks() {
         let mean = |ecn: bool| {
@@ -1045,13 +1056,15 @@ mod tests {
     /// (lost before + prefix) / (in flight before + prefix) = 2 % (5/256).
     #[test]
     fn the_bound_is_where_losses_became_too_many() {
-        // Of 100 segments before this one 2 % are 2 (rounded up): the third loss crosses at once.
+        // There were 100 segments before this one, of which 2 % are 2 (rounded up). The third loss
+        // crosses the threshold at once.
         assert_eq!(bound_from_loss(&Lost { tx_in_flight: 101, lost: 3, app_limited: false }), 100);
         assert_eq!(bound_from_loss(&Lost { tx_in_flight: 101, lost: 2, app_limited: false }), 101);
         assert_eq!(bound_from_loss(&Lost { tx_in_flight: 1, lost: 1, app_limited: false }), 0);
     }
 
-    /// Bursts of 64 KiB on short round trips; the rate's millisecond alone on long ones.
+    /// Bursts of 64 KiB on short round trips, and only a millisecond's worth of the rate on long
+    /// ones.
     #[test]
     fn room_for_offload() {
         let config = Bbr3Config { send_quantum: None, ..config() };

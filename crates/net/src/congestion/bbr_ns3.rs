@@ -1,13 +1,19 @@
-//! BBR version 1 as ns-3 has it (3.48, TcpBbr): in bytes and bits per second, and where it departs from Linux.
+//! BBR version 1 as in ns-3 (3.48, TcpBbr): in bytes and bit/s. It differs from Linux in these
+//! points:
 //!
-//! - The filter of the bandwidth starts with the initial window per round trip in whole milliseconds, at least one.
-//! - A recovery ends with the window at the threshold: what would have been in flight at the bandwidth found when start-up ended. Before that the
-//!   threshold is 2^32 − 1, and so is the window until the next acknowledgement that looks at it overflows 32 bits.
-//! - Losses count by how much the number of lost bytes differs from before the acknowledgement, in whichever direction, and only in a recovery.
-//! - Extra acknowledgements are counted in bytes against a limit meant for segments, over whole seconds: an epoch ends after a few segments, and the
-//!   window has room for that many more.
-//! - A round that was begun stays begun until there is another valid sample; a time-out begins one.
-//! - No long-term rate under policers, and what pacing is about to let go is not taken off what is in flight.
+//! - The bandwidth filter starts with the initial window per round trip in whole milliseconds, at
+//!   least one.
+//! - A recovery ends with the window at the threshold: the data in flight at the bandwidth that was
+//!   found when start-up ended. Before that the threshold is 2^32 − 1, and so is the window until
+//!   the next acknowledgement that updates it overflows 32 bits.
+//! - Losses count as the absolute difference in the number of lost bytes before and after the
+//!   acknowledgement, and only in a recovery.
+//! - Extra acknowledgements are counted in bytes against a limit meant for segments, over whole
+//!   seconds: an epoch ends after a few segments, and the window is larger by that many.
+//! - A round that has begun remains so until there is another valid sample. A time-out begins a
+//!   round.
+//! - There is no long-term rate under policers. Segments that pacing is about to release are not
+//!   subtracted from the data in flight.
 
 use super::bbr::{Bbr, BbrConfig, MILLISECOND, SECOND};
 use super::{Ack, Controller, Flavour, Opening, Sample, Sampler, State, Window};
@@ -23,13 +29,14 @@ const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 const MARGIN: f64 = 0.99;
 const MIN_SEGMENTS: u32 = 4;
-/// Segments that the window has room for beyond the path's own.
+/// Segments by which the window exceeds the path's own need.
 const QUANTA: u32 = 3;
 const EXTRA_ROUNDS: u32 = 5;
 /// Bytes after which an epoch of acknowledgements ends.
 const EPOCH: u32 = 1 << 12;
 
-/// The greatest of the last so many rounds: Kathleen Nichols' estimate from three samples. The value it starts with is none.
+/// Maximum of a number of rounds: Kathleen Nichols' estimate from three samples. The initial value
+/// counts as none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Filter {
     none: u64,
@@ -85,17 +92,18 @@ pub struct Ns3Bbr {
     /// Window and threshold in bytes.
     cwnd: u32,
     ssthresh: u32,
-    /// A round ends when a segment is delivered that was sent after so many had been.
+    /// Total of delivered segments at the start of the round. The round ends when a segment is
+    /// delivered that was sent after that.
     next_round: u32,
     rounds: u32,
     round_start: bool,
-    /// Bits per second.
+    /// Estimated bandwidth in bit/s.
     bandwidth: Filter,
     pacing_rate: u64,
     seen_rtt: bool,
     min_rtt: u64,
     min_rtt_since: u64,
-    /// When PROBE_RTT may end; 0: its window has not been reached yet.
+    /// Time in ps at which PROBE_RTT may end; 0: its window has not been reached yet.
     probe_rtt_until: u64,
     probe_rtt_round_done: bool,
     idle_restart: bool,
@@ -164,7 +172,7 @@ impl Ns3Bbr {
         self.bandwidth = Filter::new(rate);
     }
 
-    /// Bytes in flight at `gain`.
+    /// Returns the bytes in flight at `gain`.
     fn in_flight(&self, gain: f64) -> u32 {
         if self.min_rtt == u64::MAX {
             return self.initial_window.saturating_mul(self.mss);
@@ -265,7 +273,7 @@ impl Ns3Bbr {
             self.probe_rtt_until = 0;
         }
         if self.mode == Mode::ProbeRtt {
-            // What is measured now is not the network's rate.
+            // Rates measured now are not the network's.
             sampler.mark_app_limited(in_flight);
             if self.probe_rtt_until == 0 {
                 if in_flight <= MIN_SEGMENTS {
@@ -301,7 +309,7 @@ impl Ns3Bbr {
             self.seen_rtt = true;
             self.start_pacing(smoothed);
         }
-        // Until the pipe is full it only rises.
+        // Until the pipe is full the rate only rises.
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -317,7 +325,7 @@ impl Ns3Bbr {
                 self.cwnd = self.cwnd.max(in_flight.wrapping_add(acked));
             } else {
                 let extra = if self.full { self.extra[0].max(self.extra[1]).min((self.bandwidth.get() / 80) as u32) } else { 0 };
-                // Sums of ns-3's 32-bit numbers start again at 0.
+                // Sums of ns-3's 32-bit numbers overflow.
                 let target = self.in_flight(self.window_gain).wrapping_add(extra);
                 if self.full {
                     self.cwnd = self.cwnd.wrapping_add(acked).min(target);
@@ -339,7 +347,8 @@ impl Ns3Bbr {
 }
 
 impl Controller for Ns3Bbr {
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    /// Starts the model at `now`, when the connection opens. The handshake took `rtt` ps (0:
+    /// unknown).
     fn on_established(&mut self, _: &Window, now: u64, rtt: u64) {
         self.min_rtt_since = now;
         self.epoch_since = now;
@@ -354,17 +363,17 @@ impl Controller for Ns3Bbr {
         true
     }
 
-    /// Bits of payload per second.
+    /// Returns the pacing rate in bit/s of payload.
     fn pacing_rate(&self) -> Option<u64> {
         Some(self.pacing_rate.max(1))
     }
 
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    /// Handles every acknowledgement after losses were marked and the sender's state changed.
     fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         let (acked, in_flight, delivered) = (sample.acked_sacked * self.mss, sample.in_flight * self.mss, sampler.delivered());
         if ack.state == State::Recovery && self.previous != State::Recovery {
             self.save_window();
-            // The first repetition, which is in flight by now, was not yet.
+            // The first retransmission is in flight by now, but was not yet in ns-3.
             self.cwnd = in_flight.saturating_sub(self.mss).wrapping_add(acked.max(self.mss));
             self.prior_window = self.prior_window.max(self.cwnd);
             self.conserving = true;
@@ -403,7 +412,7 @@ impl Controller for Ns3Bbr {
         }
     }
 
-    /// The loss was none: returns the window to go on with.
+    /// Handles a spurious loss: returns the window to continue with.
     fn on_undo(&mut self, _: &Window, _: &Sampler) -> Option<u32> {
         self.previous = State::Open;
         self.conserving = false;
@@ -411,7 +420,7 @@ impl Controller for Ns3Bbr {
         Some(self.cwnd / self.mss)
     }
 
-    /// The sender starts again with nothing in flight, limited by the application before.
+    /// Handles a restart of the sender with nothing in flight, after an application limit.
     fn on_restart(&mut self, now: u64, _: u64) {
         self.idle_restart = true;
         self.epoch_since = now;
@@ -429,7 +438,7 @@ impl Controller for Ns3Bbr {
         format!(" {:?}{phase}", self.mode)
     }
 
-    /// The window is remembered where the state changes.
+    /// Returns the threshold unchanged. The window is saved when the state changes.
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.ssthresh
     }
@@ -469,7 +478,8 @@ mod tests {
         Ns3Bbr::new(&config, 1460, 10, Stream::new(1, 1, 1))
     }
 
-    /// Ten segments per whole millisecond, times the gain and without the margin; the filter has them too, and drops them for any sample.
+    /// Ten segments per whole millisecond, times the gain and without the margin. The filter starts
+    /// with the same rate, and drops it for any sample.
     #[test]
     fn the_start() {
         for (rtt, milliseconds) in [(100_000, 1), (MILLISECOND, 1), (2 * MILLISECOND - 1, 1), (300 * MILLISECOND + 5, 300)] {
@@ -492,13 +502,14 @@ mod tests {
             assert_eq!(filter.get(), 100);
         }
         filter.update(11, 30);
-        // The second best is from the second quarter of the window.
+        // The second best sample is from the second quarter of the window.
         assert_eq!(filter.get(), 50 - 3);
         filter.update(12, 60);
         assert_eq!(filter.get(), 60);
     }
 
-    /// One acknowledged segment at a time: epochs end before 4,096 bytes, so the window has room for two segments more.
+    /// One acknowledged segment at a time: epochs end before 4,096 bytes, so the window is larger
+    /// by two segments.
     #[test]
     fn extra_acknowledgements() {
         let mut bbr = bbr();
@@ -510,7 +521,8 @@ mod tests {
         assert_eq!(bbr.extra, [2 * 1460, 0]);
     }
 
-    /// A recovery before the pipe is full leaves a window without limit, and the first acknowledgement after it is overflows.
+    /// A recovery before the pipe is full leaves a window without limit. The first acknowledgement
+    /// after the pipe is full overflows it.
     #[test]
     fn the_window_overflows() {
         let mut bbr = bbr();
@@ -526,7 +538,7 @@ mod tests {
             bbr.on_sample(&mut window, &Ack { now: 1, rtt: MILLISECOND, state, ..Ack::default() }, &sample, &mut sampler);
             window.cwnd
         };
-        // What is in flight with the first repetition, and as much as has arrived.
+        // The data in flight with the first retransmission, plus as much as has arrived.
         assert_eq!(step(&mut bbr, State::Recovery), 21);
         assert_eq!(step(&mut bbr, State::Open), u32::MAX / 1460);
         bbr.full = true;

@@ -1,4 +1,4 @@
-//! A little network for tests: senders with pacing and a scoreboard behind one link with a queue.
+//! Small network for tests: senders with pacing and a scoreboard in front of one link with a queue.
 
 use super::{Ack, Around, Control, Controller, Sampler, State, Window};
 use crate::spec::CongestionControl;
@@ -11,21 +11,22 @@ pub const MSS: u32 = 1448;
 const FRAME_BITS: u64 = 1514 * 8;
 
 pub struct Path {
-    /// Bits per second on the wire.
+    /// Rate of the link in bit/s on the wire.
     pub rate: u64,
-    /// Round trip without queue and transmission.
+    /// Round trip in ps without queue and transmission.
     pub rtt: u64,
-    /// Frames that the link holds, the one in transmission included.
+    /// Frames that the link holds, including the one in transmission.
     pub buffer: u64,
-    /// Frames lost at random, of a million.
+    /// Frames lost at random, per million.
     pub loss: u64,
-    /// Marked when so many frames are there.
+    /// Number of queued frames from which a frame is marked.
     pub mark: Option<u64>,
-    /// Every second segment is acknowledged, or after this time.
+    /// Delayed acknowledgements: every second segment is acknowledged, or each after this time in
+    /// ps.
     pub delayed: Option<u64>,
-    /// A policer: frames per second, and how many may come at once.
+    /// A policer: frames per second, and its burst in frames.
     pub police: Option<(u64, f64)>,
-    /// Acknowledgements arrive at multiples of this only.
+    /// Acknowledgements arrive only at multiples of this time in ps.
     pub hold: u64,
 }
 
@@ -36,7 +37,7 @@ impl Path {
     pub fn frame(&self) -> u64 {
         FRAME_BITS * 1_000_000_000_000 / self.rate
     }
-    /// Frames in the pipe.
+    /// Returns the number of frames in the pipe.
     pub fn product(&self) -> f64 {
         (self.rtt + self.frame()) as f64 / self.frame() as f64
     }
@@ -94,13 +95,13 @@ impl Flow {
     }
 }
 
-/// What was seen at an acknowledgement.
+/// State at an acknowledgement.
 pub struct Seen {
     pub now: u64,
     pub flow: usize,
-    /// The state as the test names it.
+    /// Name of the sender's state, as the test defines it.
     pub label: u8,
-    /// Frames in queue and transmission.
+    /// Frames in the queue and in transmission.
     pub queue: f64,
     pub in_flight: u32,
     pub delivered: u64,
@@ -169,7 +170,7 @@ impl Network {
         self.events.push(Reverse((time, self.count, flow, event)));
     }
 
-    /// Goes on until `until`.
+    /// Runs the network until `until` (ps).
     pub fn run(&mut self, until: u64, label: fn(&Control) -> u8) {
         while let Some(&Reverse((now, _, flow, event))) = self.events.peek()
             && now <= until
@@ -267,7 +268,7 @@ impl Network {
             flow.una += 1;
         }
         ack.acked = flow.una - before;
-        // Three transmissions later: lost.
+        // A segment is lost if one sent three transmissions later has arrived.
         while let Some(&(order, seq)) = flow.order.front()
             && order + 3 <= newest
         {
@@ -340,7 +341,8 @@ impl Network {
             flow.sent += 1;
             flow.in_flight += 1;
             flow.burst -= 1;
-            // As Linux: ten segments are free, and up to half of a gap may be caught up.
+            // As in Linux, the first ten segments are not paced, and a late sender may catch up by
+            // half of a gap.
             let mut gap = 0;
             if flow.sent > 10 {
                 gap = MSS as u64 * 8 * 1_000_000_000_000 / flow.control.pacing_rate().unwrap();
@@ -366,13 +368,14 @@ impl Network {
         }
     }
 
-    /// Segments per second of a flow between two times, as a share of what the link carries.
+    /// Returns the segments per second of a flow between two times, as a fraction of the link's
+    /// capacity.
     pub fn share(&self, flow: usize, from: u64, to: u64) -> f64 {
         let delivered = |time: u64| self.seen.iter().rev().find(|seen| seen.flow == flow && seen.now <= time).map_or(0, |seen| seen.delivered);
         (delivered(to) - delivered(from)) as f64 * self.path.frame() as f64 / (to - from) as f64
     }
 
-    /// Times at which `label` was entered and left.
+    /// Returns the times at which `label` was entered and left.
     pub fn stays(&self, label: u8) -> Vec<(u64, u64)> {
         let mut stays: Vec<(u64, u64)> = Vec::new();
         let mut inside = false;

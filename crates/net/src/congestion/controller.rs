@@ -1,4 +1,5 @@
-//! What a congestion control is: what its sender tells it, what it answers, and what other rooms have to know of it.
+//! Interface between congestion controls and their senders, and the properties of congestion
+//! controls that other modules need.
 
 use super::habits::{Cut, Early, Growth};
 use super::sampler::{Lost, Sample, Sampler};
@@ -8,44 +9,46 @@ use afflux_config::{Duration, words};
 use afflux_engine::random::Stream;
 use afflux_units::Span;
 
-/// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
+/// State of a sender (Linux calls the states Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     #[default]
     Open,
-    /// Reduced after an ECN echo, until what was outstanding then is acknowledged.
+    /// The window was reduced after an ECN echo. Lasts until the data outstanding at that time are
+    /// acknowledged.
     Reduced,
-    /// Fast recovery, likewise.
+    /// Fast recovery. Lasts until the data outstanding at its start are acknowledged.
     Recovery,
-    /// After a time-out, likewise.
+    /// Recovery after a time-out. Lasts until the data outstanding at that time are acknowledged.
     Loss,
 }
 
-/// What an acknowledgement says, in segments and picoseconds.
+/// An acknowledgement as input of a congestion control. Data are in segments, times in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ack {
     pub now: u64,
-    /// Round trip of the newest of the segments delivered that were sent once; 0 without such.
+    /// Round trip of the newest delivered segment that was sent only once; 0 if there is none.
     pub rtt: u64,
-    /// The smoothed round trip, where the sender tells it; else 0.
+    /// Smoothed round trip, from senders that report it; otherwise 0.
     pub smoothed: u64,
     pub state: State,
-    /// Newly acknowledged cumulatively.
+    /// Segments newly acknowledged by the cumulative acknowledgement.
     pub acked: u32,
-    /// Newly known to have arrived: cumulatively or selectively.
+    /// Segments newly known to have arrived, by cumulative or selective acknowledgement.
     pub delivered: u32,
-    /// The echo bit.
+    /// True if the ECN echo bit is set.
     pub ece: bool,
-    /// `snd_una` after, and `snd_nxt`.
+    /// `snd_una` after this acknowledgement, and `snd_nxt`.
     pub una: u32,
     pub next: u32,
-    /// The window may grow: not reducing, and the window was what limited the sender.
+    /// True if the window may grow: the sender is not reducing it, and was limited by it.
     pub may_grow: bool,
-    /// The same whatever limited the sender, where it tells.
+    /// True if the window may grow even if it did not limit the sender. Only some senders report
+    /// this.
     pub open: bool,
 }
 
-/// The congestion window in whole segments.
+/// Congestion window in whole segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub cwnd: u32,
@@ -60,13 +63,15 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Half of it, at least two segments (RFC 5681 §3.1, equation 4, with the window for the flight as Linux has it).
+    /// Returns half of the window, at least two segments (RFC 5681 §3.1, equation 4, with the
+    /// window instead of the flight size as in Linux).
     pub fn half(&self) -> u32 {
         (self.cwnd / 2).max(2)
     }
 
-    /// RFC 5681 with byte counting as Linux does it: slow start adds every segment acknowledged up to `ssthresh`; what remains
-    /// counts towards congestion avoidance, one segment per window.
+    /// Grows the window by RFC 5681 with Linux's byte counting. Slow start adds every acknowledged
+    /// segment up to `ssthresh`. The rest counts towards congestion avoidance, one segment per
+    /// window.
     pub fn reno_increase(&mut self, acked: u32) {
         let mut acked = acked;
         if self.slow_start() {
@@ -84,16 +89,17 @@ impl Window {
         self.cwnd = self.cwnd.min(self.limit);
     }
 
-    /// Slow start by segments acknowledged up to `ssthresh`; returns those that remain (Linux tcp_slow_start).
+    /// Grows the window in slow start by the acknowledged segments up to `ssthresh`. Returns the
+    /// remaining segments (Linux tcp_slow_start).
     pub fn slow_start_increase(&mut self, acked: u32) -> u32 {
         let step = acked.min(self.ssthresh.saturating_sub(self.cwnd));
         self.cwnd = (self.cwnd + step).min(self.limit);
         acked - step
     }
 
-    /// One segment for every `count` acknowledged (Linux tcp_cong_avoid_ai).
+    /// Grows the window by one segment for every `count` acknowledged (Linux tcp_cong_avoid_ai).
     pub fn increase_per(&mut self, count: u32, acked: u32) {
-        // What was saved up for a larger count brings one at most.
+        // Credit that was saved for a larger count adds one segment at most.
         if self.credit >= count {
             self.credit = 0;
             self.cwnd += 1;
@@ -104,58 +110,65 @@ impl Window {
     }
 }
 
-/// What a congestion control does about what its sender sees. Without a method of its own it does what standard TCP does, or nothing.
+/// A congestion control of one connection. The default methods do what standard TCP does, or
+/// nothing.
 pub trait Controller {
-    /// Takes every acknowledgement; grows the window where that is allowed.
+    /// Handles every acknowledgement, and grows the window where that is allowed.
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {}
-    /// The slow start threshold after a loss.
+    /// Returns the slow start threshold after a loss.
     fn on_loss(&mut self, window: &Window, now: u64) -> u32;
-    /// The slow start threshold after an ECN echo.
+    /// Returns the slow start threshold after an ECN echo.
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         self.on_loss(window, now)
     }
-    /// The slow start threshold after a time-out.
+    /// Returns the slow start threshold after a time-out.
     fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
         self.on_loss(window, now)
     }
-    /// The connection is at a flow that ends before segment `to` and has this deadline.
+    /// Announces the current flow of the connection: it ends before segment `to` and has this
+    /// deadline.
     fn on_flow(&mut self, _to: u32, _deadline: Option<u64>) {}
-    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
+    /// Reports `snd_una` and the smoothed round trip in ps before a reduction for an ECN echo.
     fn on_progress(&mut self, _una: u32, _round_trip: u64) {}
-    /// What is in flight, before a reduction, from senders that tell it.
+    /// Reports the segments in flight before a reduction. Only some senders do.
     fn on_flight(&mut self, _flight: u32) {}
-    /// The window has been set to the threshold, by senders that tell it.
+    /// Reports that the window has been set to the threshold. Only some senders do.
     fn on_settled(&mut self) {}
-    /// The sender has entered `state`.
+    /// Reports that the sender has entered `state`.
     fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {}
-    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
+    /// Reports that the sender resumes, `idle` ps after its last transmission and with nothing
+    /// outstanding.
     fn on_restart(&mut self, _now: u64, _idle: u64) {}
 
-    // A model of the path.
+    // Hooks for congestion controls with a model of the path.
 
-    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing. Needs a [`Sampler`].
+    /// True if the congestion control sets the window in every state. The sender then neither
+    /// reduces it to the threshold nor keeps it from growing. Needs a [`Sampler`].
     fn owns_window(&self) -> bool {
         false
     }
-    /// The connection is open; its handshake took `rtt` (0: not known).
+    /// Reports that the connection is open. Its handshake took `rtt` ps (0: unknown).
     fn on_established(&mut self, _window: &Window, _now: u64, _rtt: u64) {}
-    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    /// Handles every acknowledgement after losses were marked and the state changed. `ack.state` is
+    /// the new state.
     fn on_sample(&mut self, _window: &mut Window, _ack: &Ack, _sample: &Sample, _sampler: &mut Sampler) {}
-    /// [`Sampler::on_lost`] has been told of a segment.
+    /// Reports a segment after [`Sampler::on_lost`] has counted it as lost.
     fn on_segment_lost(&mut self, _window: &Window, _now: u64, _lost: &Lost, _sampler: &Sampler) {}
-    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
+    /// Reports that a loss or a time-out was spurious. Returns the window to continue with, if the
+    /// algorithm decides on it.
     fn on_undo(&mut self, _window: &Window, _sampler: &Sampler) -> Option<u32> {
         None
     }
-    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
+    /// Returns the number of segments that may leave back to back before pacing delays the next
+    /// one, as with Linux's segmentation offload.
     fn burst(&self) -> u32 {
         1
     }
-    /// Bits of payload per second at which segments are to leave.
+    /// Returns the pacing rate in bit/s of payload.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
-    /// For traces.
+    /// Returns the state as text, for traces.
     #[cfg(test)]
     fn details(&self) -> String {
         String::new()
@@ -175,94 +188,98 @@ words! {
     pub enum EcnMode {
         /// Frames are not ECN-capable.
         Off,
-        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
+        /// RFC 3168: data are ECN-capable, acknowledgements and retransmissions are not. One
+        /// reduction per round trip.
         Classic,
         /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
         Dctcp,
     }
 }
 
-/// The transport whose congestion control is set up.
+/// The transport that uses a congestion control, as far as its keys depend on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender {
-    /// Whose stack.
+    /// Implementation of the TCP stack.
     pub flavour: Flavour,
-    /// Payload of a full segment, bytes.
+    /// Payload of a full segment in bytes.
     pub mss: u16,
-    /// It paces whatever the congestion control does.
+    /// True if the transport paces whatever the congestion control does.
     pub paced: bool,
     pub ecn: EcnMode,
 }
 
-/// A connection that opens.
+/// Properties of a new connection.
 pub struct Opening {
-    /// Payload of a full segment, bytes.
+    /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Segments.
+    /// Initial window in segments.
     pub initial_window: u32,
-    /// The flow's own.
+    /// Random stream of the flow.
     pub random: Stream,
 }
 
-/// How receivers tell a congestion control of marks.
+/// How receivers report marks to a congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
-    /// As RFC 3168 says, if at all.
+    /// As in RFC 3168, if at all.
     Classic,
-    /// That, or each mark exactly (`ecn = "dctcp"`).
+    /// As in RFC 3168, or each mark exactly (`ecn = "dctcp"`).
     Either,
-    /// Each mark exactly: without that it is NewReno, as Linux's DCTCP is.
+    /// Each mark exactly. Without that it behaves as NewReno, as Linux's DCTCP does.
     Exact,
 }
 
-/// Does HyStart++ go with it (`hystart_plusplus`)?
+/// Whether HyStart++ can be combined with a congestion control (`hystart_plusplus`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowStart {
     Standard,
-    /// It has no slow start.
+    /// The congestion control has no slow start.
     None,
-    /// It has a key of its own for that: what to write.
+    /// The congestion control has its own rule or key. Text: what to write instead.
     Own(&'static str),
 }
 
-/// What does not depend on parameters.
+/// Properties of a congestion control that do not depend on its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub model: Model,
     pub echo: Echo,
     pub slow_start: SlowStart,
-    /// The default of `initial_window`, in segments.
+    /// Default of `initial_window`, in segments.
     pub initial_window: u32,
-    /// Marks change nothing: what to do about it.
+    /// If marks have no effect: text for a warning, with the cure.
     pub ignores_marks: Option<&'static str>,
-    /// What it is to flows without a deadline, if it goes by deadlines.
+    /// If it uses deadlines: text on how it treats flows without one.
     pub undated: Option<&'static str>,
 }
 
 impl About {
-    /// A standard one.
+    /// Creates the properties of a congestion control with standard behaviour.
     pub const fn of(model: Model) -> Self {
         About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, initial_window: 10, ignores_marks: None, undated: None }
     }
 }
 
-/// The parameters of a congestion control. Beside this they have `start`, which makes any type that holds the control for a connection that opens.
+/// Parameters of a congestion control. Each type also has a function `start`, which creates the
+/// controller of a new connection as any type that can hold it.
 pub trait Parameters {
     fn about(&self) -> About;
-    /// How the window answers to congestion, and how it grows from then on, with so much payload in a segment.
+    /// Returns the decrease of the window on congestion, and its growth afterwards. `payload`:
+    /// payload of a segment in bytes.
     fn habits(&self, payload: f64) -> (Cut, Growth) {
         (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload))
     }
-    /// If slow start ends by itself.
+    /// Returns how slow start ends before any loss, if it can.
     fn early(&self) -> Option<Early> {
         None
     }
 }
 
-/// With HZ = 250.
+/// Tick of the Linux kernel's clock with HZ = 250.
 pub const LINUX_TICK: Span = Span::from_ms(4);
 
-/// Linux's HZ is 100, 250 or 1000; any whole number of ticks per second will do.
+/// Checks a clock tick. Linux's HZ is 100, 250 or 1000. Any whole number of ticks per second is
+/// allowed.
 pub fn divides_a_second(Duration(tick): Duration, at: Key) -> Result<Span, Wrong> {
     if tick < Span::from_us(100) || tick > Span::from_ms(10) || !Span::from_s(1).0.is_multiple_of(tick.0) {
         return Err(Wrong::at(at, format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));

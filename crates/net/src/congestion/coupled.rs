@@ -1,22 +1,22 @@
-//! Windows that go together: the subflows of one connection (MPTCP). What is common to all: slow start, halving and time-outs are each subflow's
-//! own, and a subflow without siblings is NewReno.
+//! Coupled congestion control of the subflows of a connection (MPTCP). In all rules, slow start,
+//! halving and time-outs are per subflow, and a subflow without siblings is NewReno.
 
 use super::{About, Ack, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 
-/// A subflow as its siblings see it.
+/// State of a subflow that its siblings use.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Path {
-    /// Its window; the threshold while it recovers.
+    /// Window in segments; the threshold during recovery.
     pub cwnd: u32,
-    /// The smoothed round trip in picoseconds; 0 before there is one.
+    /// Smoothed round trip in ps; 0 before the first sample.
     pub rtt: u64,
     /// Segments acknowledged since the last loss or between the last two, whichever is more.
     pub run: u64,
 }
 
 impl Path {
-    /// Segments per picosecond.
+    /// Returns the rate in segments per ps.
     fn rate(&self) -> f64 {
         self.cwnd as f64 / self.rtt as f64
     }
@@ -25,28 +25,28 @@ impl Path {
 #[derive(Debug, Clone)]
 pub struct Coupled {
     rule: Coupling,
-    /// All subflows that have a round trip, and which of them this one is.
+    /// All subflows with a round trip, and the index of this one.
     paths: Vec<Path>,
     me: usize,
-    /// The window beyond whole segments.
+    /// Fraction of a segment by which the window exceeds whole segments.
     part: f64,
     /// Segments acknowledged since the last loss, and between the last two.
     since: u64,
     between: u64,
-    /// The least round trip, the newest one, and those of this round.
+    /// In ps: the least round trip, the newest one, and the sum of those of this round.
     base: u64,
     newest: u64,
     sum: u64,
     samples: u64,
-    /// The round ends with this segment.
+    /// Segment whose acknowledgement ends the round.
     round_end: u32,
-    /// Weighted Vegas: segments in queues that are wanted, and the least queueing time seen.
+    /// Weighted Vegas: target number of segments in queues, and the least queueing time seen in ps.
     alpha: f64,
     least_wait: u64,
 }
 
-/// Weighted Vegas, as in the Linux implementation of MPTCP: the segments in queues of all subflows together, of one at least, and those that end
-/// slow start.
+/// Weighted Vegas, as in the Linux implementation of MPTCP. Segments in queues: target of all
+/// subflows together, least target of one subflow, and number that ends slow start.
 const TOTAL_ALPHA: f64 = 10.0;
 const LEAST_ALPHA: f64 = 2.0;
 const GAMMA: f64 = 1.0;
@@ -70,7 +70,7 @@ impl Coupled {
         }
     }
 
-    /// The subflows before an acknowledgement on number `me`.
+    /// Sets the state of all subflows before an acknowledgement on number `me`.
     pub fn look(&mut self, paths: &[Path], me: usize) {
         self.paths.clear();
         for (number, path) in paths.iter().enumerate() {
@@ -87,12 +87,13 @@ impl Coupled {
         self.since.max(self.between)
     }
 
-    /// Segments of a window that stand in queues (Vegas's difference).
+    /// Returns the number of segments of a window that wait in queues (Vegas's difference).
     pub fn queue(&self, cwnd: u32) -> f64 {
         if self.newest == 0 { 0.0 } else { cwnd as f64 * (self.newest - self.base) as f64 / self.newest as f64 }
     }
 
-    /// What a segment acknowledged in congestion avoidance adds.
+    /// Returns the growth of the window in segments per segment acknowledged in congestion
+    /// avoidance.
     fn gain(&self, cwnd: u32) -> f64 {
         let total_rate: f64 = self.paths.iter().filter(|path| path.rtt > 0).map(Path::rate).sum();
         let (me, own) = (&self.paths[self.me], 1.0 / cwnd as f64);
@@ -119,13 +120,14 @@ impl Coupled {
         self.paths.iter().filter(|path| path.rtt > 0)
     }
 
-    /// BALIA: how much faster the fastest path is than this one.
+    /// BALIA: returns the rate of the fastest path divided by that of this one.
     fn ahead(&self) -> f64 {
         let fastest = self.measured().map(Path::rate).fold(0.0, f64::max);
         fastest / self.paths[self.me].rate()
     }
 
-    /// OLIA's ε: from the paths with the largest windows to the best ones that have smaller windows.
+    /// OLIA's ε: moves window from the paths with the largest windows to the best ones with smaller
+    /// windows.
     fn tilt(&self) -> f64 {
         let quality = |path: &Path| path.run as f64 / path.rtt as f64 / path.rtt as f64;
         let best = self.measured().map(quality).fold(0.0, f64::max);
@@ -144,7 +146,7 @@ impl Coupled {
         }
     }
 
-    /// A round trip is over.
+    /// Handles the end of a round trip.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         if ack.state != State::Open || self.samples == 0 {
             return;
@@ -154,7 +156,8 @@ impl Coupled {
             Coupling::QueueAware { segments } => {
                 let (own, allowed) = (self.queue(window.cwnd), segments as f64);
                 if own > allowed && self.measured().count() > 1 {
-                    // What stands in queues beyond what is allowed. LIA lets the siblings grow by it.
+                    // The window shrinks by the segments in queues beyond the allowance. Under LIA
+                    // the siblings can grow by as much.
                     window.cwnd = window.cwnd.saturating_sub((own - allowed) as u32).max(2);
                     window.ssthresh = window.ssthresh.min(window.cwnd);
                 }
@@ -163,7 +166,7 @@ impl Coupled {
         }
     }
 
-    /// Weighted Vegas, once per round trip.
+    /// Applies weighted Vegas, once per round trip.
     fn weigh(&mut self, window: &mut Window) {
         let rtt = self.sum / self.samples;
         let wait = rtt - self.base;
@@ -187,7 +190,8 @@ impl Coupled {
         } else if queued < self.alpha {
             window.cwnd = (window.cwnd + 1).min(window.limit);
         }
-        // Queues are let run empty when the wait has doubled, so that the least round trip is seen.
+        // When the wait has doubled, the queues are drained, so that the least round trip can be
+        // measured.
         self.least_wait = self.least_wait.min(wait);
         if wait >= 2 * self.least_wait && wait > 0 {
             window.cwnd = ((window.cwnd as f64 * self.base as f64 / (2.0 * rtt as f64)) as u32).max(2);
@@ -241,18 +245,19 @@ impl Controller for Coupled {
     }
 }
 
-/// How the windows of a connection's subflows go together.
+/// Coupling of the windows of a connection's subflows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Coupling {
-    /// RFC 6356.
+    /// LIA (RFC 6356).
     Lia,
-    /// Khalili et al. 2012.
+    /// OLIA (Khalili et al. 2012).
     Olia,
-    /// Peng, Walid, Hwang and Low 2016.
+    /// BALIA (Peng, Walid, Hwang and Low 2016).
     Balia,
     /// Weighted Vegas (Cao, Xu and Fu 2012).
     Wvegas,
-    /// Grows as LIA does; a subflow with more than `segments` of its own in queues gives way to its siblings.
+    /// Grows as LIA does. A subflow with more than `segments` of its own segments in queues yields
+    /// to its siblings.
     QueueAware { segments: u32 },
 }
 
@@ -294,14 +299,15 @@ mod tests {
     fn path(cwnd: u32, ms: u64) -> Path {
         Path { cwnd, rtt: ms * MS, ..Path::default() }
     }
-    /// The gain of the first of these subflows.
+    /// Returns the gain of the first of these subflows.
     fn gain(rule: Coupling, paths: &[Path]) -> f64 {
         let mut coupled = Coupled::new(rule);
         coupled.look(paths, 0);
         coupled.gain(paths[0].cwnd)
     }
 
-    /// RFC 6356: two subflows with equal round trips together grow by a segment per window of theirs together; none grows faster than TCP.
+    /// RFC 6356: two subflows with equal round trips together grow by a segment per total window.
+    /// None grows faster than TCP.
     #[test]
     fn lia_is_one_tcp_over_equal_round_trips() {
         let paths = [path(10, 50), path(10, 50)];
@@ -309,7 +315,7 @@ mod tests {
         assert!((gain(Coupling::Lia, &paths) - 0.5 / 20.0).abs() < 1e-12);
         let unequal = [path(30, 50), path(10, 50)];
         assert!((gain(Coupling::Lia, &unequal) - 30.0 / 1600.0).abs() < 1e-12);
-        // A short round trip beside a long one: capped by its own 1/w.
+        // A short round trip with a long one: the gain is limited by its own 1/w.
         let apart = [path(4, 200), path(100, 10)];
         assert!(gain(Coupling::Lia, &apart) <= 0.25);
     }
@@ -327,20 +333,21 @@ mod tests {
         }
     }
 
-    /// a_r = 1 for the fastest: Δw = w/RTT² / (Σ w/RTT)²; for one twice as slow a_r = 2, which makes it grow 1.8 times as fast as that.
+    /// a_r = 1 for the fastest path: Δw = w/RTT² / (Σ w/RTT)². A path at half the rate has a_r = 2,
+    /// which makes it grow 1.8 times as fast as this.
     #[test]
     fn balia_helps_the_slower_path() {
         let paths = [path(10, 50), path(20, 50)];
         assert!((gain(Coupling::Balia, &paths) - 10.0 / 900.0 * 1.5 * 6.0 / 5.0).abs() < 1e-12);
         let mut coupled = Coupled::new(Coupling::Balia);
         coupled.look(&paths, 0);
-        // min(2, 1.5) · 10 / 2 is taken away.
+        // The loss takes min(2, 1.5) · 10 / 2 segments.
         assert_eq!(coupled.on_loss(&window(10), 0), 3);
         coupled.look(&paths, 1);
         assert_eq!(coupled.on_loss(&window(20), 0), 10);
     }
 
-    /// The best path has the smaller window: what it gains, the largest loses.
+    /// The best path has the smaller window: it gains what the path with the largest window loses.
     #[test]
     fn olia_moves_windows_to_the_best_path() {
         let paths = [Path { run: 1000, ..path(10, 50) }, Path { run: 10, ..path(20, 50) }];
@@ -354,7 +361,8 @@ mod tests {
         assert!((gain(Coupling::Olia, &even) - 10.0 / 400.0).abs() < 1e-12);
     }
 
-    /// A subflow with twenty segments in queues gives back all but the four it is allowed, if it has a sibling.
+    /// A subflow with twenty segments in queues gives up all but the four it is allowed, if it has
+    /// a sibling.
     #[test]
     fn a_long_queue_is_left() {
         let (mut coupled, mut w) = (Coupled::new(Coupling::QueueAware { segments: 4 }), window(40));

@@ -1,4 +1,5 @@
-//! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
+//! CUBIC (RFC 9438), in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's
+//! tcp-cubic.cc.
 
 use super::controller::{LINUX_TICK, divides_a_second};
 use super::hystart::{self, Rules};
@@ -10,13 +11,13 @@ use afflux_config::{Duration, keys, words};
 words! {
     /// How CUBIC leaves slow start.
     pub enum HyStart {
-        /// At the first loss.
+        /// At the first loss only.
         Off,
-        /// As Linux: trains of acknowledgements and longer delays.
+        /// As in Linux: by trains of acknowledgements and by longer delays.
         Linux,
         /// HyStart++ (RFC 9406).
         Plusplus,
-        /// As ns-3.
+        /// As in ns-3.
         Ns3,
     }
 }
@@ -32,9 +33,9 @@ keys! {
         beta: f64 = 0.7 from "RFC 9438; Linux", in 0.1 to 0.99;
         /// Fast convergence: a flow whose window shrinks releases bandwidth to others.
         fast_convergence: bool = true;
-        /// Reno-friendly region: never slower than standard TCP.
+        /// Reno-friendly region: CUBIC is never slower than standard TCP.
         tcp_friendly: bool = true;
-        /// How it leaves slow start.
+        /// How CUBIC leaves slow start.
         hystart: HyStart = (if flavour == Flavour::Ns3 { HyStart::Ns3 } else { HyStart::Linux }) "as the flavour, `\"linux\"` or `\"ns3\"`";
         /// Tick of the kernel's clock, unless the flavour is `"ns3"`.
         tick: Duration = {(flavour == Flavour::Linux).then_some(Duration(LINUX_TICK))} "`\"4ms\"`" from "Linux with HZ = 250", check |tick, at| {
@@ -42,7 +43,8 @@ keys! {
         };
     }
     plus {
-        /// Payload of a full segment, and whether the sender paces: Linux's HyStart allows for bursts.
+        /// Payload of a full segment in bytes, and whether the sender paces. Linux's HyStart uses
+        /// both to allow for bursts.
         mss: u16 = sender.mss;
         paced: bool = sender.paced;
     }
@@ -74,11 +76,11 @@ impl Parameters for CubicConfig {
 
 const US: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000 * US;
-/// Fixed point of C and beta in Linux.
+/// Scale of the fixed-point values of C and beta in Linux.
 const SCALE: u64 = 1024;
-/// Time on the cubic curve is kept in 2^-10 s.
+/// Time on the cubic curve is in units of 2^-10 s.
 const TIME_SHIFT: u32 = 10;
-/// Segments acknowledged per increase before the first loss, at most.
+/// Most segments acknowledged per increase before the first loss.
 const INITIAL_COUNT: u32 = 20;
 
 #[derive(Debug, Clone)]
@@ -87,17 +89,17 @@ pub struct Cubic {
     hystart: Option<hystart::HyStart>,
     fast_convergence: bool,
     friendly: bool,
-    /// Segments acknowledged per increase of one, and those counted by ns-3 towards the next.
+    /// Segments acknowledged per increase of one, and those that ns-3 has counted towards the next.
     count: u32,
     counted: u32,
     last_max: u32,
     origin: u32,
-    /// Picoseconds, in Linux's case whole microseconds; 0 without any.
+    /// Least delay in ps, in Linux's case in whole microseconds; 0 before the first sample.
     least_delay: u64,
-    /// Smoothed round trip: ns-3's samples.
+    /// Smoothed round trip in ps, which ns-3 uses as samples.
     smoothed: u64,
     acked: u32,
-    /// What standard TCP would have.
+    /// Estimated window of standard TCP.
     estimate: u32,
 }
 
@@ -109,18 +111,19 @@ enum Arithmetic {
 
 #[derive(Debug, Clone)]
 struct Linux {
-    /// Picoseconds in a tick of the kernel's clock, ticks in a second.
+    /// Tick of the kernel's clock in ps, and ticks per second.
     tick: u64,
     hz: u64,
-    /// C in 1/1024 per 100 ms, beta in 1/1024, and 8 * (1 + beta) / (3 * (1 - beta)).
+    /// C in units of 1/1024 per 100 ms, beta in units of 1/1024, and 8 * (1 + beta) / (3 * (1 -
+    /// beta)).
     c: u64,
     beta: u64,
     friendly_scale: u32,
     last_cwnd: u32,
     last_time: u64,
-    /// Ticks.
+    /// Start of the epoch in ticks.
     epoch: Option<u64>,
-    /// 2^-10 s.
+    /// K in units of 2^-10 s.
     k: u64,
 }
 
@@ -130,7 +133,7 @@ struct Ns3 {
     beta: f64,
     friendly_scale: u32,
     epoch: Option<u64>,
-    /// Seconds.
+    /// K in seconds.
     k: f64,
 }
 
@@ -161,11 +164,12 @@ impl Cubic {
         }
     }
 
-    /// The delay to be taken from an acknowledgement, 0 for none.
+    /// Returns the delay sample of an acknowledgement in ps; 0 if there is none.
     fn sample(&mut self, ack: &Ack) -> u64 {
         match &self.arithmetic {
             Arithmetic::Linux(linux) => {
-                // None within a second after the start of an epoch: queues may not have drained.
+                // No samples within a second after the start of an epoch, because queues may not
+                // have drained.
                 let soon = linux.epoch.is_some_and(|epoch| (ack.now / linux.tick).saturating_sub(epoch) < linux.hz);
                 if ack.rtt == 0 || soon { 0 } else { (ack.rtt / US).max(1) * US }
             }
@@ -188,7 +192,7 @@ impl Cubic {
         if linux.last_cwnd == cwnd && ticks - linux.last_time <= linux.hz / 32 {
             return;
         }
-        // The curve is evaluated once per tick at most.
+        // The curve is evaluated at most once per tick.
         if linux.epoch.is_none() || ticks != linux.last_time {
             linux.last_cwnd = cwnd;
             linux.last_time = ticks;
@@ -201,10 +205,10 @@ impl Cubic {
                 };
                 ticks
             });
-            // The curve a round trip ahead.
+            // The target is the curve's value one round trip ahead.
             let time = ((ticks - epoch + self.least_delay.div_ceil(linux.tick)) << TIME_SHIFT) / linux.hz;
             let offset = time.abs_diff(linux.k);
-            // Wraps as Linux does (345 s from the plateau).
+            // Overflows as in Linux (345 s from the plateau).
             let delta = (linux.c.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset) >> 40) as u32;
             let target = if time < linux.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
             self.count = count(target, cwnd, self.last_max);
@@ -228,7 +232,7 @@ impl Cubic {
             now
         });
         let time = (now + self.least_delay - epoch) as f64 / SECOND as f64;
-        // Whole segments, towards zero.
+        // The difference is truncated to whole segments.
         let delta = (ns3.c * libm::pow((time - ns3.k).abs(), 3.0)) as u32;
         let target = if time < ns3.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
         let mut count = count(target, cwnd, self.last_max);
@@ -258,13 +262,15 @@ impl Ns3 {
     }
 }
 
-/// Segments per increase that lead to `target` within a window.
+/// Returns the acknowledged segments per increase with which the window reaches `target` within a
+/// window.
 fn count(target: u32, cwnd: u32, last_max: u32) -> u32 {
     let count = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
     if last_max == 0 { count.min(INITIAL_COUNT) } else { count }
 }
 
-/// Segments per increase that follow the estimate of standard TCP's window.
+/// Returns the acknowledged segments per increase that follow the estimate of standard TCP's
+/// window.
 fn friendly_count(acked: &mut u32, estimate: &mut u32, cwnd: u32, scale: u32) -> u32 {
     let step = ((u64::from(cwnd) * u64::from(scale)) >> 3).clamp(1, u64::from(u32::MAX)) as u32;
     while *acked > step {
@@ -274,7 +280,8 @@ fn friendly_count(acked: &mut u32, estimate: &mut u32, cwnd: u32, scale: u32) ->
     if *estimate > cwnd { cwnd / (*estimate - cwnd) } else { u32::MAX }
 }
 
-/// Whole part of the cube root. (Linux's has a table and one Newton step: within 0.16 % of this.)
+/// Returns the integer part of the cube root. Linux's version has a table and one Newton step, and
+/// is within 0.16 % of this.
 fn cube_root(a: u64) -> u64 {
     let mut root = 0u64;
     for bit in (0..=21).rev() {
@@ -287,7 +294,7 @@ fn cube_root(a: u64) -> u64 {
 }
 
 impl Controller for Cubic {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let delay = self.sample(ack);
@@ -312,7 +319,8 @@ impl Controller for Cubic {
                     window.increase_per(self.count, left);
                 }
             }
-            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
+            // Slow start goes beyond the threshold. After it, an acknowledgement adds at most one
+            // segment.
             Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
             Arithmetic::Ns3(_) => {
                 self.counted = self.counted.saturating_add(ack.acked);
@@ -325,7 +333,7 @@ impl Controller for Cubic {
         }
     }
 
-    /// Losses and echoes alike: beta times the window.
+    /// Returns beta times the window, after a loss or an ECN echo.
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         let cwnd = u64::from(window.cwnd);
         let lower = window.cwnd < self.last_max && self.fast_convergence;
@@ -357,7 +365,7 @@ impl Controller for Cubic {
                 self.last_max = 0;
                 *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
             }
-            // ns-3 remembers the window before.
+            // ns-3 keeps the window before the reduction (`last_max`).
             Arithmetic::Ns3(ns3) => ns3.k = 0.0,
         }
         if let Some(hystart) = &mut self.hystart {
@@ -365,7 +373,7 @@ impl Controller for Cubic {
         }
     }
 
-    /// Time in which nothing was sent is not time on the curve (Linux only).
+    /// Excludes the time in which nothing was sent from the curve (Linux only).
     fn on_restart(&mut self, now: u64, idle: u64) {
         if let Arithmetic::Linux(linux) = &mut self.arithmetic
             && let Some(epoch) = &mut linux.epoch
@@ -417,7 +425,8 @@ mod tests {
         }
     }
 
-    /// A window in congestion avoidance with an acknowledgement per segment, evenly spaced over a fixed round trip.
+    /// A window in congestion avoidance with an acknowledgement per segment, evenly spaced over a
+    /// fixed round trip.
     struct Clock {
         cubic: Cubic,
         window: Window,
@@ -455,7 +464,8 @@ mod tests {
         assert_eq!(cube_root(u64::MAX), 2_642_245);
     }
 
-    /// spec/transports.md §9 item 5: K = cbrt(W_max * 0.3 / 0.4), the curve through K / 2, K and 2 K, symmetrical about the plateau.
+    /// spec/transports.md §9 item 5: K = cbrt(W_max * 0.3 / 0.4), the curve through K / 2, K and 2
+    /// K, symmetrical about the plateau.
     #[test]
     fn the_curve_is_cubic() {
         for flavour in [Flavour::Linux, Flavour::Ns3] {
@@ -474,7 +484,8 @@ mod tests {
                 let low = f64::from(clock.window.cwnd);
                 for at in [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5] {
                     clock.until(start + (at * k * SECOND as f64) as u64);
-                    // The target lies a round trip ahead, and the window follows it within one.
+                    // The target is a round trip ahead, and the window follows it within a round
+                    // trip.
                     let curve = |t: f64| f64::from(w_max) + (f64::from(w_max) - low) * libm::pow(t / k - 1.0, 3.0);
                     let (least, most) = (curve(at * k - 0.1) - 2.0, curve(at * k + 0.1) + 2.0);
                     let cwnd = f64::from(clock.window.cwnd);
@@ -513,7 +524,7 @@ mod tests {
         let mut cubic = Cubic::new(&config());
         let window = |cwnd| Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX };
         assert_eq!((cubic.on_loss(&window(1000), 0), cubic.last_max), (700, 1000));
-        // Below the last maximum: 800 * 1741 / 2048.
+        // The window is below the last maximum: 800 * 1741 / 2048.
         assert_eq!((cubic.on_loss(&window(800), 0), cubic.last_max), (560, 680));
         assert_eq!((cubic.on_loss(&window(2), 0), cubic.last_max), (2, 1));
         cubic.on_state(State::Loss, &mut window(2), 0);
@@ -528,7 +539,8 @@ mod tests {
         assert_eq!(ns3.last_max, 680);
     }
 
-    /// Before the first loss a window grows by 5 % per round trip at least; never by more than half.
+    /// Before the first loss a window grows by at least 5 % per round trip, and never by more than
+    /// half per window of acknowledgements.
     #[test]
     fn limits_of_growth() {
         let mut clock = Clock::new(&config(), 200, Span::from_ms(10));
@@ -536,14 +548,14 @@ mod tests {
         clock.until(start + 10 * clock.rtt);
         let grown = f64::from(clock.window.cwnd) / 200.0;
         assert!((1.5..1.7).contains(&grown), "{grown}");
-        // Far behind the curve.
+        // The window is far below the curve.
         let mut clock = Clock::new(&config(), 10_000, Span::from_ms(100));
         clock.cubic.last_max = 10_000;
         clock.window.cwnd = 10;
         clock.ack();
         let start = clock.now;
         clock.until(start + 3 * clock.rtt);
-        // One for two acknowledged: e^(1/2) per round trip.
+        // One segment for two acknowledged: a factor e^(1/2) per round trip.
         assert!((43..=46).contains(&clock.window.cwnd), "{}", clock.window.cwnd);
     }
 
@@ -561,7 +573,7 @@ mod tests {
         assert_eq!(run(0), run(100 * SECOND));
     }
 
-    /// The second after an epoch's start (ns-3: 10 ms) says nothing about the delay.
+    /// In the first second of an epoch (ns-3: 10 ms), delay samples are ignored.
     #[test]
     fn samples_right_after_a_reduction_are_discarded() {
         for (flavour, wait) in [(Flavour::Linux, SECOND), (Flavour::Ns3, 10_000 * US)] {

@@ -1,4 +1,4 @@
-//! D2TCP: DCTCP whose reduction depends on how near a flow's deadline is.
+//! D2TCP: DCTCP with a reduction that depends on how near a flow's deadline is.
 
 use super::dctcp::{DctcpConfig, power_of_two};
 use super::{About, Ack, Controller, Cut, Dctcp, Echo, Growth, Opening, Parameters, Sender, Window};
@@ -6,23 +6,25 @@ use crate::Model;
 use afflux_config::{keys, words};
 
 words! {
-    /// A flow without a deadline.
+    /// Reaction of a flow without a deadline.
     pub enum WithoutDeadline {
-        /// As DCTCP: d = 1.
+        /// Same as DCTCP: d = 1.
         Dctcp,
-        /// Its window is halved, as in the authors' ns-2.
+        /// The window is halved, as in the authors' ns-2.
         Halve,
     }
 }
 
 keys! {
-    /// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2, where d is the time a flow needs over the time it has left.
+    /// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2,
+    /// where d is the time that a flow needs divided by the time that it has left.
     pub struct Keys as "D2tcp" => D2tcpConfig(_sender: &Sender) {
         /// Weight g of the newest marked share in alpha; a power of two.
         gain: f64 = 0.0625, check power_of_two;
         /// Alpha at the start, 0 to 1.
         initial_alpha: f64 = 1.0, in 0.0 to 1.0;
-        /// Least d: of flows with more time than they need, and of those whose deadline has passed.
+        /// Least d. It applies to flows with more time than they need, and to flows whose deadline
+        /// has passed.
         least: f64 = 0.5 from "the paper's", in 0.01 to 1.0;
         /// Largest d.
         most: f64 = 2.0 from "the paper's", in 1.0 to 100.0;
@@ -58,10 +60,10 @@ pub struct D2tcp {
     least: f64,
     most: f64,
     without_deadline: WithoutDeadline,
-    /// The flow at hand: behind its last segment, and when it is to have ended.
+    /// Current flow: number after its last segment, and its deadline in ps.
     to: u32,
     deadline: Option<u64>,
-    /// Acknowledged so far, and the smoothed round trip.
+    /// Acknowledged so far (`snd_una`), and the smoothed round trip in ps.
     una: u32,
     round_trip: u64,
 }
@@ -72,12 +74,13 @@ impl D2tcp {
         D2tcp { dctcp: Dctcp::new(&config.dctcp()), least, most, without_deadline, to: 0, deadline: None, una: 0, round_trip: 0 }
     }
 
-    /// d = Tc / D: how long the flow needs at three quarters of its window on average (a sawtooth between half of it and all of it), over what
-    /// is left of its time. `None` without a deadline.
+    /// Returns d = Tc / D; `None` without a deadline. Tc is the time that the flow needs at three
+    /// quarters of its window (the average of a sawtooth between half of it and all of it), D the
+    /// time left.
     fn urgency(&self, window: &Window, now: u64) -> Option<f64> {
         let deadline = self.deadline?;
         let needed = self.to.saturating_sub(self.una) as f64 / (0.75 * window.cwnd as f64) * self.round_trip as f64;
-        // The authors' ns-2: once the deadline has passed the time left counts as very long.
+        // The authors' ns-2: after the deadline, the time left counts as very long.
         let left = if deadline > now { (deadline - now) as f64 } else { f64::INFINITY };
         Some((needed / left).clamp(self.least, self.most))
     }
@@ -97,7 +100,7 @@ impl Controller for D2tcp {
         self.dctcp.on_ack(window, ack);
     }
 
-    /// cwnd * (1 - alpha^d / 2), at least two segments.
+    /// Returns cwnd * (1 - alpha^d / 2), at least two segments.
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         let penalty = match (self.urgency(window, now), self.without_deadline) {
             (Some(d), _) => libm::pow(self.dctcp.alpha(), d),
@@ -141,7 +144,8 @@ mod tests {
         D2tcp::new(&D2tcpConfig { gain: 0.0625, initial_alpha: f64::from(alpha) / 1024.0, least: 0.5, most: 2.0, without_deadline })
     }
 
-    /// p = alpha^d with d = Tc/D, in closed form: 300 segments at 100 per window of which three quarters count take 4 round trips.
+    /// p = alpha^d with d = Tc/D, in closed form: 300 segments at 100 per window, of which three
+    /// quarters count, take 4 round trips.
     #[test]
     fn cut_by_the_time_left() {
         let mut control = d2tcp(256, WithoutDeadline::Dctcp);
@@ -150,17 +154,17 @@ mod tests {
             control.on_flow(300, Some(deadline));
             100 - control.on_ecn(&window(100), 1_000_000)
         };
-        // As much time as is needed: as DCTCP with alpha 1/4.
+        // Exactly the time needed is left: same as DCTCP with alpha 1/4.
         assert_eq!(cut(1_004_000), 12);
-        // Half as much: d = 2, alpha^d = 1/16.
+        // Half of the time needed is left: d = 2, alpha^d = 1/16.
         assert_eq!(cut(1_002_000), 3);
-        // No more than twice as urgent.
+        // d is limited to 2.
         assert_eq!(cut(1_000_001), 3);
-        // Four times as much, which counts as twice: alpha^0.5 = 1/2.
+        // Twice and four times the time needed is left, and d is at least 0.5: alpha^0.5 = 1/2.
         assert_eq!((cut(1_008_000), cut(1_016_000)), (25, 25));
-        // Two thirds: (1/4)^1.5 = 1/8.
+        // Two thirds of the time needed is left: (1/4)^1.5 = 1/8.
         assert_eq!(cut(1_000_000 + 4_000 * 2 / 3), 6);
-        // It has passed.
+        // The deadline has passed.
         assert_eq!((cut(1_000_000), cut(10)), (25, 25));
     }
 

@@ -1,4 +1,4 @@
-//! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
+//! DCTCP (RFC 8257), in the integer arithmetic of Linux tcp_dctcp.c.
 
 use super::{About, Ack, Controller, Cut, Echo, Growth, NewReno, Opening, Parameters, Sender, Window};
 use crate::Model;
@@ -21,12 +21,12 @@ pub(super) fn power_of_two(gain: f64, at: Key) -> Result<f64, Wrong> {
 }
 
 impl DctcpConfig {
-    /// The initial alpha in 1/1024.
+    /// Returns the initial alpha in units of 1/1024.
     pub fn first_alpha(&self) -> u32 {
         (self.initial_alpha * f64::from(ONE) + 0.5) as u32
     }
 
-    /// What the first marks take of a window when all of it is marked, and how that fades.
+    /// Returns the decrease if the whole window is marked, and how it fades.
     pub(super) fn cut(&self) -> Cut {
         Cut { part: f64::from(self.first_alpha()) / 2048.0, fades: self.gain }
     }
@@ -47,14 +47,14 @@ impl Parameters for DctcpConfig {
     }
 }
 
-/// Alpha is kept in 1/1024.
+/// Scale of alpha, which is kept in units of 1/1024.
 const ONE: u32 = 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Dctcp {
     gain_shift: u32,
     alpha: u32,
-    /// The window of observation ends when this segment is acknowledged.
+    /// The observation window ends when this segment is acknowledged.
     end: u32,
     delivered: u32,
     marked: u32,
@@ -65,7 +65,7 @@ impl Dctcp {
         Dctcp { gain_shift: ((1.0 / config.gain) as u32).trailing_zeros(), alpha: config.first_alpha(), end: 0, delivered: 0, marked: 0 }
     }
 
-    /// 0 to 1.
+    /// Returns alpha, from 0 to 1.
     pub fn alpha(&self) -> f64 {
         self.alpha as f64 / ONE as f64
     }
@@ -81,7 +81,8 @@ impl Controller for Dctcp {
         // RFC 8257 §3.3: once per window of data.
         if ack.una >= self.end {
             if self.delivered > 0 {
-                // alpha = (1 - g) * alpha + g * F; small alphas decay to zero instead of sticking at 2^shift - 1.
+                // alpha = (1 - g) * alpha + g * F. Small alphas decay to zero instead of sticking
+                // at 2^shift - 1.
                 let decay = self.alpha >> self.gain_shift;
                 self.alpha -= if decay == 0 { self.alpha.min(1) } else { decay };
                 let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64) / self.delivered as u64) as u32;
@@ -94,13 +95,13 @@ impl Controller for Dctcp {
         NewReno.on_ack(window, ack);
     }
 
-    /// cwnd * (1 - alpha / 2), at least two segments.
+    /// Returns cwnd * (1 - alpha / 2), at least two segments.
     fn on_ecn(&mut self, window: &Window, _: u64) -> u32 {
         let cut = ((window.cwnd as u64 * self.alpha as u64) >> 11) as u32;
         (window.cwnd - cut).max(2)
     }
 
-    /// RFC 8257 §3.5: losses are treated as by standard TCP.
+    /// Reacts to losses as standard TCP does (RFC 8257 §3.5).
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.half()
     }
@@ -130,7 +131,8 @@ mod tests {
         Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
     }
 
-    /// spec/transports.md §9 item 3: after n windows in which all is marked, from 0, alpha = 1 - (15/16)^n.
+    /// spec/transports.md §9 item 3: from 0, after n windows in which every segment is marked,
+    /// alpha = 1 - (15/16)^n.
     #[test]
     fn alpha_follows_the_marked_fraction() {
         let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
@@ -145,20 +147,21 @@ mod tests {
         }
     }
 
-    /// A constant fraction F: alpha = F * (1 - (15/16)^n), so it approaches F with a time constant of 16 windows.
+    /// With a constant marked fraction F, alpha = F * (1 - (15/16)^n). It approaches F with a time
+    /// constant of 16 windows.
     #[test]
     fn alpha_approaches_a_constant_fraction() {
         for quarters in 1..=3 {
             let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
             let (mut w, mut left) = (window(100), 1.0);
             for n in 0..80u32 {
-                // 25 segments at a time, of which the first so many quarters are marked.
+                // 25 segments at a time; the last `quarters` quarters of each window are marked.
                 for quarter in 0..4 {
                     let una = n * 100 + quarter * 25 + 25;
                     dctcp.on_ack(&mut w, &Ack { acked: 25, delivered: 25, ece: quarter >= 4 - quarters, una, next: una + 100, ..Ack::default() });
                 }
                 let (alpha, expected) = (dctcp.alpha as f64 / 1024.0, quarters as f64 / 4.0 * (1.0 - left));
-                // Rounding as above.
+                // Tolerance for the rounding of alpha to 1/1024.
                 assert!((alpha - expected).abs() < 0.016, "{quarters}/4 after {n} windows: {alpha}, expected {expected}");
                 left *= 15.0 / 16.0;
             }

@@ -1,31 +1,34 @@
-//! Congestion controls that are not ours: whoever runs a plan brings them (the Python face does, for prototypes).
+//! Congestion controls supplied by the caller of the simulator. The Python interface does this for
+//! prototypes.
 
 use super::{About, Ack, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The congestion control of one connection.
+/// Congestion control of one connection.
 pub trait Algorithm: Debug + Send + Sync {
-    /// Takes every acknowledgement. What it makes of the window counts where nothing else sets it: outside reductions and recovery.
+    /// Handles every acknowledgement. Its changes to the window count only outside of reductions
+    /// and recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
-    /// The slow start threshold after a loss.
+    /// Returns the slow start threshold after a loss.
     fn on_loss(&mut self, window: &Window, now: u64) -> u32;
-    /// The slow start threshold after an ECN echo.
+    /// Returns the slow start threshold after an ECN echo.
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32;
-    /// The slow start threshold after a time-out, which leaves a window of one segment.
+    /// Returns the slow start threshold after a time-out, which leaves a window of one segment.
     fn on_timeout(&mut self, window: &Window, now: u64) -> u32;
-    /// Bits of payload per second, where the transport paces; `None`: by the window.
+    /// Returns the pacing rate in bit/s of payload, where the transport paces. `None`: paced by the
+    /// window.
     fn pacing_rate(&self) -> Option<u64>;
     fn copy(&self) -> Box<dyn Algorithm>;
 }
 
-/// Makes one for each connection.
+/// Creates the algorithm of each connection.
 pub trait Factory: Debug + Send + Sync {
     fn make(&self, mss: u32, initial_window: u32) -> Box<dyn Algorithm>;
 }
 
-/// The factory in a plan; two are equal if they are the same.
+/// Factory in a plan. Two are equal if they are the same object.
 #[derive(Debug, Clone)]
 pub struct Foreign(pub Arc<dyn Factory>);
 

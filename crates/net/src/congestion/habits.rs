@@ -1,36 +1,40 @@
-//! What an estimate without frames has to know of a congestion control.
+//! Summary of a congestion control's behaviour, for estimates without frames.
 
-/// What congestion takes from a window.
+/// Multiplicative decrease of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cut {
-    /// The part that the first one takes, and by how much less it is with each round trip from then on; 0: it is taken once.
+    /// `part`: fraction of the window that the first decrease takes. `fades`: exponential decay of
+    /// that fraction per round trip from then on; 0 means that the window is decreased only once.
     pub part: f64,
     pub fades: f64,
 }
 
-/// How a slow start ends before anything is lost.
+/// How slow start ends before any loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Early {
-    /// The window then: so many times what the path holds and `burst` more bytes.
+    /// Window at that point: `times` the bytes that the path holds, which are increased by `burst`
+    /// bytes first.
     pub times: f64,
     pub burst: f64,
-    /// The part of what is sent by which the window grows from then on.
+    /// Growth of the window afterwards, as a fraction of the bytes sent.
     pub grows: f64,
 }
 
-/// How a window grows that is not at its limit, once it has been cut.
+/// Growth of a window below its limit after a decrease.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Growth {
-    /// To what the links give.
+    /// The window grows at once to what the links allow.
     AtOnce,
-    /// By so many bytes in each round trip.
+    /// The window grows by this many bytes per round trip.
     PerRoundTrip(f64),
-    /// RFC 9438: the curve, and where that is more, what standard TCP would do. `c` in segments.
+    /// CUBIC (RFC 9438): the cubic curve or the growth of standard TCP, whichever is faster. `c` is
+    /// in segments.
     Cubic { c: f64, beta: f64 },
 }
 
 impl Growth {
-    /// Bytes that the window grows by in a second. `before` is the window before it was cut.
+    /// Returns the growth of the window in bytes per second. `before`: window in bytes before the
+    /// decrease.
     pub fn per_second(&self, payload: f64, round_trip: f64, before: f64) -> f64 {
         match *self {
             Growth::AtOnce => f64::INFINITY,
@@ -38,7 +42,8 @@ impl Growth {
             Growth::Cubic { c, beta } => {
                 let lost = (1.0 - beta) * before / payload;
                 let friendly = 3.0 * (1.0 - beta) / (1.0 + beta) / round_trip;
-                // On average until it is where it was: RFC 9438 §4.2, K = cbrt(lost / C).
+                // Average growth until the window is back at its former size: RFC 9438 §4.2, K =
+                // cbrt(lost / C).
                 payload * friendly.max(lost / libm::cbrt(lost / c).max(round_trip))
             }
         }

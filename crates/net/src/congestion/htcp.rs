@@ -1,4 +1,5 @@
-//! H-TCP (Leith and Shorten), in the integer arithmetic of Linux tcp_htcp.c: times are ticks of the kernel's clock.
+//! H-TCP (Leith and Shorten), in the integer arithmetic of Linux tcp_htcp.c. Times are in ticks of
+//! the kernel's clock.
 
 use super::controller::divides_a_second;
 use super::{About, Ack, Controller, Opening, Parameters, Sender, State, Window};
@@ -8,9 +9,9 @@ use afflux_config::{Duration, keys};
 keys! {
     /// Parameters of H-TCP.
     pub struct Keys as "Htcp" => HtcpConfig(_sender: &Sender) {
-        /// The increase is proportional to the round trip, from 10 to 200 ms.
+        /// Whether the increase is proportional to the round trip, from 10 to 200 ms.
         rtt_scaling: bool = true from "Linux";
-        /// The back-off adapts under steady bandwidth only.
+        /// Whether the back-off adapts under steady bandwidth only.
         bandwidth_switch: bool = true from "Linux";
         /// Tick of the kernel's clock.
         tick: Duration = "4ms" from "Linux with HZ = 250", check divides_a_second;
@@ -31,36 +32,36 @@ impl Parameters for HtcpConfig {
 
 const MS: u64 = 1_000_000_000;
 const SECOND: u64 = 1_000 * MS;
-/// Alpha and beta are kept in 1/128.
+/// Scale of alpha and beta, which are kept in units of 1/128.
 const ONE: u64 = 128;
 const BETA_MIN: u64 = 64;
 const BETA_MAX: u64 = 102;
 
 #[derive(Debug, Clone)]
 pub struct Htcp {
-    /// Picoseconds.
+    /// Tick in ps.
     tick: u64,
     hz: u64,
     rtt_scaling: bool,
     bandwidth_switch: bool,
     alpha: u64,
     beta: u64,
-    /// A congestion event has been seen under steady bandwidth: beta may adapt.
+    /// True if a congestion event has been seen under steady bandwidth, so beta may adapt.
     adapt: bool,
     /// Segments of the newest acknowledgement.
     acked: u32,
-    /// Segments since `counted_from`, which is when bandwidth was last measured.
+    /// Segments since `counted_from`, the tick at which bandwidth was last measured.
     counted: u32,
     counted_from: Option<u64>,
     min_rtt: u64,
     max_rtt: u64,
     last_congestion: Option<u64>,
-    /// A congestion event is not over yet.
+    /// True until the current congestion event is over.
     congested: bool,
     max_bandwidth: u64,
     old_max_bandwidth: u64,
     bandwidth: u64,
-    /// The state before the acknowledgement: Linux measures before it leaves a state.
+    /// State before the acknowledgement. Linux measures before it leaves a state.
     state: State,
 }
 
@@ -114,13 +115,13 @@ impl Htcp {
             return;
         }
         self.counted += ack.acked;
-        // Before the first measurement as if long ago.
+        // Before the first measurement, the last one counts as long ago.
         let time = self.counted_from.map_or(u64::from(u32::MAX), |from| now - from);
         let window = window.cwnd.wrapping_sub(((self.alpha >> 7) as u32).max(1));
         if self.counted >= window && time >= self.min_rtt && self.min_rtt > 0 {
             let current = u64::from(self.counted) * self.hz / time;
             if since / self.min_rtt <= 3 {
-                // Just after a reduction.
+                // A reduction was at most three round trips ago.
                 self.bandwidth = current;
                 self.max_bandwidth = current;
             } else {
@@ -132,7 +133,7 @@ impl Htcp {
         }
     }
 
-    /// `since`: ticks since the last congestion event ended.
+    /// Updates alpha. `since`: ticks since the end of the last congestion event.
     fn update_alpha(&mut self, since: u64) {
         let mut factor = increase(since, self.hz);
         if self.rtt_scaling && self.min_rtt > 0 {
@@ -161,7 +162,8 @@ impl Htcp {
     }
 }
 
-/// Segments per round trip, `since` ticks after congestion: 1 for a second, then 1 + 10 x + x^2 / 4.
+/// Returns the increase in segments per round trip, `since` ticks after congestion: 1 for a second,
+/// then 1 + 10 x + x^2 / 4.
 fn increase(since: u64, hz: u64) -> u64 {
     match since.checked_sub(hz) {
         None | Some(0) => 1,
@@ -170,11 +172,11 @@ fn increase(since: u64, hz: u64) -> u64 {
 }
 
 impl Controller for Htcp {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let now = ack.now / self.tick;
-        // The connection began when what is acknowledged first was sent.
+        // The connection began when the first acknowledged segment was sent.
         let last_congestion = *self.last_congestion.get_or_insert((ack.now - ack.rtt) / self.tick);
         self.measure(window, ack, now, now - last_congestion);
         self.state = ack.state;
@@ -195,7 +197,7 @@ impl Controller for Htcp {
         self.acked = 1;
     }
 
-    /// Losses and echoes alike.
+    /// Reacts to losses and ECN echoes.
     fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         self.update_beta();
         let now = now / self.tick;
@@ -246,19 +248,20 @@ mod tests {
         Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
     }
 
-    /// One acknowledgement of `acked` segments.
+    /// Returns an acknowledgement of `acked` segments.
     fn ack(now: u64, rtt: u64, acked: u32) -> Ack {
         Ack { now, rtt, acked, delivered: acked, may_grow: true, ..Ack::default() }
     }
 
-    /// spec/transports.md §9 item 6: 1, 11.25, 22, 45 before the other factors, here cut to whole segments.
+    /// spec/transports.md §9 item 6: 1, 11.25, 22, 45 before the other factors, here truncated to
+    /// whole segments.
     #[test]
     fn alpha_grows_with_the_time_since_congestion() {
         for hz in [100, 250, 1000] {
             let at = |seconds: f64| increase((seconds * hz as f64) as u64, hz);
             assert_eq!([at(0.0), at(0.5), at(1.0), at(2.0), at(3.0), at(5.0)], [1, 1, 1, 11, 22, 45], "{hz}");
         }
-        // The fraction that is cut: 11.25 in 1/128 would need 1440.
+        // The fraction is truncated: 11.25 in units of 1/128 would be 1440.
         let mut htcp = htcp(4, false, false);
         htcp.update_alpha(500);
         assert_eq!(htcp.alpha, 2 * 11 * 64);
@@ -269,7 +272,8 @@ mod tests {
 
     #[test]
     fn alpha_is_scaled_by_the_round_trip() {
-        // Ticks of 4 ms. 100 ms is the standard; 300 ms is taken for 200; a data centre's one tick for a tenth of 100 ms.
+        // Ticks of 4 ms. The standard is 100 ms; 300 ms counts as 200 ms; a data centre's one tick
+        // counts as a tenth of 100 ms.
         for (rtt, since, expected) in [(25, 500, 11), (75, 500, 22), (50, 500, 22), (1, 500, 1), (1, 750, 2), (1, 100, 1)] {
             let mut htcp = htcp(4, true, false);
             htcp.min_rtt = rtt;
@@ -286,23 +290,24 @@ mod tests {
         };
         let mut htcp = htcp(4, true, true);
         (htcp.min_rtt, htcp.max_rtt) = (30, 40);
-        // The first event changes the bandwidth from none; the second is steady, but the first of that kind; the third adapts.
+        // The first event changes the bandwidth from none. The second is the first with steady
+        // bandwidth. The third adapts.
         assert_eq!(event(&mut htcp, 1000), 500);
         assert_eq!((event(&mut htcp, 1000), htcp.adapt), (500, true));
         htcp.max_rtt = 40;
         assert_eq!((event(&mut htcp, 1000), htcp.beta), (750, 96));
-        // The difference fades by 5 %.
+        // The difference of the round trips fades by 5 %.
         assert_eq!(htcp.max_rtt, 39);
-        // Exactly 20 % are steady, more are not.
+        // A change of exactly 20 % is steady, a larger one is not.
         assert_eq!(event(&mut htcp, 1200), (30 << 7) / 39 * 1000 / 128);
         assert_eq!((event(&mut htcp, 1441), htcp.adapt), (500, false));
         assert_eq!(event(&mut htcp, 1441), 500);
-        // Within 0.5 and 0.8.
+        // Beta stays within 0.5 and 0.8.
         htcp.max_rtt = 300;
         assert_eq!((event(&mut htcp, 1441), htcp.beta), (500, BETA_MIN));
         htcp.max_rtt = 30;
         assert_eq!((event(&mut htcp, 1441), htcp.beta), (796, BETA_MAX));
-        // 10 ms are 3 ticks: never at or below.
+        // 10 ms are 3 ticks. At or below that, beta does not adapt.
         (htcp.min_rtt, htcp.max_rtt) = (3, 4);
         assert_eq!((event(&mut htcp, 1441), htcp.beta), (500, BETA_MIN));
         assert_eq!(htcp.on_loss(&window(3), 0), 2);
@@ -318,7 +323,7 @@ mod tests {
             (84, State::Open, 15),
             (80, State::Open, 20),
             (90, State::Recovery, 20),
-            // Measured before the state is left.
+            // The measurement precedes the change of the state.
             (88, State::Open, 20),
             (88, State::Open, 22),
         ] {
@@ -330,7 +335,7 @@ mod tests {
         }
     }
 
-    /// In steady state alpha segments per round trip.
+    /// In steady state the window grows by alpha segments per round trip.
     #[test]
     fn growth_after_congestion() {
         for (tick, rtt_ms) in [(4, 100u64), (1, 100)] {
@@ -349,7 +354,8 @@ mod tests {
                     now += rtt_ms * MS / u64::from(w.cwnd);
                     htcp.on_ack(&mut w, &ack(now, rtt_ms * MS, 1));
                 }
-                // Ten round trips per second with 1 + 10 x + x^2 / 4 each; counters and whole segments lose a little.
+                // Ten round trips per second with 1 + 10 x + x^2 / 4 each. Counters and whole
+                // segments lose a little.
                 let x = seconds as f64 - 1.0;
                 let expected = 10.0 * (seconds as f64 + 5.0 * x * x + x * x * x / 12.0);
                 let grown = f64::from(w.cwnd) - from;
@@ -364,7 +370,8 @@ mod tests {
         let mut w = window(100);
         w.ssthresh = u32::MAX;
         let mut now = SECOND;
-        // 100 segments each 100 ms: 1,000 per second; the first measurement is taken as since long ago.
+        // 100 segments every 100 ms: 1,000 per second. For the first measurement, the last one
+        // counts as long ago.
         for round in 0..10 {
             for _ in 0..100 {
                 now += MS;

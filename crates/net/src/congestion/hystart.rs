@@ -1,22 +1,24 @@
-//! Leaving slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++ (RFC 9406) around any control.
+//! Exit from slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++
+//! (RFC 9406) for any congestion control.
 
 use super::{Ack, Controller, Early, State, Window};
 use crate::Model;
 
-/// Below this window nothing is looked for (Linux and ns-3).
+/// Window in segments below which HyStart is inactive (Linux and ns-3).
 const LOW_WINDOW: u32 = 16;
 const SAMPLES: u32 = 8;
 const US: u64 = 1_000_000;
 const MS: u64 = 1_000 * US;
 /// Acknowledgements at most this far apart form a train.
 const ACK_DELTA: u64 = 2 * MS;
-/// Bytes of the largest burst of Linux's segmentation offload (65,536 less room for headers).
+/// Bytes of the largest burst of Linux's segmentation offload (65,536 minus space for headers).
 const LARGEST_BURST: u64 = 65_215;
 
-/// Whose rules.
+/// Implementation whose rules are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
-    /// Linux with the rounds of 6.12.14 and later. Paced senders have the train compared with the whole round trip.
+    /// Linux with the rounds of 6.12.14 and later. For paced senders, the train is compared with
+    /// the whole round trip.
     Linux {
         mss: u16,
         paced: bool,
@@ -24,29 +26,30 @@ pub enum Rules {
     Ns3,
 }
 
-/// The window with which the train of acknowledgements ends a slow start. `whole`: it is compared with the whole round trip, not half of it.
+/// Returns the window at which the train of acknowledgements ends slow start. `whole`: the train is
+/// compared with the whole round trip, not half of it.
 pub fn train(whole: bool) -> Early {
     let part = if whole { 1.0 } else { 0.5 };
-    // The round in which the train gets that long begins with a window of one to two such trains, half as much more on average, and each of its
-    // acknowledgements adds a segment.
+    // The round in which the train becomes that long begins with a window of one to two such
+    // trains, 1.5 on average. Each of its acknowledgements adds a segment.
     let times = 2.5 * part;
-    // The allowance for four bursts at twice the rate: see `cushion`.
+    // Allowance for four bursts at twice the rate: see `cushion`.
     Early { times, burst: 4.0 * LARGEST_BURST as f64 / 2.0, grows: 0.0 }
 }
 
-/// HyStart (Ha and Rhee): both detectors.
+/// HyStart (Ha and Rhee) with both detectors.
 #[derive(Debug, Clone, Copy)]
 pub struct HyStart {
     rules: Rules,
     found: bool,
-    /// A round begins without its end being known yet.
+    /// True if a round has begun and its end is not known yet.
     fresh: bool,
     round_start: u64,
     last_ack: u64,
     end: u32,
     lowest: u64,
     samples: u32,
-    /// Eight times the smoothed round trip in microseconds, as Linux keeps it.
+    /// Eight times the smoothed round trip in us, as Linux keeps it.
     smoothed: u64,
 }
 
@@ -55,7 +58,7 @@ impl HyStart {
         HyStart { rules, found: false, fresh: false, round_start: 0, last_ack: 0, end: 0, lowest: u64::MAX, samples: 0, smoothed: 0 }
     }
 
-    /// After a time-out everything is looked for anew.
+    /// Resets both detectors after a time-out.
     pub fn restart(&mut self, now: u64) {
         *self = HyStart { fresh: true, round_start: now, last_ack: now, smoothed: self.smoothed, ..HyStart::new(self.rules) };
     }
@@ -68,11 +71,12 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// An acknowledgement, before the window grows. `delay` and the least delay so far are in picoseconds; `delay` 0: there is no sample.
+    /// Handles an acknowledgement before the window grows. `delay` and `least`, the least delay so
+    /// far, are in ps. `delay` 0: there is no sample.
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64) {
         if std::mem::take(&mut self.fresh) {
-            // Nothing new has been sent since the time-out.
+            // No new segment has been sent since the time-out.
             self.end = ack.next;
         }
         if delay > 0 && !self.found {
@@ -88,7 +92,8 @@ impl HyStart {
         }
     }
 
-    /// ns-3 looks for the round's end when the window is about to grow in slow start, after looking for its own end.
+    /// Starts a new round in ns-3's rules. ns-3 checks for the end of a round when the window is
+    /// about to grow in slow start, after its check for the end of slow start.
     pub fn before_growth(&mut self, ack: &Ack) {
         if self.rules == Rules::Ns3 && ack.una > self.end {
             self.begin_round(ack);
@@ -122,7 +127,8 @@ impl HyStart {
         }
     }
 
-    /// The time that four of the largest bursts take at the pacing rate (which Linux also computes where it does not pace), at most 1 ms.
+    /// Returns the time in us that four of the largest bursts take at the pacing rate, at most 1
+    /// ms. Linux computes this rate even if it does not pace.
     fn cushion(&self, window: &Window, mss: u16) -> u64 {
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
         let rate = u64::from(mss) * 80_000 * percent * u64::from(window.cwnd) / self.smoothed.max(1);
@@ -154,13 +160,13 @@ const MAX_THRESHOLD: u64 = 16 * MS;
 const DIVISOR: u64 = 8;
 const CSS_GROWTH_DIVISOR: u32 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments by which an acknowledgement may let the window of an unpaced sender grow (L).
+/// Most segments by which an acknowledgement may grow the window of an unpaced sender (L).
 const LARGEST_STEP: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// Conservative slow start: rounds so far, and the delay below which it was spurious.
+    /// Conservative slow start: rounds so far, and the delay in ps below which it was spurious.
     Conservative {
         rounds: u32,
         baseline: u64,
@@ -168,7 +174,7 @@ enum Phase {
     Done,
 }
 
-/// HyStart++ (RFC 9406) for the first slow start of any control.
+/// HyStart++ (RFC 9406) for the first slow start of any congestion control.
 #[derive(Debug, Clone)]
 pub struct PlusPlus<C> {
     pub control: C,
@@ -187,7 +193,7 @@ impl<C> PlusPlus<C> {
         PlusPlus { control, phase: Phase::SlowStart, end: 0, started: false, last_round: u64::MAX, this_round: u64::MAX, samples: 0, credit: 0 }
     }
 
-    /// Loss or an echo ends it for the rest of the connection.
+    /// Ends HyStart++ for the rest of the connection, after a loss or an ECN echo.
     pub fn stop(&mut self) {
         self.phase = Phase::Done;
     }
@@ -217,7 +223,7 @@ impl<C: Controller> Controller for PlusPlus<C> {
             self.stop();
             return self.control.on_ack(window, ack);
         }
-        // The control sees everything; the window is grown here.
+        // The congestion control sees all acknowledgements, but the window is grown here.
         self.control.on_ack(window, &Ack { may_grow: false, ..*ack });
         if ack.may_grow {
             let mut step = ack.acked.min(LARGEST_STEP);
@@ -243,7 +249,7 @@ impl<C: Controller> Controller for PlusPlus<C> {
             self.this_round = u64::MAX;
             self.samples = 0;
             if let Phase::Conservative { rounds, .. } = &mut self.phase {
-                // The round in which it began counts.
+                // The round in which conservative slow start began counts.
                 *rounds += 1;
                 if *rounds == CSS_ROUNDS {
                     window.ssthresh = window.cwnd;
@@ -309,8 +315,9 @@ mod tests {
     use super::*;
     use crate::congestion::NewReno;
 
-    /// Rounds of `cwnd` acknowledgements `gap` apart; round trips are `base`, longer by `gap` for every segment above `pipe`. Returns the
-    /// windows at which rounds began and the window at the exit.
+    /// Simulates rounds of `cwnd` acknowledgements `gap` apart. Round trips are `base`, plus `gap`
+    /// for every segment above `pipe`. Returns the window at the exit, and the windows at which
+    /// rounds began.
     fn drive(mut on_ack: impl FnMut(&mut Window, &Ack), base: u64, gap: u64, pipe: u32, rounds: u32) -> (Window, Vec<u32>) {
         let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let (mut una, mut next, mut now) = (0u32, 10u32, base);
@@ -318,7 +325,7 @@ mod tests {
         for _ in 0..rounds {
             starts.push(window.cwnd);
             let flight = next - una;
-            // A queue delays the round's acknowledgements.
+            // A queue delays the acknowledgements of the round.
             let start = now;
             for index in 0..flight {
                 let queue = (flight.saturating_sub(pipe)).min(index) as u64 * gap;
@@ -342,13 +349,15 @@ mod tests {
 
     #[test]
     fn a_train_of_half_a_round_trip_ends_slow_start() {
-        // 100 ms, a segment each 0.5 ms: 200 fill the pipe. The train is longer than 50 ms (plus half a cushion) with the 102nd
-        // acknowledgement of the first round that has so many: the one of 160, which grows it by one each.
+        // A round trip of 100 ms and a segment every 0.5 ms: 200 segments fill the pipe. The train
+        // exceeds 50 ms (plus half a cushion) with the 102nd acknowledgement of the first round
+        // with so many, which is the one of 160. Each acknowledgement grows the window by one.
         let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
         let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 200, 6);
         assert_eq!(starts, [10, 20, 40, 80, 160, window.ssthresh]);
         assert_eq!(window.ssthresh, 160 + 102);
-        // Paced, the whole round trip counts: 100.5 ms or more are reached after 203 acknowledgements.
+        // With pacing, the whole round trip counts: 100.5 ms or more are reached after 203
+        // acknowledgements.
         let (mut hystart, mut least) = (HyStart::new(Rules::Linux { mss: 1448, paced: true }), u64::MAX);
         let (window, _) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 10_000, 6);
         assert_eq!(window.ssthresh, 320 + 203);
@@ -356,7 +365,8 @@ mod tests {
 
     #[test]
     fn longer_delays_end_slow_start() {
-        // Acknowledgements 3 ms apart are no train. 40 ms: the threshold is 5 ms above; the round's least delay of nine or more counts.
+        // Acknowledgements 3 ms apart are no train. With 40 ms the threshold is 5 ms above. The
+        // least delay of at least nine samples of a round counts.
         let mut hystart = HyStart::new(RULES);
         let mut window = Window { cwnd: 20, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let mut ack = Ack { acked: 1, delivered: 1, una: 0, next: 20, ..Ack::default() };
@@ -364,15 +374,16 @@ mod tests {
             for index in 0..20 {
                 ack = Ack { now: ack.now + 3 * MS, rtt: 40 * MS + excess * US, una: ack.una + 1, next: (round + 1) * 20, ..ack };
                 hystart.on_ack(&mut window, &ack, ack.rtt, 40 * MS);
-                // The first of a round ends the one before: it and the seven that follow are the samples, the ninth decides.
+                // The first acknowledgement of a round ends the previous one. It and the next seven
+                // are the samples, the ninth decides.
                 assert_eq!(window.ssthresh == 20, round == 2 && index >= 8, "round {round}, acknowledgement {index}");
             }
             ack.next += 20;
         }
     }
 
-    /// spec/transports.md §1.5: the floor of 4 ms is above every delay of a data centre. Trains are another matter: what keeps Linux
-    /// from stopping at half of the pipe is the cushion.
+    /// spec/transports.md §1.5: the floor of 4 ms is above every delay in a data centre. Trains,
+    /// however, would end slow start at half of the pipe; in Linux the cushion prevents that.
     #[test]
     fn with_a_data_centre_round_trip() {
         // 100 us at 10 Gbps: 1.2 us each, a pipe of 83 segments, and a queue of up to 1.4 ms.
@@ -381,7 +392,8 @@ mod tests {
         let (window, starts) = drive(|w, a| plus.on_ack(w, a), base, gap, pipe, 8);
         assert_eq!(starts, [10, 20, 40, 80, 160, 320, 640, 1280]);
         assert_eq!(window.ssthresh, u32::MAX);
-        // The 68th of a round of 80 comes 80.4 us after the first; the cushion for 147 segments is 260,860 B / (2 * 147 * 1448 B) of 100 us.
+        // The 68th of a round of 80 arrives 80.4 us after the first. The cushion for 147 segments
+        // is 260,860 B / (2 * 147 * 1448 B) of 100 us.
         let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
         let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), base, gap, pipe, 5);
         assert_eq!(starts, [10, 20, 40, 80, 148]);
@@ -400,11 +412,12 @@ mod tests {
             window.reno_increase(ack.acked);
         };
         let (window, _) = drive(step, 100 * MS, MS / 2, 10_000, 6);
-        // Longer than 100 ms at the 202nd of a round of 320.
+        // The train exceeds 100 ms at the 202nd acknowledgement of a round of 320.
         assert_eq!(window.ssthresh, 320 + 201);
     }
 
-    /// Rounds of the given round trips in milliseconds, as HyStart++ sees them; `seen` is called after each with the window at its start.
+    /// Simulates rounds with the given round trips in ms under HyStart++. `seen` is called after
+    /// each round with the window at its start.
     fn rounds(rtts: &[u64], mut seen: impl FnMut(u32, &PlusPlus<NewReno>)) -> Window {
         let mut plus = PlusPlus::new(NewReno);
         let mut window = Window { cwnd: 16, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
@@ -422,12 +435,14 @@ mod tests {
         window
     }
 
-    /// A round with a delay of an eighth more: growth by a quarter for five rounds, then the end.
+    /// After a round with a delay that is an eighth higher: growth by a quarter for five rounds,
+    /// then the end of slow start.
     #[test]
     fn hystart_plus_plus_is_conservative_for_five_rounds() {
         let mut starts = Vec::new();
         let window = rounds(&[80, 80, 90, 90, 90, 90, 90, 90], |start, _| starts.push(start));
-        // A round is as long as what was outstanding when it began. The third grows by one each until the eighth sample, then by a quarter.
+        // A round has as many segments as were outstanding at its start. The third grows by one
+        // each until the eighth sample, then by a quarter.
         assert_eq!(starts[..3], [16, 32, 62]);
         assert!((62 + 8 + 50 / 4..=62 + 8 + 56 / 4).contains(&starts[3]), "{starts:?}");
         for pair in starts[3..7].windows(2) {
@@ -443,7 +458,7 @@ mod tests {
         let window = rounds(&[80, 80, 90, 80, 80], |_, plus| phases.push(matches!(plus.phase, Phase::Conservative { .. })));
         assert_eq!(phases, [false, false, true, false, false]);
         assert_eq!(window.ssthresh, u32::MAX);
-        // Below the threshold of an eighth; and below the floor of 4 ms.
+        // The delay stays below the threshold of an eighth, and then below the floor of 4 ms.
         rounds(&[80, 80, 89, 89], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
         rounds(&[1, 1, 4, 4], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
         let mut plus = PlusPlus::new(NewReno);

@@ -1,5 +1,7 @@
-//! LEDBAT++, a transport for background traffic: draft-irtf-iccrg-ledbat-plus-plus-01 ("draft" below) on the base of RFC 6817. The sender takes
-//! the queueing delay from round trip times, aims for a queue of `target`, and so yields to senders that fill the queue further.
+//! LEDBAT++, congestion control for background traffic: draft-irtf-iccrg-ledbat-plus-plus-01
+//! ("draft" below), based on RFC 6817. The sender derives the queueing delay from round trip times
+//! and aims for a queueing delay of `target`. It thus yields to senders that fill the queue
+//! further.
 
 use super::{About, Ack, Controller, Cut, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
@@ -13,12 +15,14 @@ keys! {
     pub struct Keys as "Ledbatpp" => LedbatppConfig(_sender: &Sender) {
         /// Queueing delay that the sender aims for.
         target: Duration = "60ms" from "draft §4.5", check at_least_a_microsecond;
-        /// Largest factor by which the window grows slower than NewReno's; it applies to paths whose base delay is below 2 `target` divided by this.
+        /// Largest factor by which the window grows more slowly than NewReno's. It applies to paths
+        /// whose base delay is below 2 `target` divided by this factor.
         slowest: u32 = 16 from "draft §4.2", in 1 to 1024;
-        /// How steeply the window falls above the target: a queueing delay of (1 + x) `target` takes this times x of the window in a round trip, one
-        /// half at most.
+        /// Steepness of the decrease above the target: a queueing delay of (1 + x) `target` takes
+        /// this value times x of the window in a round trip, at most one half.
         constant: f64 = 1.0 from "draft §4.3", in 0.1 to 10.0;
-        /// The base delay is the least round trip in so many intervals, the current one included.
+        /// Number of intervals, including the current one, whose least round trip is the base
+        /// delay.
         base_history: u32 = 10 from "RFC 6817 §2.5", in 1 to 10;
         /// Length of such an interval, at most a day.
         base_interval: Duration = "1min" from "RFC 6817 §2.4.2", check up_to_a_day;
@@ -42,24 +46,27 @@ impl Parameters for LedbatppConfig {
     fn about(&self) -> About {
         ABOUT
     }
-    /// The base delay is not known here, so growth is that on short paths.
+    /// Assumes the growth on short paths, because the base delay is not known here.
     fn habits(&self, payload: f64) -> (Cut, Growth) {
         (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload / f64::from(self.slowest)))
     }
 }
 
-/// RFC 6817 §2.5, MIN_CWND; draft §4.1 and §4.4: the initial window, and the one in a slowdown.
+/// RFC 6817 §2.5, MIN_CWND. Draft §4.1 and §4.4: the initial window, and the window in a slowdown.
+/// In segments.
 const LEAST_WINDOW: u32 = 2;
-/// Draft §4.5: "filter the round trip measurements by using the minimum of the 4 most recent delay samples".
+/// Draft §4.5: "filter the round trip measurements by using the minimum of the 4 most recent delay
+/// samples".
 const FILTER: usize = 4;
-/// The most of `base_history`.
+/// Largest value of `base_history`.
 const HISTORY: usize = 10;
-/// Draft §4.4: the window is "frozen at 2 packets for 2 RTT", for the first time 2 RTT after the first slow start.
+/// Draft §4.4: the window is "frozen at 2 packets for 2 RTT", for the first time 2 RTT after the
+/// first slow start.
 const ROUND_TRIPS: u64 = 2;
-/// One segment of the window, in its fixed point.
+/// One segment in the fixed-point format of the window.
 const ONE: i64 = 1 << 32;
 
-/// Rounded up, so that `count` of them are a segment.
+/// Returns 1/`count` of a segment, rounded up so that `count` of them make a segment.
 fn part_of_one(count: u64) -> i64 {
     (ONE as u64).div_ceil(count) as i64
 }
@@ -68,37 +75,38 @@ fn part_of_one(count: u64) -> i64 {
 enum Phase {
     /// The first slow start.
     First,
-    /// Congestion avoidance, and slow starts after time-outs and idle spells. The next slowdown is due at this time (ps).
+    /// Congestion avoidance, and slow starts after time-outs and idle periods. The next slowdown is
+    /// due at `due` (ps).
     Normal { due: u64 },
-    /// A slowdown: the window stays at its least. `goal` is the window that it comes back to.
+    /// A slowdown: the window stays at its least. `goal` is the window to return to.
     Frozen { from: u64, until: u64, goal: u32 },
     /// The slow start that ends a slowdown.
     Ramp { from: u64 },
 }
 
-/// Times in picoseconds.
+/// State of one connection. Times are in ps.
 #[derive(Debug, Clone)]
 pub struct Ledbatpp {
     target: u64,
     slowest: u32,
-    /// The target divided by `constant`.
+    /// Target divided by `constant`.
     slope: u64,
     base_history: usize,
     base_interval: u64,
     slowdown_interval: u64,
     phase: Phase,
-    /// What the window is beyond whole segments, from 0 to below `ONE`.
+    /// Fraction by which the window exceeds whole segments, from 0 to below `ONE`.
     part: i64,
     /// Least round trips by interval, the newest first, and the number of the newest interval.
     bases: [u64; HISTORY],
     interval: u64,
     base: u64,
-    /// The newest round trips in no order, and the place of the next one.
+    /// Newest round trips in no particular order, and the place of the next one.
     recent: [u64; FILTER],
     next: usize,
-    /// The least of these; 0 before the first.
+    /// Least of these; 0 before the first.
     current: u64,
-    /// The window grows by one segment in so many round trips: 1 / GAIN.
+    /// Round trips in which the window grows by one segment: 1 / GAIN.
     slower: u32,
 }
 
@@ -124,7 +132,8 @@ impl Ledbatpp {
         }
     }
 
-    /// RFC 6817 §2.4.2, update_base_delay and update_current_delay, with round trips (draft §4.5) instead of one-way delays.
+    /// Updates base and current delay as RFC 6817 §2.4.2 does (update_base_delay,
+    /// update_current_delay), with round trips (draft §4.5) instead of one-way delays.
     fn measure(&mut self, now: u64, rtt: u64) {
         let interval = now / self.base_interval;
         if interval == self.interval {
@@ -143,16 +152,18 @@ impl Ledbatpp {
         self.current = self.recent.iter().fold(u64::MAX, |least, &recent| least.min(recent));
     }
 
-    /// RFC 6817 §2.4.2: the filtered delay less the base delay.
+    /// Returns the queueing delay in ps: the filtered delay minus the base delay (RFC 6817 §2.4.2).
     fn queueing(&self) -> u64 {
         self.current.saturating_sub(self.base)
     }
 
-    /// When a slowdown is over that began then, or the first slow start.
+    /// Returns the phase after a slowdown or the first slow start that ends at `now`, with the time
+    /// of the next slowdown.
     fn next_due(&self, now: u64) -> Phase {
         let pause = match self.phase {
             Phase::Ramp { from } => {
-                // Draft §4.4: the next one begins after "9 times this duration", so that slowdowns cost a tenth of the bandwidth at most.
+                // Draft §4.4: the next one begins after "9 times this duration", so that slowdowns
+                // cost at most a tenth of the bandwidth.
                 self.slowdown_interval.saturating_mul(now - from)
             }
             _ => ROUND_TRIPS * self.current,
@@ -160,7 +171,7 @@ impl Ledbatpp {
         Phase::Normal { due: now.saturating_add(pause) }
     }
 
-    /// From one phase to the next, as far as `ack` leads.
+    /// Changes the phase as far as `ack` allows.
     fn advance(&mut self, window: &mut Window, ack: &Ack) {
         let now = ack.now;
         if let Phase::Normal { due } = self.phase
@@ -168,7 +179,8 @@ impl Ledbatpp {
             && ack.state == State::Open
             && !window.slow_start()
         {
-            // Draft §4.4: "set SSTHRESH to the current version of the congestion window CWND, and then reduce CWND to 2 packets."
+            // Draft §4.4: "set SSTHRESH to the current version of the congestion window CWND, and
+            // then reduce CWND to 2 packets."
             let goal = window.cwnd.max(LEAST_WINDOW);
             window.ssthresh = goal;
             self.part = 0;
@@ -178,13 +190,15 @@ impl Ledbatpp {
             if now < until {
                 window.cwnd = window.cwnd.min(LEAST_WINDOW);
             } else {
-                // Draft §4.4: "ramp up the congestion window according to the slow start algorithm, until the congestion window reaches SSTHRESH".
+                // Draft §4.4: "ramp up the congestion window according to the slow start algorithm,
+                // until the congestion window reaches SSTHRESH".
                 window.ssthresh = goal;
                 self.phase = Phase::Ramp { from };
             }
         }
-        // Draft §4.1: "If the queuing delay is larger than 3/4ths of the target delay, exit slow start and immediately move to the congestion
-        // avoidance phase", in the first slow start only.
+        // Draft §4.1: "If the queuing delay is larger than 3/4ths of the target delay, exit slow
+        // start and immediately move to the congestion avoidance phase", in the first slow start
+        // only.
         if self.phase == Phase::First && 4 * self.queueing() > 3 * self.target {
             window.ssthresh = window.ssthresh.min(window.cwnd);
         }
@@ -193,22 +207,24 @@ impl Ledbatpp {
         }
     }
 
-    /// By how much of a segment one that arrives lets the window grow, in congestion avoidance (draft §4.3, here for one of the W segments of a
-    /// round trip).
+    /// Returns the change of the window, in units of 1/`ONE` of a segment, per arriving segment in
+    /// congestion avoidance (draft §4.3, here for one of the W segments of a round trip).
     fn change(&self, cwnd: u32) -> i64 {
         // W += GAIN.
         let gain = part_of_one(u64::from(self.slower) * u64::from(cwnd.max(1)));
         match self.queueing().checked_sub(self.target) {
             None | Some(0) => gain,
             Some(above) => {
-                // W += max(GAIN - Constant * W * (delay / target - 1), -W / 2); twice as much as that limit is enough.
+                // W += max(GAIN - Constant * W * (delay / target - 1), -W / 2). The excess is
+                // limited to `slope` before the shift. That is twice the lower bound, and so
+                // enough.
                 let share = (above.min(self.slope) << 16) / self.slope;
                 (gain - ((share as i64) << 16)).max(-ONE / 2)
             }
         }
     }
 
-    /// So much more or less.
+    /// Changes the window by `change`, to at most `most` segments.
     fn shift(&mut self, window: &mut Window, change: i64, most: u32) {
         let part = self.part.saturating_add(change);
         let least = LEAST_WINDOW.min(window.cwnd);
@@ -220,13 +236,13 @@ impl Ledbatpp {
 }
 
 impl Controller for Ledbatpp {
-    // Out of line, so that NewReno's and DCTCP's path stays small.
+    // Not inlined, so that the path of NewReno and DCTCP stays small.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.rtt > 0 {
             self.measure(ack.now, ack.rtt);
         }
-        // Reductions set the window themselves.
+        // During reductions the transport sets the window.
         if !matches!(ack.state, State::Open | State::Loss) {
             return;
         }
@@ -236,7 +252,8 @@ impl Controller for Ledbatpp {
         }
         if window.slow_start() {
             if ack.may_grow {
-                // Draft §4.1: by the segments that arrive, "multiplied by the dynamic GAIN value".
+                // Draft §4.1: the window grows by the arriving segments, "multiplied by the dynamic
+                // GAIN value".
                 let most = window.ssthresh.min(window.limit);
                 self.shift(window, i64::from(ack.acked) * part_of_one(u64::from(self.slower)), most);
             }
@@ -249,13 +266,14 @@ impl Controller for Ledbatpp {
             }
         } else {
             self.shift(window, i64::from(ack.delivered) * change, window.limit);
-            // Where the window was is no goal any more.
+            // The former window is no longer a goal for slow start.
             window.ssthresh = window.ssthresh.min(window.cwnd.max(LEAST_WINDOW));
         }
     }
 
-    /// RFC 6817 §2.4.2: half of the window, at least two segments, once per round trip. A slowdown halves what it comes back to: its own losses are
-    /// those of the window before.
+    /// Returns half of the window, at least two segments, once per round trip (RFC 6817 §2.4.2).
+    /// During a slowdown it also halves the window to return to, because the losses are due to the
+    /// earlier window.
     fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         match &mut self.phase {
             Phase::Frozen { goal, .. } => *goal = (*goal / 2).max(LEAST_WINDOW),
@@ -313,7 +331,7 @@ mod tests {
         LedbatppConfig { target, slowest: 16, constant: 1.0, base_history: 10, base_interval, slowdown_interval: 9 }
     }
 
-    /// A connection whose acknowledgements a test makes.
+    /// A connection whose acknowledgements are made by a test.
     struct Connection {
         control: Ledbatpp,
         window: Window,
@@ -327,7 +345,8 @@ mod tests {
             let window = Window { cwnd: LEAST_WINDOW, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
             Connection { control: Ledbatpp::new(config), window, now: MS, state: State::Open, may_grow: true }
         }
-        /// In congestion avoidance, with so large a window, without slowdowns, on a path with this base delay.
+        /// Creates a connection in congestion avoidance, without slowdowns, with this window and
+        /// base delay.
         fn settled(config: &LedbatppConfig, cwnd: u32, base_ms: u64) -> Self {
             let mut connection = Connection::new(config);
             (connection.window.cwnd, connection.window.ssthresh) = (cwnd, cwnd);
@@ -335,7 +354,7 @@ mod tests {
             connection.control.measure(connection.now, base_ms * MS);
             connection
         }
-        /// All four samples of the filter.
+        /// Fills all four samples of the filter.
         fn round_trip(&mut self, ms: u64) {
             for _ in 0..FILTER {
                 self.control.measure(self.now, ms * MS);
@@ -345,7 +364,7 @@ mod tests {
             let ack = Ack { now: self.now, rtt, state: self.state, acked: segments, delivered: segments, may_grow: self.may_grow, ..Ack::default() };
             self.control.on_ack(&mut self.window, &ack);
         }
-        /// One by one.
+        /// Acknowledges `count` segments one by one.
         fn acks(&mut self, ms: u64, count: u32) {
             for _ in 0..count {
                 self.ack(ms * MS, 1);
@@ -367,7 +386,7 @@ mod tests {
         // The minute of the 20 ms is the eleventh from the end now.
         control.measure(10 * MINUTE, 90 * MS);
         assert_eq!(control.base, 51 * MS);
-        // Lower ones count at once; minutes without samples do not count.
+        // Lower samples count at once. Minutes without samples do not count.
         control.measure(10 * MINUTE + MS, 45 * MS);
         assert_eq!(control.base, 45 * MS);
         control.measure(100 * MINUTE, 70 * MS);
@@ -406,7 +425,7 @@ mod tests {
         assert_eq!(control.slower, 4);
     }
 
-    /// W += GAIN per round trip up to the target, wherever the delay is below it.
+    /// W += GAIN per round trip as long as the delay is at or below the target.
     #[test]
     fn growth_below_the_target() {
         for queueing in [0, 30, 60] {
@@ -422,7 +441,8 @@ mod tests {
         }
     }
 
-    /// W += max(GAIN - Constant * W * (delay / target - 1), -W / 2) per round trip above the target.
+    /// W += max(GAIN - Constant * W * (delay / target - 1), -W / 2) per round trip above the
+    /// target.
     #[test]
     fn decrease_above_the_target() {
         for (constant, queueing, expected) in [(1.0, 66, 90), (2.0, 66, 80), (0.5, 66, 95), (1.0, 75, 75), (1.0, 90, 50), (1.0, 600, 50), (10.0, 120, 50)] {
@@ -438,7 +458,7 @@ mod tests {
                 assert_eq!(connection.window.cwnd, LEAST_WINDOW);
             }
         }
-        // Where both are equal the window stays: 1/6 = 100 * 0.1/60.
+        // If increase and decrease are equal, the window stays: 1/6 = 100 * 0.1/60.
         let mut connection = Connection::settled(&config(), 100, 20);
         connection.acks(20, 3);
         connection.control.recent = [80_100_000_000; FILTER];
@@ -451,7 +471,7 @@ mod tests {
     #[test]
     fn the_first_slow_start_grows_by_gain_and_ends_at_three_quarters_of_the_target() {
         let mut connection = Connection::new(&config());
-        // GAIN = 1/6: the window grows by a sixth of what arrives.
+        // GAIN = 1/6: the window grows by a sixth of the arriving segments.
         connection.acks(20, 60);
         assert_eq!((connection.window.cwnd, connection.window.ssthresh), (12, u32::MAX));
         connection.round_trip(65);
@@ -460,9 +480,9 @@ mod tests {
         connection.round_trip(66);
         connection.acks(66, 1);
         assert_eq!((connection.window.cwnd, connection.window.ssthresh), (13, 13));
-        // The first slowdown comes two round trips later.
+        // The first slowdown is two round trips later.
         assert_eq!(connection.control.phase, Phase::Normal { due: connection.now + 132 * MS });
-        // Later slow starts, here after a time-out, do not end by delay.
+        // Later slow starts, here after a time-out, are not ended by delay.
         connection.window.ssthresh = 20;
         connection.acks(66, 42);
         assert_eq!(connection.window.cwnd, 20);
@@ -481,14 +501,14 @@ mod tests {
         connection.now = begin;
         connection.acks(40, 1);
         assert_eq!((connection.window.cwnd, connection.window.ssthresh), (2, 50));
-        // Frozen for two round trips of 40 ms.
+        // The window is frozen for two round trips of 40 ms.
         connection.now = begin + 80 * MS - 1;
         connection.acks(20, 100);
         assert_eq!(connection.window.cwnd, 2);
         connection.now += 1;
         connection.ack(20 * MS, 0);
         assert_eq!(connection.control.phase, Phase::Ramp { from: begin });
-        // Slow start by GAIN, whatever the delay; the part of a segment that there was does not count.
+        // Slow start by GAIN, whatever the delay. The earlier fraction of a segment is dropped.
         connection.round_trip(100);
         connection.acks(100, 48 * 6 - 6);
         assert_eq!(connection.window.cwnd, 49);
@@ -498,7 +518,7 @@ mod tests {
         connection.may_grow = false;
         connection.round_trip(20);
         connection.acks(20, 1);
-        // Nine times as long as it took until the next one: a tenth of the time.
+        // The next slowdown is after nine times its duration: slowdowns take a tenth of the time.
         assert_eq!(connection.control.phase, Phase::Normal { due: begin + 200 * MS + 9 * 200 * MS });
         connection.now = begin + 2_000 * MS - 1;
         connection.acks(20, 1);
@@ -530,13 +550,13 @@ mod tests {
         assert_eq!(connection.control.phase, phase, "no effect on slowdowns");
         connection.window.cwnd = 3;
         assert_eq!(connection.control.on_loss(&connection.window, 5 * MS), 2);
-        // Recovery has the window.
+        // Recovery controls the window.
         connection.state = State::Recovery;
         connection.round_trip(500);
         connection.acks(500, 100);
         assert_eq!(connection.window.cwnd, 3);
 
-        // One that ends the first slow start, or that of a slowdown.
+        // A loss ends the first slow start, or that of a slowdown.
         connection.control.phase = Phase::First;
         connection.round_trip(40);
         connection.control.on_loss(&connection.window, 7 * MS);
@@ -552,7 +572,7 @@ mod tests {
         connection.control.phase = Phase::Normal { due: 0 };
         connection.acks(20, 1);
         assert_eq!(connection.control.on_loss(&connection.window, connection.now), 2);
-        // As a sender does after it.
+        // The sender does this after a loss.
         connection.window.ssthresh = 2;
         connection.acks(20, 1);
         assert_eq!(connection.window.cwnd, 2);
@@ -563,7 +583,7 @@ mod tests {
         assert!(connection.window.cwnd >= 25, "{}", connection.window.cwnd);
     }
 
-    /// Neither the largest windows nor the longest delays overflow.
+    /// The largest windows and the longest delays do not overflow.
     #[test]
     fn extremes() {
         let config = LedbatppConfig { target: Span::from_us(1), slowest: 1024, constant: 10.0, ..config() };

@@ -1,4 +1,5 @@
-//! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
+//! Congestion control of senders: how the window or the rate reacts. Each algorithm has its own
+//! file and implements the same few hooks.
 
 pub mod bbr;
 pub mod bbr3;
@@ -38,27 +39,31 @@ use crate::Model;
 use afflux_config::words;
 use afflux_engine::random::Stream;
 
-/// The congestion controls of TCP, one line for each: its file and name in scenarios, its name and its parameters here, and the machines that
-/// these choose from.
+/// The congestion controls of TCP. Each line gives a file (which is the name in scenarios), a type,
+/// the type of its parameters, and the controllers that the parameters choose from.
 #[macro_export]
 macro_rules! congestion_controls {
     ($with:ident $([$($more:tt)*])?) => {
         $with! { $([$($more)*])?
-            /// RFC 5681 and RFC 6582.
+            /// NewReno (RFC 5681 and RFC 6582).
             newreno Newreno(NewrenoConfig): NewReno(NewReno), Rfc5681(Rfc5681);
-            /// RFC 8257.
+            /// DCTCP (RFC 8257).
             dctcp Dctcp(DctcpConfig): Dctcp(Dctcp);
-            /// DCTCP that yields less the nearer a flow's deadline is (Vamanan et al.).
+            /// DCTCP with a smaller reduction the nearer a flow's deadline is (D2TCP, Vamanan et
+            /// al.).
             d2tcp D2tcp(D2tcpConfig): D2tcp(Box<D2tcp>);
-            /// RFC 9438.
+            /// CUBIC (RFC 9438).
             cubic Cubic(CubicConfig): Cubic(Box<Cubic>);
             /// H-TCP (Leith and Shorten).
             htcp Htcp(HtcpConfig): Htcp(Box<Htcp>);
-            /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
+            /// BBR version 1, as in Linux: measures rate and round trip; losses and marks change
+            /// little.
             bbr Bbr(BbrConfig): Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
-            /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
+            /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn =
+            /// "dctcp"`, from marks.
             bbr3 Bbr3(Bbr3Config): Bbr3(Box<Bbr3>);
-            /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): for background traffic, keeps the queue at a target and yields to others.
+            /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): for background traffic; keeps the
+            /// queue at a target and yields to other traffic.
             ledbatpp Ledbatpp(LedbatppConfig): Ledbatpp(Box<ledbatpp::Ledbatpp>);
         }
     };
@@ -86,7 +91,7 @@ macro_rules! registry {
         impl Congestion {
             pub const ALL: &[Congestion] = &[$(Congestion::$name),+];
 
-            /// As scenarios say.
+            /// Returns the name of the congestion control in scenarios.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Congestion::$name => stringify!($module),)+
@@ -103,16 +108,16 @@ macro_rules! registry {
         #[derive(Debug, Clone, PartialEq)]
         pub enum CongestionControl {
             $($name($module::$config),)+
-            /// RFC 9406 in the first slow start of another one.
+            /// HyStart++ (RFC 9406) in the first slow start of another congestion control.
             PlusPlus(Box<CongestionControl>),
-            /// With the windows of a connection's other subflows.
+            /// A window that is coupled with those of the connection's other subflows.
             Coupled(Coupling),
-            /// One that whoever runs the plan has brought; no scenario says so.
+            /// An algorithm supplied by the caller of the simulator. Scenarios cannot name it.
             External(Foreign),
         }
 
         impl CongestionControl {
-            /// Those of the control itself, whatever is around it.
+            /// Returns the parameters of the innermost congestion control, below HyStart++.
             pub fn parameters(&self) -> &dyn Parameters {
                 match self {
                     $(CongestionControl::$name(parameters) => parameters,)+
@@ -121,7 +126,7 @@ macro_rules! registry {
                     CongestionControl::External(parameters) => parameters,
                 }
             }
-            /// For a connection that opens.
+            /// Creates the controller of a new connection.
             fn start(&self, opening: Opening) -> Control {
                 match self {
                     $(CongestionControl::$name(parameters) => parameters.start(opening),)+
@@ -136,14 +141,14 @@ macro_rules! registry {
         #[derive(Debug, Clone)]
         pub enum Control {
             $($($machine($held),)+)+
-            /// Any of them after HyStart++.
+            /// A congestion control with HyStart++ in front.
             PlusPlus(Box<PlusPlus<Control>>),
             Coupled(Box<Coupled>),
             External(Box<External>),
         }
         machine! { $($($machine($held),)+)+ PlusPlus(Box<PlusPlus<Control>>), Coupled(Box<Coupled>), External(Box<External>), }
 
-        /// Their parameters.
+        /// Parameters of the congestion controls.
         pub mod configs {
             $(pub use super::$module::$config;)+
         }
@@ -163,13 +168,14 @@ macro_rules! machines {
         }
     };
 }
-/// The same for whatever machine it is.
+/// Evaluates an expression for the controller inside a [`Control`], whatever its type.
 macro_rules! each {
     ($control:expr, $machine:ident => $call:expr) => { congestion_controls!(machines [$control, $machine => $call]) };
 }
 
 impl Control {
-    /// With the payload of a full segment, the initial window in segments and the flow's own random stream.
+    /// Creates the controller of a connection. `mss`: payload of a full segment in bytes.
+    /// `initial_window`: in segments. `random`: the flow's own random stream.
     pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
         config.start(Opening { mss, initial_window, random })
     }
@@ -178,7 +184,7 @@ impl Control {
     }
 }
 
-/// As [`Controller`] says.
+/// Dispatches to the controller inside. See [`Controller`] for the methods.
 impl Controller for Control {
     #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {

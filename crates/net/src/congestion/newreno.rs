@@ -1,4 +1,4 @@
-//! NewReno: RFC 5681's window, RFC 6582's recovery (which lives in the transport).
+//! NewReno: the window rules of RFC 5681. Recovery by RFC 6582 is part of the transport.
 
 use super::{About, Ack, Controller, Opening, Parameters, Sender, Window};
 use crate::Model;
@@ -7,9 +7,11 @@ use afflux_config::{keys, words};
 words! {
     /// How NewReno counts.
     pub enum RenoFlavour {
-        /// As Linux: by segments acknowledged, as long as the window is the limit; half of the window remains after a loss.
+        /// As in Linux: counts acknowledged segments while the window is the limit. Half of the
+        /// window remains after a loss.
         Linux,
-        /// RFC 5681 to the letter, as ns-3's TcpNewReno: by acknowledgements, always; half of what is in flight remains after a loss.
+        /// RFC 5681 literally, as in ns-3's TcpNewReno: counts acknowledgements, always. Half of
+        /// the data in flight remain after a loss.
         Rfc5681,
     }
 }
@@ -17,7 +19,7 @@ words! {
 keys! {
     /// Parameters of NewReno.
     pub struct Keys as "Newreno" => NewrenoConfig(_sender: &Sender) {
-        /// How it counts.
+        /// How NewReno counts.
         flavour: RenoFlavour = "linux";
     }
 }
@@ -45,7 +47,8 @@ impl Controller for NewReno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.acked == 0 {
         } else if ack.open {
-            // Slow start is not carried over into congestion avoidance, nor does it ask what limits the sender.
+            // An acknowledgement that ends slow start adds nothing in congestion avoidance. Slow
+            // start grows whatever limits the sender.
             if window.slow_start() {
                 window.slow_start_increase(ack.acked);
             } else if ack.may_grow {
@@ -61,13 +64,13 @@ impl Controller for NewReno {
     }
 }
 
-/// RFC 5681 to the letter, without byte counting: an acknowledgement brings one segment in slow start, 1/cwnd later, whatever limits the
-/// sender; and half of what is in flight remains after a loss.
+/// RFC 5681 literally, without byte counting: an acknowledgement adds one segment in slow start,
+/// 1/cwnd afterwards, whatever limits the sender. Half of the data in flight remain after a loss.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rfc5681 {
-    /// The window beyond whole segments.
+    /// Fraction of a segment by which the window exceeds whole segments.
     part: f64,
-    /// What is in flight, and the threshold beyond whole segments.
+    /// Segments in flight, and the fraction by which the threshold exceeds whole segments.
     pub flight: u32,
     half: f64,
 }

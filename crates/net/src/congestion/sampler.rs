@@ -1,14 +1,18 @@
-//! How fast the network delivers: the samples of Linux tcp_rate.c (draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate samples of a sender, as in Linux tcp_rate.c
+//! (draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Per acknowledgement, in this order: [`Sampler::begin`], [`Sampler::on_delivered`] for every segment that is newly known to have arrived,
-//! [`Sampler::on_lost`] for every one newly taken for lost, [`Sampler::end`]. [`Sampler::on_send`] at every transmission, before the sender
-//! counts it. Losses found by a timer are reported outside of `begin` and `end`.
+//! The sender calls, for each acknowledgement and in this order: [`Sampler::begin`];
+//! [`Sampler::on_delivered`] for every segment newly known to have arrived; [`Sampler::on_lost`]
+//! for every segment newly taken for lost; [`Sampler::end`]. It calls [`Sampler::on_send`] at every
+//! transmission, before it counts the segment. Losses found by a timer are reported outside of
+//! `begin` and `end`.
 //!
-//! [`Sampler::as_ns3`]: those of ns-3's TcpRateLinux (3.48), which keeps a sample until a segment arrives that was sent after more had been
-//! delivered. Of several segments sent between two acknowledgements all but the first therefore count as delivered in the time of the first, and
-//! the rate comes out too high by one segment or more per window.
+//! [`Sampler::as_ns3`] samples as ns-3's TcpRateLinux (3.48), which keeps a sample until a segment
+//! arrives that was sent after more segments had been delivered. If several segments are sent
+//! between two acknowledgements, all but the first therefore count as delivered in the time of the
+//! first. The rate is then too high by one segment or more per window.
 
-/// What was known when a segment was last sent.
+/// State of the sender when a segment was last sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sent {
     delivered_time: u64,
@@ -16,77 +20,82 @@ struct Sent {
     delivered: u32,
     marked: u32,
     lost: u32,
-    /// With this segment; the top bit says that the application limited the sender.
+    /// Segments in flight, including this one. The top bit: the application limited the sender.
     in_flight: u32,
 }
 
 const APP_LIMITED: u32 = 1 << 31;
 
-/// What the sender knows at the end of an acknowledgement, losses marked and state changed, before it transmits anything.
+/// State of the sender at the end of an acknowledgement: losses are marked and the state has
+/// changed, but nothing has been sent yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Around {
     pub now: u64,
     /// Segments in the network (RFC 6675's pipe).
     pub in_flight: u32,
-    /// The least round trip seen on this connection; 0 before any.
+    /// Least round trip in ps of this connection; 0 before the first.
     pub min_rtt: u64,
-    /// The echo bit.
+    /// True if the ECN echo bit is set.
     pub ece: bool,
-    /// When pacing lets the next segment go; 0 or the past: now.
+    /// Time in ps at which pacing lets the next segment leave; 0 or a past time means now.
     pub next_send: u64,
-    /// The congestion window limited the sender in the last round (Linux `is_cwnd_limited`).
+    /// True if the congestion window limited the sender in the last round (Linux
+    /// `is_cwnd_limited`).
     pub window_limited: bool,
 }
 
-/// What one acknowledgement says about the path.
+/// Rate sample of one acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sample {
-    /// Segments delivered during `interval`, picoseconds. An interval of 0: no valid sample, the other fields hold all the same.
+    /// Segments delivered during `interval` (ps). If `interval` is 0, there is no valid sample, but
+    /// the other fields are valid.
     pub delivered: u32,
     pub interval: u64,
-    /// Of `delivered`, those acknowledged with the echo bit.
+    /// Segments in `delivered` that were acknowledged with the echo bit.
     pub marked: u32,
     /// Segments lost since the sampled one was sent.
     pub lost: u32,
-    /// Segments delivered in all when the sampled one was sent.
+    /// Total of segments delivered when the sampled one was sent.
     pub prior_delivered: u32,
-    /// In flight when it was sent, itself included.
+    /// Segments in flight when the sampled one was sent, including it.
     pub tx_in_flight: u32,
-    /// The application limited the sender when it was sent.
+    /// True if the application limited the sender when the sampled segment was sent.
     pub app_limited: bool,
-    /// Newly delivered and newly taken for lost by this acknowledgement.
+    /// Segments newly delivered, and newly taken for lost, by this acknowledgement.
     pub acked_sacked: u32,
     pub losses: u32,
-    /// In flight before and after it.
+    /// Segments in flight before and after this acknowledgement.
     pub prior_in_flight: u32,
     pub in_flight: u32,
     pub next_send: u64,
     pub window_limited: bool,
 }
 
-/// A segment taken for lost: what [`Sample`] would say of it.
+/// A segment taken for lost, with the values that [`Sample`] would have for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Lost {
     pub tx_in_flight: u32,
-    /// Segments lost since it was sent, itself included.
+    /// Segments lost since it was sent, including it.
     pub lost: u32,
     pub app_limited: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Sampler {
-    /// A ring addressed by sequence number.
+    /// Ring of segments, addressed by sequence number.
     ring: Vec<Sent>,
     /// Totals: segments delivered, delivered with the echo bit, and taken for lost.
     delivered: u32,
     marked: u32,
     lost: u32,
-    /// When `delivered` last grew, and when the segment sent last of those delivered was sent.
+    /// Time in ps at which `delivered` last grew, and departure time of the newest delivered
+    /// segment.
     delivered_time: u64,
     first_sent: u64,
-    /// The sender is application-limited until more than this has been delivered; 0: it is not.
+    /// The sender is application-limited until more segments than this have been delivered; 0: it
+    /// is not.
     app_limited: u32,
-    // The acknowledgement under way.
+    // State of the current acknowledgement.
     delivered_before: u32,
     lost_before: u32,
     prior_in_flight: u32,
@@ -95,19 +104,20 @@ pub struct Sampler {
     held: Option<Held>,
 }
 
-/// The sample under way in ns-3's manner.
+/// State of the sample that ns-3 keeps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     prior_delivered: u32,
     app_limited: bool,
     prior_time: u64,
-    /// Until it turns out to be shorter than the least round trip.
+    /// True until the interval turns out to be shorter than the least round trip.
     valid: bool,
     sending: u64,
     arriving: u64,
-    /// Found by this acknowledgement.
+    /// True if this acknowledgement has started the sample.
     fresh: bool,
-    /// What the rate says: segments and picoseconds; only a higher one replaces it while the application limits the sender.
+    /// Rate: segments and ps. While the application limits the sender, only a higher rate replaces
+    /// it.
     rate: (u32, u64),
 }
 
@@ -153,28 +163,28 @@ impl Sampler {
         Sampler { held: Some(Held::default()), ..Sampler::default() }
     }
 
-    /// Segments delivered, and taken for lost, in all.
+    /// Returns the total of segments delivered. `lost` returns the total taken for lost.
     pub fn delivered(&self) -> u32 {
         self.delivered
     }
     pub fn lost(&self) -> u32 {
         self.lost
     }
-    /// When a segment was last delivered.
+    /// Returns the time in ps of the last delivery.
     pub fn delivered_time(&self) -> u64 {
         self.delivered_time
     }
 
-    /// Segment `seq` is sent, again or for the first time, while `una..next` are outstanding (`seq == next`: for the first time) and
-    /// `in_flight` segments are in the network, this one not counted.
+    /// Reports a transmission of segment `seq` while `una..next` are outstanding. `seq == next` for
+    /// the first transmission. `in_flight`: segments in the network without this one.
     #[inline]
     pub fn on_send(&mut self, seq: u32, now: u64, una: u32, next: u32, in_flight: u32) {
         if (next - una) as usize >= self.ring.len() {
             self.grow(una, next);
         }
-        // ns-3 goes by what it reckons to be in the network.
+        // ns-3 uses its estimate of the segments in the network.
         if if self.held.is_some() { in_flight == 0 } else { una == next } {
-            // What arrives from now on has been delivered from now on.
+            // The pipe is empty: delivery is measured from now on.
             self.first_sent = now;
             self.delivered_time = now;
         }
@@ -206,7 +216,7 @@ impl Sampler {
         &self.ring[seq as usize & (self.ring.len() - 1)]
     }
 
-    /// An acknowledgement comes while `in_flight` segments are in the network.
+    /// Starts an acknowledgement. `in_flight`: segments in the network.
     pub fn begin(&mut self, in_flight: u32) {
         self.delivered_before = self.delivered;
         self.lost_before = self.lost;
@@ -214,7 +224,8 @@ impl Sampler {
         self.newest = None;
     }
 
-    /// Segment `seq`, last sent at `sent_at`, is newly known to have arrived: call it once for each.
+    /// Reports that segment `seq`, last sent at `sent_at` (ps), is newly known to have arrived.
+    /// Called once for each segment.
     #[inline]
     pub fn on_delivered(&mut self, seq: u32, sent_at: u64) {
         self.delivered += 1;
@@ -225,27 +236,28 @@ impl Sampler {
             }
             return;
         }
-        // The one sent last counts.
+        // The newest of the delivered segments is the sampled one.
         if self.newest.is_none_or(|newest| (sent_at, seq) > newest) {
             self.newest = Some((sent_at, seq));
             self.sampled = *self.sent(seq);
         }
     }
 
-    /// Segment `seq`, last sent as recorded, is newly taken for lost.
+    /// Reports that segment `seq` is newly taken for lost.
     pub fn on_lost(&mut self, seq: u32) -> Lost {
         self.lost += 1;
         let sent = self.sent(seq);
         Lost { tx_in_flight: sent.in_flight & !APP_LIMITED, lost: self.lost - sent.lost, app_limited: sent.in_flight & APP_LIMITED != 0 }
     }
 
-    /// The sender has nothing more to send although its window is not full (`in_flight` segments are in the network): rates measured until
-    /// these have been delivered are the application's, not the network's.
+    /// Marks the sender as application-limited: it has nothing more to send although its window is
+    /// not full. Rates measured until the `in_flight` segments have been delivered are the
+    /// application's, not the network's.
     pub fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
-    /// All of the acknowledgement has been reported.
+    /// Ends an acknowledgement and returns its sample.
     pub fn end(&mut self, around: &Around) -> Sample {
         let acked_sacked = self.delivered - self.delivered_before;
         if self.app_limited > 0 && self.delivered > self.app_limited {
@@ -276,9 +288,10 @@ impl Sampler {
             sample.prior_delivered = sent.delivered;
             sample.tx_in_flight = sent.in_flight & !APP_LIMITED;
             sample.app_limited = sent.in_flight & APP_LIMITED != 0;
-            // Nothing arrives faster than it was sent: acknowledgements that come in a bunch do not raise the rate.
+            // Segments do not arrive faster than they were sent, so bunched acknowledgements do not
+            // raise the rate.
             let interval = (sent_at - sent.first_sent).max(around.now - sent.delivered_time);
-            // A rate measured over less than a round trip is that of a segment repeated in vain.
+            // An interval shorter than a round trip comes from a spuriously retransmitted segment.
             if interval >= around.min_rtt {
                 sample.interval = interval;
             }
@@ -296,7 +309,8 @@ mod tests {
         sampler.end(&Around { now, ..Around::default() })
     }
 
-    /// Ten segments at 0, then one for each that arrives, 10 apart, 100 after it was sent: the rate is one in 10 from the third flight on.
+    /// Ten segments at 0, then one for each that arrives. They arrive 10 apart, 100 after they were
+    /// sent. The rate is one in 10 from the third flight on.
     #[test]
     fn the_rate_is_that_of_the_bottleneck() {
         let mut sampler = Sampler::default();
@@ -311,10 +325,11 @@ mod tests {
             let sample = end(&mut sampler, now);
             assert_eq!(sample.acked_sacked, 1);
             if seq < 10 {
-                // The first flight: everything since 0.
+                // The first flight: the interval starts at 0.
                 assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (seq + 1, now, 0));
             } else if seq < 20 {
-                // The interval since the acknowledgement that released it is 100, but the first flight was sent at once.
+                // The interval since the acknowledgement that released the segment is 100, but the
+                // first flight was sent at once.
                 assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100 + 10 * (seq as u64 - 10), seq - 9));
             } else {
                 assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100, seq - 9));
@@ -326,7 +341,7 @@ mod tests {
         assert_eq!(sampler.delivered(), 40);
     }
 
-    /// Acknowledgements that were held back and come at once: the send rate bounds the sample.
+    /// Acknowledgements that were held back and arrive at once: the send rate bounds the sample.
     #[test]
     fn compressed_acknowledgements_do_not_raise_the_rate() {
         let mut sampler = Sampler::default();
@@ -355,7 +370,7 @@ mod tests {
         sampler.begin(4);
         sampler.on_delivered(1, 1);
         end(&mut sampler, 101);
-        // Segment 0 is repeated, though its first copy arrives at once.
+        // Segment 0 is retransmitted, but its first copy arrives immediately afterwards.
         assert_eq!(sampler.on_lost(0).lost, 1);
         sampler.on_send(0, 102, 0, 4, 2);
         sampler.begin(3);
@@ -393,7 +408,8 @@ mod tests {
         }
     }
 
-    /// Segments 1 and 2 leave together when segment 0 arrives: that 2 had not been sent earlier than 1 is not noticed.
+    /// Segments 1 and 2 leave together when segment 0 arrives. ns-3's rule does not notice that 2
+    /// was not sent earlier than 1.
     #[test]
     fn as_ns3_a_segment_too_many() {
         for (mut sampler, extra) in [(Sampler::default(), 0), (Sampler::as_ns3(), 1)] {

@@ -1,4 +1,5 @@
-//! Who sends: a greedy matching of sources and destinations, the flow with the least left first.
+//! Selection of the flows that send: a greedy matching of sources and destinations, in ascending
+//! order of remaining bytes.
 
 use crate::spec::FlowId;
 
@@ -6,21 +7,22 @@ struct Active {
     flow: FlowId,
     src: u32,
     dst: u32,
-    /// Time on the link that is left, and the link's rate: together what remains of the flow.
+    /// Remaining time on the link in ps, and the link's rate in bit/s. Their product is the
+    /// remaining size.
     left: u64,
     rate: u64,
     sends: bool,
 }
 
 impl Active {
-    /// What remains, in bits times 10^12.
+    /// Returns the remaining size in bits times 10^12.
     fn remaining(&self) -> u128 {
         self.left as u128 * self.rate as u128
     }
 }
 
 pub struct Matching {
-    /// By what remained when they were last chosen among.
+    /// Flows in the order of their remaining size at the last choice.
     active: Vec<Active>,
     now: u64,
     next_end: u64,
@@ -33,12 +35,13 @@ impl Matching {
         Matching { active: Vec::new(), now: 0, next_end: u64::MAX, sources: vec![false; hosts], destinations: vec![false; hosts] }
     }
 
-    /// When the first of those that send is done; `u64::MAX` if none does.
+    /// Returns the time in ps at which the first sending flow ends; `u64::MAX` if none sends.
     pub fn next_end(&self) -> u64 {
         self.next_end
     }
 
-    /// Those that send go on to `now`, at most [`Self::next_end`]. Those done are moved to `ended`, by what they had left and their number.
+    /// Lets the sending flows go on to `now`, which is at most [`Self::next_end`]. Flows that end
+    /// are added to `ended`, in the order of their size at the last choice and their number.
     pub fn advance(&mut self, now: u64, ended: &mut Vec<FlowId>) {
         let elapsed = now - self.now;
         self.now = now;
@@ -57,9 +60,9 @@ impl Matching {
         self.active.push(Active { flow, src, dst, left, rate, sends: false });
     }
 
-    /// Chooses anew.
+    /// Selects the flows that send from now on.
     pub fn choose(&mut self) {
-        // Nearly sorted already: what the sort makes use of.
+        // The list is nearly sorted already, which makes the sort fast.
         self.active.sort_by_key(|active| (active.remaining(), active.flow));
         self.sources.fill(false);
         self.destinations.fill(false);
@@ -81,7 +84,8 @@ mod tests {
 
     const G: u64 = 1_000_000_000;
 
-    /// Flows of given sizes, all there at once; when each is done, in order of completion.
+    /// Runs flows of given sizes that all start at once. Returns them with their end times, in
+    /// order of completion.
     fn ends(flows: &[(u32, u32, u64, u64)]) -> Vec<(FlowId, u64)> {
         let mut matching = Matching::new(8);
         for (id, &(src, dst, left, rate)) in flows.iter().enumerate() {
@@ -101,19 +105,19 @@ mod tests {
 
     #[test]
     fn least_first_and_only_where_both_ends_are_free() {
-        // One bottleneck: in the order of size, ties in that of number.
+        // One bottleneck: in the order of size, equal sizes in the order of number.
         assert_eq!(ends(&[(0, 9 % 8, 30, G), (2, 1, 10, G), (3, 1, 20, G), (4, 1, 10, G)]), [(1, 10), (3, 20), (2, 40), (0, 70)]);
-        // 0→1 keeps 0→2 and 3→1 waiting, both of which then go at once.
+        // 0→1 blocks 0→2 and 3→1, which then both send at once.
         assert_eq!(ends(&[(0, 1, 10, G), (0, 2, 15, G), (3, 1, 16, G), (4, 5, 40, G)]), [(0, 10), (1, 25), (2, 26), (3, 40)]);
     }
 
     #[test]
     fn what_counts_is_bytes_not_time() {
-        // Ten times as long on the link, but half the bytes.
+        // The second flow takes five times as long on the link, but has half of the bytes.
         assert_eq!(ends(&[(0, 1, 20, 10 * G), (2, 1, 100, G)]), [(1, 100), (0, 120)]);
     }
 
-    /// A flow that comes later with less to send stops one that is sending.
+    /// A later flow with fewer remaining bytes stops a sending flow.
     #[test]
     fn stops_for_a_smaller_one() {
         let (mut matching, mut ended) = (Matching::new(3), Vec::new());
@@ -127,7 +131,7 @@ mod tests {
         assert_eq!(ended, [1]);
         matching.choose();
         assert_eq!(matching.next_end(), 150);
-        // Equal sizes: the one that came first.
+        // Equal sizes: the earlier flow sends.
         matching.add(2, (2, 1), 60, G);
         matching.choose();
         assert_eq!(matching.next_end(), 150);

@@ -1,8 +1,9 @@
-//! The flow-level engine: one big switch, on which the flow with the least left goes first.
+//! Flow-level engine: one big switch on which the flow with the fewest remaining bytes sends first.
 //!
-//! pFabric's "Ideal". No packets, no buffers, no round trips: at every arrival and completion all flows are sorted by what remains of them, and each
-//! is started, at line rate, whose source and destination are both free. A completion time is what that takes and the flow's latency in the idle
-//! fabric.
+//! This is pFabric's "Ideal". There are no packets, buffers or round trips. At every arrival and
+//! completion all flows are sorted by their remaining bytes. In that order, each flow whose source
+//! and destination are both free sends at line rate. A completion time is the time until the flow
+//! is served plus its latency in the idle fabric.
 
 mod matching;
 
@@ -27,11 +28,11 @@ pub const MODEL: Model = Model {
                  rate of its first link",
 };
 
-/// What a flow is to the big switch.
+/// Demand of a flow on the big switch.
 struct Demand {
-    /// Time of all its frames on the slower of its two hosts' links, picoseconds.
+    /// Time in ps of all its frames on the slower of its two hosts' links.
     time: u64,
-    /// Bits per second of that link.
+    /// Rate of that link in bit/s.
     rate: u64,
     ideal: u64,
     propagation: u64,
@@ -49,7 +50,7 @@ fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
     Demand { time, rate: world.rate(slower).0, ideal: idle.total, propagation: idle.propagation }
 }
 
-/// Carries out `plan`, whose flows all start by the clock.
+/// Runs `plan`, whose flows all start at given times.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let wall = Instant::now();
     let cpu = crate::clock::thread_cpu_s();
@@ -57,7 +58,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let until = world.until();
     let mut matching = Matching::new(plan.topology.hosts as usize);
     let mut demands: Vec<Option<Demand>> = plan.flows.iter().map(|_| None).collect();
-    // When the big switch is done with each flow.
+    // Time in ps at which the big switch has served each flow.
     let mut served: Vec<Option<u64>> = vec![None; plan.flows.len()];
     let (mut next, mut events) = (0, 0u64);
     let mut ended: Vec<FlowId> = Vec::new();
@@ -92,7 +93,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let mut record = |(id, flow): (usize, &Flow)| {
         let demand = demands[id].as_ref();
         let begun = demand.map(|_| start(flow));
-        // Its latency: what the idle path takes beyond the frames' time on the link.
+        // Latency of the flow: the time on the idle path beyond the frames' time on the link.
         let finish = served[id].zip(demand).map(|(at, demand)| at + demand.ideal.saturating_sub(demand.time)).filter(|&finish| finish <= until);
         end = end.max(finish.or(begun).unwrap_or(0));
         let waited = finish.zip(demand).map_or(0, |(finish, demand)| finish - start(flow) - demand.ideal);

@@ -1,4 +1,5 @@
-//! Everything between a frame's arrival at a port and the port's transmitter: who may occupy memory, who is marked or dropped, and who goes first.
+//! Queues of a port: buffer admission, marking and dropping, flow control, and the choice of the
+//! next frame. Covers everything between a frame's arrival at a port and the port's transmitter.
 
 pub mod aqm;
 pub mod buffer;

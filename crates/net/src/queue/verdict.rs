@@ -1,48 +1,53 @@
-//! Question and answer of a queue policy. Policies answer; `shard::count` marks, trims, drops and counts.
+//! Input and result of a queue policy. Policies decide; `shard::count` marks, trims, drops and
+//! counts.
 
-/// What happens to a frame. A policy that also decides where a frame is charged answers with that place, or with the reason why there is none.
+/// Decision about a frame. A policy that also decides where a frame is charged returns that place,
+/// or the [`Reason`] why the frame is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Admit,
-    /// The frame goes on with Congestion Experienced set. Policies answer so for ECN-capable frames only.
+    /// The frame continues with Congestion Experienced set. Policies return this for ECN-capable
+    /// frames only.
     Mark,
-    /// The frame goes on as a header of so many bytes, without what it carried.
+    /// The frame loses its payload and continues as a header of this many bytes.
     Trim(u16),
     Drop(Reason),
 }
 
-/// Why a frame is dropped. Each reason has a counter.
+/// Reason why a frame is dropped. Each reason has a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// No free memory at egress.
     Buffer,
     /// The DRAM of a deep-buffer switch cannot write the frame soon enough.
     Dram,
-    /// Marking or an AQM dropped it.
+    /// The marking rule or an AQM dropped it.
     Red,
-    /// The link lost it.
+    /// The link lost the frame.
     Loss,
     /// The link, or every path, is down.
     Down,
-    /// Longer than the port at the end of its link accepts.
+    /// The frame is longer than the port at the other end of the link accepts.
     TooLong,
-    /// A watchdog drops the frames of a storm.
+    /// The PFC watchdog drops the frames of a pause storm.
     Watchdog,
-    /// No free memory at ingress: in the memory management unit, or before the processor.
+    /// No free memory at ingress: in the memory management unit, or in front of the processor.
     Ingress,
 }
 
-/// A queue as a policy sees it.
+/// Occupancy of a queue, as input of a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueView {
     pub bytes: u64,
     pub frames: u32,
 }
 
-/// Bounds within which a frame is admitted, and not marked, whatever else is the case. They hold for upper bounds too.
+/// Fast-path limits: a frame within them is admitted and not marked, whatever the other counters
+/// are. Callers may compare upper bounds of the occupancy with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Calm {
-    /// The node's memory in use with the frame, the queue with it, and the frames before it (fewer than this).
+    /// `used`: memory in use at the node in bytes. `queue`: bytes in the queue. Both include the
+    /// frame. `frames`: the number of frames ahead must be below this.
     pub used: u64,
     pub queue: u64,
     pub frames: u32,

@@ -1,14 +1,14 @@
-//! Frames that wait at a port.
+//! Frame in a queue, with its arrival time.
 
 use crate::frame::Frame;
 
-/// A frame in a queue.
+/// A frame that waits in a queue.
 #[derive(Clone, Copy)]
 pub struct Waiting {
     pub frame: Frame,
-    /// When its tail has arrived.
+    /// Time in ps at which the last bit of the frame arrived.
     pub ready: u64,
-    /// What its class's clock of pauses showed when it came. With a discipline that goes by urgency, where nothing is paused: its rank, the
-    /// smaller, the more urgent.
+    /// Time in ps that the frame's class had spent paused when the frame arrived. In a pFabric
+    /// queue, where nothing can be paused: the rank of the frame. A smaller rank is more urgent.
     pub clock: u64,
 }

@@ -1,45 +1,48 @@
-//! A flow at its destination's ToR.
+//! State machine of a flow at its destination's ToR.
 
 use super::{Begun, Cause, Kind, NEVER, Reply, Rules, Tag};
 use std::cmp::Ordering;
 
-/// What the destination's ToR knows of a flow.
+/// State of a flow at its destination's ToR.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination {
-    /// When its last frame came.
+    /// Time in ps at which the last frame arrived.
     pub active: u64,
-    /// Of the last frame of phase 0 in this epoch: when it left the source's ToR, and when it came.
+    /// Times in ps at which the last frame of phase 0 in this epoch left the source's ToR, and
+    /// arrived here.
     old_sent: u64,
     old_came: u64,
-    /// When the TAIL left the source's ToR, as far as is known.
+    /// Time in ps at which the TAIL left the source's ToR, as far as it is known.
     tail_sent: u64,
-    /// When what waits is released, unless the TAIL comes before; `NEVER` if nothing waits.
+    /// Time in ps at which waiting frames are released unless the TAIL arrives before; `NEVER` if
+    /// none wait.
     flush_at: u64,
-    /// The event for it that is under way; 0 for none.
+    /// Time in ps of the pending wake-up for this; 0 if there is none.
     pub armed: u64,
-    /// Where it waits.
+    /// Reorder queue of the flow.
     pub queue: u32,
     epoch: u32,
-    /// No frame has come yet: any epoch is a new one.
+    /// True until the first frame: any epoch is new.
     fresh: bool,
-    /// Phase 1: the TAIL has come, or is no longer waited for.
+    /// True in phase 1: the TAIL has arrived, or is no longer waited for.
     rerouted: bool,
-    /// `old_sent` and `old_came` hold.
+    /// True if `old_sent` and `old_came` are valid.
     old_seen: bool,
-    /// The TAIL has come, and the queue is about to be released.
+    /// True if the TAIL has arrived and the queue is about to be released.
     tail_seen: bool,
     newest: Newest,
 }
 
-/// The newest epoch of which a frame has come, for the count of what arrives out of order: the register may be wrong about it.
+/// Newest epoch of which a frame has arrived, to count late frames by cause. The register of two
+/// bits may be wrong about it.
 #[derive(Debug, Clone, Copy)]
 struct Newest {
     epoch: u32,
-    /// The newest one that did not follow its predecessor on the same path, and why.
+    /// Newest epoch that did not follow its predecessor on the same path, and the reason.
     moved: (u32, Begun),
-    /// Its TAIL has come.
+    /// True if the TAIL of this epoch has arrived.
     tail: bool,
-    /// Rerouted frames of it have been let through before its TAIL.
+    /// Reason why rerouted frames of this epoch went on before its TAIL, if any did.
     ahead: Option<Cause>,
 }
 
@@ -52,13 +55,15 @@ impl Newest {
         self.tail |= tag.kind == Kind::Tail && tag.epoch == self.epoch;
     }
 
-    /// A frame goes on to the host: if it has been overtaken, why.
+    /// Accounts for a frame that goes on to the host. Returns the reason if it has been overtaken.
+    /// `unless`: reason to record if the frame is rerouted and its TAIL has not arrived.
     fn pass(&mut self, epoch: u32, rerouted: bool, unless: Cause) -> Option<Cause> {
         if epoch < self.epoch {
             return Some(match self.moved {
                 (moved, Begun::Inactivity) if epoch < moved => Cause::Inactivity,
                 (moved, Begun::PathLost) if epoch < moved => Cause::PathLost,
-                // One epoch follows the other on the same path, and their frames come in order; only those that were rerouted overtake them.
+                // Successive epochs on the same path arrive in order. Only rerouted frames overtake
+                // others.
                 _ => self.ahead.unwrap_or(Cause::OldEpoch),
             });
         }
@@ -69,30 +74,31 @@ impl Newest {
     }
 }
 
-/// What is to be done with a frame.
+/// Next step for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// On to the host; if it was overtaken, why.
+    /// The frame goes on to the host. If it was overtaken, with the reason.
     Pass(Option<Cause>),
-    /// Into a new reorder queue, which must be found.
+    /// The frame goes into a new reorder queue, which the caller has to find.
     Open,
-    /// Into the flow's reorder queue.
+    /// The frame goes into the flow's reorder queue.
     Hold,
-    /// On to the host although the TAIL has not come, since its time is over already.
+    /// The frame goes on to the host although the TAIL has not arrived, because the TAIL's
+    /// predicted time has passed.
     TooLate,
 }
 
-/// All that a frame causes.
+/// All effects of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
     pub way: Way,
-    /// RTT_REPLY or CLEAR.
+    /// RTT_REPLY or CLEAR to send.
     pub answer: Option<Reply>,
-    /// It came marked: a NOTIFY of its path.
+    /// True if the frame arrived marked: send a NOTIFY for its path.
     pub notify: bool,
-    /// The TAIL that is waited for: release what waits, now.
+    /// True if this is the awaited TAIL: release the waiting frames now.
     pub release: bool,
-    /// It belongs to an epoch that is over.
+    /// True if the frame belongs to an epoch that is over.
     pub old: bool,
 }
 
@@ -119,12 +125,13 @@ impl Destination {
         self.flush_at != NEVER
     }
 
-    /// When the reorder queue is to be looked at.
+    /// Returns the time in ps at which the reorder queue has to be released; `NEVER` if no frame
+    /// waits.
     pub fn flush_at(&self) -> u64 {
         self.flush_at
     }
 
-    /// A data frame has come, marked or not.
+    /// Handles a data frame. `marked`: it carries Congestion Experienced.
     #[inline]
     pub fn arrive(&mut self, now: u64, tag: &Tag, marked: bool, rules: &Rules) -> Arrived {
         self.active = now;
@@ -150,12 +157,12 @@ impl Destination {
         if tail || tag.rerouted {
             self.tail_sent = tag.tail_sent;
         }
-        // From the last frame seen on the old path to the TAIL, as they left.
+        // Time between the last frame seen on the old path and the TAIL, at their departure.
         let gap = if self.old_seen { self.tail_sent.saturating_sub(self.old_sent) } else { rules.default_wait };
         let mut release = false;
         let way = if tag.rerouted && !self.rerouted {
             if self.is_reordering() {
-                // The first one has set the time.
+                // The first waiting frame has set the release time.
                 Way::Hold
             } else {
                 let from = if self.old_seen { self.old_came } else { now };
@@ -189,23 +196,25 @@ impl Destination {
         Arrived { way, answer, notify: marked, release, old: false }
     }
 
-    /// There was no reorder queue for a frame of `epoch`: it goes on as if the TAIL had come (conweave-p4). If it has been overtaken, why.
+    /// Lets a frame of `epoch` go on because no reorder queue is free, as if the TAIL had arrived
+    /// (conweave-p4). Returns the reason if the frame has been overtaken.
     pub fn do_without_queue(&mut self, epoch: u32) -> Option<Cause> {
         self.flush_at = NEVER;
         self.rerouted = true;
         self.newest.pass(epoch, true, Cause::NoQueue)
     }
 
-    /// The queue is released. Returns whether the TAIL has come.
+    /// Ends reordering because the queue is released. Returns true if the TAIL has arrived.
     pub fn release(&mut self) -> bool {
         self.flush_at = NEVER;
         self.rerouted = true;
         std::mem::take(&mut self.tail_seen)
     }
 
-    /// A frame of `epoch` goes on that has waited: if it has been overtaken, why.
+    /// Accounts for a waiting frame of `epoch` that goes on. Returns the reason if it has been
+    /// overtaken.
     pub fn pass_held(&mut self, epoch: u32) -> Option<Cause> {
-        // Others of its epoch may have gone on while the register was wrong about it.
+        // Other frames of its epoch may have gone on while the register was wrong about the epoch.
         let before = self.newest.ahead;
         self.newest.pass(epoch, true, Cause::EarlyFlush).or(before)
     }
@@ -259,7 +268,7 @@ mod tests {
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
         assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).way, Way::Hold);
-        // TAIL: forwarded, then the queue at once.
+        // The TAIL is forwarded, then the queue is released at once.
         let tail = arrive(&mut flow, 14 * US, tail(1, 7 * US));
         assert_eq!((tail.way, tail.answer, tail.release), (PASS, Some(Reply::Clear { epoch: 1 }), true));
         assert!(flow.release());
@@ -284,12 +293,13 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         arrive(&mut flow, 11 * US, old(1, 6 * US));
-        // It left at 6 us and came at 11 us; the TAIL left at 9 us: 14 us, and the extra.
+        // The old frame left at 6 us and arrived at 11 us. The TAIL left at 9 us: predicted for 14
+        // us, plus the extra.
         arrive(&mut flow, 13 * US, rerouted(1, 10 * US, 9 * US));
         assert_eq!(flow.flush_at(), (14 + 16) * US);
         arrive(&mut flow, 14 * US, rerouted(1, 10 * US, 9 * US));
         assert_eq!(flow.flush_at(), (14 + 16) * US, "those that follow do not move it");
-        // One more of the old path: 20 us, and 1 us until the TAIL.
+        // Another frame of the old path arrives at 20 us, 1 us before the TAIL.
         assert_eq!(arrive(&mut flow, 20 * US, old(1, 8 * US)).way, PASS);
         assert_eq!(flow.flush_at(), (20 + 1 + 16) * US);
     }
@@ -299,7 +309,7 @@ mod tests {
         let mut flow = Destination::new();
         assert_eq!(arrive(&mut flow, 10 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
         assert_eq!(flow.flush_at(), (10 + 200 + 16) * US);
-        // The first one after all: now there is something to predict from.
+        // The first frame of the old path arrives after all, so the TAIL can be predicted.
         arrive(&mut flow, 30 * US, request(1, 2 * US));
         assert_eq!(flow.flush_at(), (30 + 5 + 16) * US);
     }
@@ -323,7 +333,7 @@ mod tests {
         assert_eq!(arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).way, PASS, "phase 1 goes on as it comes");
         let tail = arrive(&mut flow, 42 * US, tail(1, 7 * US));
         assert_eq!((tail.way, tail.answer, tail.release), (Way::Pass(Some(Cause::EarlyFlush)), Some(Reply::Clear { epoch: 1 }), false));
-        // The next epoch starts anew.
+        // In the next epoch, frames wait again.
         assert_eq!(arrive(&mut flow, 50 * US, request(2, 45 * US)).way, PASS);
         assert_eq!(arrive(&mut flow, 51 * US, rerouted(2, 46 * US, 45 * US)).way, Way::Open);
     }
@@ -332,7 +342,7 @@ mod tests {
     fn if_the_tail_should_have_been_here_long_ago_nothing_waits() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        // Predicted for 12 us, with the extra 28 us.
+        // The TAIL is predicted for 12 us, with the extra 28 us.
         assert_eq!(arrive(&mut flow, 28 * US, rerouted(1, 8 * US, 7 * US)).way, Way::TooLate);
         assert!(!flow.is_reordering());
         assert_eq!(arrive(&mut flow, 29 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::EarlyFlush)));
@@ -370,13 +380,15 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US));
-        // The flow was silent and took another path; its frames go on, those that wait have been overtaken.
+        // The flow was silent and took another path. Its new frames go on, and overtake the waiting
+        // ones.
         let next = Tag { begun: Begun::Inactivity, ..request(2, 20 * US) };
         assert_eq!(arrive(&mut flow, 25 * US, next).way, PASS);
         assert!(flow.is_reordering());
-        // It was armed anew: the TAIL that it knows of left before this frame, so there is nothing to add to the extra.
+        // The release time is new: the known TAIL left before this frame, so only the extra is
+        // added.
         assert_eq!(flow.flush_at(), (25 + 16) * US);
-        // A TAIL of the new epoch releases as well.
+        // A TAIL of the new epoch also releases the queue.
         assert!(arrive(&mut flow, 30 * US, tail(2, 22 * US)).release);
         flow.release();
         assert_eq!(flow.pass_held(1), Some(Cause::Inactivity));

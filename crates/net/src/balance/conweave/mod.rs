@@ -1,9 +1,12 @@
-//! ConWeave (Song et al., SIGCOMM 2023): a flow leaves a path whose round trip has become long, and the ToR of its destination holds back what
-//! overtakes, so that the host sees it in order.
+//! ConWeave (Song et al., SIGCOMM 2023): a flow leaves a path whose round trip has become long. The
+//! ToR of its destination holds frames that overtake others, so that the host receives the flow in
+//! order.
 //!
-//! The source's ToR cuts a flow into epochs. The first frame of each asks for a reply (RTT_REQUEST). If that comes in time, the next frame begins a
-//! new epoch on the same path. If not, the frame at hand is the last on the old path (TAIL), and all after it are marked as rerouted, until the
-//! destination's ToR has seen the TAIL and says so (CLEAR). A rerouted frame that arrives before the TAIL waits in a reorder queue.
+//! The source's ToR cuts a flow into epochs. The first frame of each epoch asks for a reply
+//! (RTT_REQUEST). If the reply arrives in time, the next frame begins a new epoch on the same path.
+//! If not, the current frame is the last on the old path (TAIL). All later frames are marked as
+//! rerouted, until the destination's ToR has seen the TAIL and confirms it (CLEAR). A rerouted
+//! frame that arrives before the TAIL waits in a reorder queue.
 
 mod destination;
 mod paths;
@@ -24,46 +27,54 @@ use afflux_config::{Duration, keys, words};
 use afflux_units::Span;
 
 words! {
-    /// The memory of reorder queues.
+    /// Memory of reorder queues.
     pub enum ReorderMemory {
-        /// The switch's: frames that wait take room from its queues and count for the ingress of flow control.
+        /// The switch's memory. Waiting frames take memory from its queues and count at the ingress
+        /// of flow control.
         Shared,
-        /// Memory of its own, of which there is enough for all reorder queues.
+        /// Separate memory, which is large enough for all reorder queues.
         Apart,
-        /// The same, and there are as many reorder queues as are asked for, as in the authors' simulator.
+        /// Separate memory, with an unlimited number of reorder queues, as in the authors'
+        /// simulator.
         Unbounded,
     }
 }
 
 keys! {
-    /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics of its authors' simulations.
+    /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics in its authors'
+    /// simulations.
     pub struct Keys as "Conweave" => ConweaveConfig(around: &Around<'_>) {
-        /// An RTT_REPLY that takes longer than the propagation of the round trip plus this time is late, and the flow is rerouted (`extra_reply_deadline`).
+        /// An RTT_REPLY that takes longer than the propagation delay of the round trip plus this
+        /// time is late, and the flow is rerouted (`extra_reply_deadline`).
         reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check up_to_a_second;
         /// Time for which a path is avoided after a marked frame arrived over it (theta_path_busy).
         path_busy: Duration = "16us" from "the authors' runs; the paper's rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s", check up_to_a_second;
-        /// A flow that was silent for longer may take another path at once (theta_inactive).
+        /// Silence of a flow after which it may take another path at once (theta_inactive).
         inactive: Duration = "300us" from "on the authors' fat-trees 1 ms", check up_to_a_second;
-        /// Time after the predicted arrival of the TAIL at which reordered frames are released (`extra_voq_flush_time`).
+        /// Time after the predicted arrival of the TAIL at which reordered frames are released
+        /// (`extra_voq_flush_time`).
         flush_extra: Duration = "16us" from "on lossless fat-trees 64 us", check up_to_a_second;
-        /// Time to wait for a TAIL if no frame of the old path has been seen in its epoch, in addition to `flush_extra` (`default_voq_waiting_time`).
+        /// Time to wait for a TAIL if no frame of the old path has been seen in its epoch, in
+        /// addition to `flush_extra` (`default_voq_waiting_time`).
         default_wait: Duration = "200us" from "on fat-trees 300 us (IRN) and 600 us (lossless)", check up_to_a_second;
-        /// A ToR forgets a flow that was silent for longer.
+        /// Silence of a flow after which a ToR forgets it.
         age: Duration = "2ms" from "the authors' simulator", check |age, at| match up_to_a_second(age, at.clone())? {
             age if age < inactive => {
                 Err(Wrong::at(at, format!("\"{age}\" is below inactive = \"{inactive}\", so the ToR would forget active flows: write a longer time")))
             }
             age => Ok(age),
         };
-        /// Reorder queues of each port. If none is free, a rerouted flow continues out of order. Without effect with `reorder_memory = "unbounded"`.
+        /// Number of reorder queues of each port. If none is free, a rerouted flow continues out of
+        /// order. No effect with `reorder_memory = "unbounded"`.
         reorder_queues: u16 = 24 from "the authors' Tofino2 at 100 Gb/s", in 0 to 4096 as "a number of queues per port from 0 to 4096";
-        /// Where reordered frames wait.
+        /// Memory in which reordered frames wait.
         reorder_memory: ReorderMemory = (if around.ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared })
             "`\"shared\"`; with `[run] compat = \"conweave-ns3\"` `\"unbounded\"`";
     }
     plus {
-        /// As in the authors' ns-3: epochs without end, no header, a flush one nanosecond after the TAIL. Otherwise as in the paper: epochs of two bits,
-        /// four bytes of header.
+        /// Whether ConWeave works as in the authors' ns-3: unlimited epoch numbers, no header, a
+        /// release one nanosecond after the TAIL. Otherwise it works as in the paper: epochs of two
+        /// bits, four bytes of header.
         ns3: bool = around.ns3;
     }
 }
@@ -72,22 +83,23 @@ fn up_to_a_second(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
     if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
 }
 
-/// Never.
+/// Time that never comes, for deadlines that are not set.
 pub const NEVER: u64 = u64::MAX;
 
-/// What the destination's ToR answers a frame, by a control frame to the source's.
+/// Reply of the destination's ToR to a frame, in a control frame to the source's ToR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// RTT_REPLY to the RTT_REQUEST of an epoch.
     Rtt { epoch: u32 },
-    /// The TAIL of an epoch has come.
+    /// The TAIL of an epoch has arrived.
     Clear { epoch: u32 },
 }
 
-/// Bytes of the header that carries the two time stamps; the rest fits reserved bits of the BTH (conweave-p4).
+/// Bytes of the header with the two time stamps. The other fields fit into reserved bits of the BTH
+/// (conweave-p4).
 const HEADER: u16 = 4;
 
-/// The parameters, in picoseconds.
+/// Parameters of ConWeave. Times are in ps.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     pub reply_extra: u64,
@@ -96,16 +108,16 @@ pub struct Rules {
     pub flush_extra: u64,
     pub default_wait: u64,
     pub age: u64,
-    /// Bits of an epoch on the wire.
+    /// Mask of the bits of an epoch on the wire.
     pub epoch_mask: u32,
     pub header: u16,
-    /// From a TAIL to the release of what waits for it.
+    /// Time from a TAIL to the release of the frames that wait for it.
     pub after_tail: u64,
-    /// Reorder queues per port, if there is a bound.
+    /// Number of reorder queues per port; `None`: unlimited.
     pub reorder_queues: Option<u16>,
-    /// What they hold takes the switch's memory.
+    /// True if the frames in reorder queues occupy the switch's memory.
     pub charged: bool,
-    /// How long the source's ToR remembers a silent flow.
+    /// Silence after which the source's ToR forgets a flow.
     pub source_age: u64,
 }
 
@@ -124,13 +136,15 @@ impl Rules {
             after_tail: if ns3 { 1_000 } else { 0 },
             reorder_queues: (config.reorder_memory != ReorderMemory::Unbounded).then_some(config.reorder_queues),
             charged: config.reorder_memory == ReorderMemory::Shared,
-            // It is not to begin with the first epoch again before the other end has forgotten the flow.
+            // The source's ToR must not restart with the first epoch before the other end has
+            // forgotten the flow.
             source_age: if ns3 { config.age.0 } else { 2 * config.age.0 },
         }
     }
 
-    /// Is an epoch, as it is on the wire, the one the register holds, one to come, or one that is over? Of two bits, one behind is over and what is one or
-    /// two ahead is to come, as in conweave-p4.
+    /// Compares an epoch, as on the wire, with the epoch in the register: `Less` means that it is
+    /// over, `Greater` that it is to come. With two bits, the epoch one behind is over, and epochs
+    /// one or two ahead are to come, as in conweave-p4.
     pub fn compare(&self, epoch: u32, register: u32) -> std::cmp::Ordering {
         use std::cmp::Ordering::*;
         match epoch.wrapping_sub(register) & self.epoch_mask {

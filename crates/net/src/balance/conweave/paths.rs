@@ -1,20 +1,20 @@
-//! Which paths to a ToR are busy, and the choice among them.
+//! Paths from one ToR to another: which of them are busy, and the choice among them.
 
-/// What a choice of path says.
+/// Result of a choice of path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
-    /// One that is not busy, if either of the two drawn is not.
+    /// First of the two drawn paths that is not busy; `None` if both are busy.
     pub good: Option<u32>,
-    /// The first one drawn.
+    /// First path drawn.
     pub first: u32,
 }
 
-/// All shortest paths from a ToR to another: by their place in [`crate::paths`].
+/// All shortest paths from a ToR to another, by their place in [`crate::paths`].
 #[derive(Default)]
 pub struct Known {
-    /// A busy path is avoided until then.
+    /// Time in ps until which a busy path is avoided.
     busy_until: Vec<u64>,
-    /// Propagation there and back.
+    /// Propagation delay in ps in both directions.
     round_trips: Vec<u64>,
 }
 
@@ -27,14 +27,15 @@ impl Known {
         self.round_trips.len() as u64
     }
 
-    /// Two paths were drawn out of all, with replacement; the first that is not busy is good.
+    /// Chooses among two paths that were drawn from all, with replacement. The first that is not
+    /// busy is good.
     pub fn choose(&self, now: u64, paths: &[u32], [first, second]: [u64; 2]) -> Draw {
         let is_free = |place: &u64| self.busy_until[*place as usize] <= now;
         let good = Some(first).filter(is_free).or(Some(second).filter(is_free));
         Draw { good: good.map(|place| paths[place as usize]), first: paths[first as usize] }
     }
 
-    /// A NOTIFY of the path in this place has come.
+    /// Notes a NOTIFY for the path at `place`.
     pub fn note_busy(&mut self, until: u64, place: usize) {
         self.busy_until[place] = until;
     }
@@ -62,7 +63,7 @@ mod tests {
         known.note_busy(116, 2);
         let while_busy: Vec<Draw> = (0..4_000).map(|_| draw(&known, 115, &mut stream)).collect();
         assert!(while_busy.iter().all(|d| d.good != Some(2)));
-        // One draw in sixteen finds the busy path twice: then there is none.
+        // One draw in sixteen picks the busy path twice. Then no path is good.
         let none = while_busy.iter().filter(|d| d.good.is_none()).count();
         assert!((180..320).contains(&none), "{none}");
         assert!(while_busy.iter().all(|d| d.good.is_some() || d.first == 2));

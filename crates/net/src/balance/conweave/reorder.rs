@@ -1,9 +1,9 @@
-//! The reorder queues of a switch: one per flow that waits for a TAIL.
+//! Reorder queues of a switch: one per flow that waits for a TAIL.
 
 use crate::frame::Frame;
 use std::collections::VecDeque;
 
-/// A frame that waits.
+/// A waiting frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     pub frame: Frame,
@@ -21,21 +21,21 @@ struct Queue {
 pub struct ReorderQueues {
     queues: Vec<Queue>,
     free: Vec<u32>,
-    /// By port: those in use, and the bytes they hold.
+    /// By port: number of queues in use, and the bytes they hold.
     in_use: Vec<(u16, u64)>,
     limit: Option<u16>,
-    /// What all of them hold.
+    /// Frames and bytes in all queues.
     pub frames: u64,
     pub bytes: u64,
 }
 
 impl ReorderQueues {
-    /// Of a switch with `ports` ports, each with at most `limit` queues.
+    /// Creates the queues of a switch with `ports` ports, with at most `limit` queues per port.
     pub fn new(ports: usize, limit: Option<u16>) -> Self {
         ReorderQueues { queues: Vec::new(), free: Vec::new(), in_use: vec![(0, 0); ports], limit, frames: 0, bytes: 0 }
     }
 
-    /// A free queue of `port`, if there is one.
+    /// Opens a free queue of `port`; `None` if there is none.
     pub fn open(&mut self, port: u16) -> Option<u32> {
         let (queues, _) = &mut self.in_use[port as usize];
         if self.limit.is_some_and(|limit| *queues >= limit) {
@@ -61,7 +61,7 @@ impl ReorderQueues {
         queue.frames.push_back(held);
     }
 
-    /// The frame that came first, if there is one left.
+    /// Removes and returns the oldest frame, if there is one.
     pub fn take(&mut self, queue: u32) -> Option<Held> {
         let queue = &mut self.queues[queue as usize];
         let held = queue.frames.pop_front()?;
@@ -73,30 +73,30 @@ impl ReorderQueues {
         Some(held)
     }
 
-    /// The queue, which is empty, is free again.
+    /// Frees an empty queue.
     pub fn close(&mut self, queue: u32) {
         assert!(self.queues[queue as usize].frames.is_empty(), "released before");
         self.in_use[self.queues[queue as usize].port as usize].0 -= 1;
         self.free.push(queue);
     }
 
-    /// Queues in use at `port`, and the bytes they hold.
+    /// Returns the number of queues in use at `port`, and the bytes they hold.
     pub fn at_port(&self, port: u16) -> (u16, u64) {
         self.in_use[port as usize]
     }
 
-    /// The port whose queue it is.
+    /// Returns the port of a queue.
     pub fn port(&self, queue: u32) -> u16 {
         self.queues[queue as usize].port
     }
 
-    /// Frames in a queue, and their bytes.
+    /// Returns the number of frames in a queue, and their bytes.
     pub fn length(&self, queue: u32) -> (u32, u64) {
         let queue = &self.queues[queue as usize];
         (queue.frames.len() as u32, queue.bytes)
     }
 
-    /// All frames that wait.
+    /// Returns all waiting frames.
     pub fn held(&self) -> impl Iterator<Item = &Frame> {
         self.queues.iter().flat_map(|queue| queue.frames.iter().map(|held| &held.frame))
     }

@@ -1,42 +1,42 @@
-//! A flow at its source's ToR.
+//! State machine of a flow at its source's ToR.
 
 use super::paths::Draw;
 use super::{Begun, Kind, NEVER, Rules, Tag};
 
-/// What the source's ToR knows of a flow.
+/// State of a flow at its source's ToR.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
-    /// When its last frame came.
+    /// Time in ps at which the last frame arrived.
     pub active: u64,
-    /// When the reply under way becomes late; `NEVER` for none.
+    /// Time in ps from which the pending reply is late; `NEVER` if none is pending.
     reply_by: u64,
-    /// When the TAIL of this epoch left; 0 before.
+    /// Time in ps at which the TAIL of this epoch left; 0 before it.
     tail_sent: u64,
     epoch: u32,
     path: Option<u32>,
-    /// Phase 1: the TAIL has left.
+    /// True in phase 1: the TAIL has left.
     rerouted: bool,
-    /// A reply or a CLEAR has come: the next frame begins an epoch.
+    /// True if a reply or a CLEAR has arrived, so the next frame begins an epoch.
     stable: bool,
     begun: Begun,
 }
 
-/// How a frame goes on.
+/// Tag and path of a departing frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     pub tag: Tag,
     pub path: u32,
-    /// The flow goes on by another path than before: with this frame, or with the next one if it is a TAIL.
+    /// True if the flow changes its path: with this frame, or with the next one if this is a TAIL.
     pub rerouted: bool,
 }
 
-/// What became of a reply.
+/// Effect of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     InTime,
-    /// After the deadline: ignored.
+    /// The reply arrived after the deadline and was ignored.
     Late,
-    /// Of another epoch, or one that is not waited for: ignored.
+    /// The reply was for another epoch, or was not expected. It was ignored.
     Stale,
 }
 
@@ -45,12 +45,12 @@ impl Source {
         Source { active: 0, reply_by: NEVER, tail_sent: 0, epoch: 0, path: None, rerouted: false, stable: false, begun: Begun::Inactivity }
     }
 
-    /// The flow's path, if it has one.
+    /// Returns the flow's path, if it has one.
     pub fn path(&self) -> Option<u32> {
         self.path
     }
 
-    /// Will the next frame, at `now`, have a path chosen?
+    /// True if a path will be drawn for the next frame at `now`.
     #[inline]
     pub fn draws(&self, now: u64, lost: bool, rules: &Rules) -> bool {
         self.has_expired(now, lost, rules) || !self.stable && self.reply_by < now
@@ -61,8 +61,8 @@ impl Source {
         self.path.is_none() || lost || self.active + rules.inactive < now
     }
 
-    /// A data frame goes out. `lost`: the path it had is no longer one. `draw` is asked when a path is to be chosen; `round_trip` is a path's
-    /// propagation there and back.
+    /// Sends a data frame. `lost`: the flow's path no longer exists. `draw` is called if a path has
+    /// to be chosen. `round_trip` returns a path's propagation delay in both directions.
     #[inline]
     pub fn send(&mut self, now: u64, lost: bool, rules: &Rules, draw: impl FnOnce() -> Draw, round_trip: impl FnOnce(u32) -> u64) -> Sent {
         let expired = self.has_expired(now, lost, rules);
@@ -86,7 +86,7 @@ impl Source {
                 let draw = draw();
                 match draw.good {
                     Some(good) => path = good,
-                    // A path that is busy is better than none.
+                    // A busy path is better than none.
                     None if before.is_none() || lost => path = draw.first,
                     None => {}
                 }
@@ -94,7 +94,8 @@ impl Source {
             }
             self.reply_by = now + round_trip(path) + rules.reply_extra;
         } else if self.reply_by < now {
-            // This frame is the last on the old path; whether or not there is a better one, a CLEAR has to come before the next epoch.
+            // This frame is the last on the old path. Whether or not there is a better path, a
+            // CLEAR has to arrive before the next epoch.
             kind = Kind::Tail;
             (self.reply_by, self.rerouted, self.tail_sent) = (NEVER, true, now);
             if let Some(good) = draw().good {
@@ -105,7 +106,7 @@ impl Source {
         Sent { tag, path, rerouted: before.is_some() && before != self.path }
     }
 
-    /// An RTT_REPLY has come.
+    /// Handles an RTT_REPLY.
     pub fn on_reply(&mut self, now: u64, epoch: u32, rules: &Rules) -> Heard {
         if epoch != self.epoch & rules.epoch_mask {
             return Heard::Stale;
@@ -114,14 +115,14 @@ impl Source {
             return Heard::Late;
         }
         if self.reply_by == NEVER {
-            // A second one.
+            // The reply for this epoch has arrived before.
             return Heard::Stale;
         }
         (self.stable, self.reply_by) = (true, NEVER);
         Heard::InTime
     }
 
-    /// A CLEAR has come.
+    /// Handles a CLEAR.
     pub fn on_clear(&mut self, epoch: u32, rules: &Rules) -> Heard {
         if epoch != self.epoch & rules.epoch_mask || !self.rerouted {
             return Heard::Stale;
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     const US: u64 = 1_000_000;
-    /// Four links of a microsecond.
+    /// Propagation delay over four links of 1 us.
     const ROUND_TRIP: u64 = 4 * US;
 
     fn rules() -> Rules {
@@ -179,17 +180,18 @@ mod tests {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
         assert_eq!(source.on_reply(8 * US - 1, 1, &rules()), Heard::InTime);
-        // Silent for less than theta_inactive: the timer does not matter any more.
+        // The silence is shorter than theta_inactive, and the reply deadline no longer applies.
         let next = send(&mut source, 100 * US, not_asked);
         assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.begun), (3, Kind::Request, 2, Begun::Settled));
-        // And the next reply is waited for anew.
+        // The next reply has a new deadline.
         assert_eq!(send(&mut source, 108 * US, not_asked).tag.kind, Kind::Data);
         assert_eq!(send(&mut source, 108 * US + 1, good(1)).tag.kind, Kind::Tail);
     }
 
     #[test]
     fn a_late_reply_is_ignored() {
-        // theta_reply is the base round trip and 4 us: 8 us; `now < reply_timer` is in time.
+        // theta_reply is the base round trip and 4 us, in total 8 us. A reply is in time if `now <
+        // reply_timer`.
         let mut source = Source::new();
         send(&mut source, 0, good(3));
         assert_eq!(source.on_reply(8 * US, 1, &rules()), Heard::Late);
@@ -211,7 +213,8 @@ mod tests {
         let after = send(&mut source, 20 * US, not_asked);
         assert_eq!((after.path, after.rerouted), (6, false));
         assert_eq!(after.tag, Tag { path: 6, sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
-        // Only once: then it waits for the CLEAR, however long, as long as the flow is active.
+        // There is only one TAIL. Then the flow waits for the CLEAR, however long, as long as it is
+        // active.
         for at in 1..20 {
             assert_eq!(send(&mut source, (20 + 200 * at) * US, not_asked).tag.kind, Kind::Data);
         }
@@ -247,7 +250,7 @@ mod tests {
         let next = send(&mut source, 600 * US + 1, good(7));
         assert_eq!((next.path, next.rerouted, next.tag.epoch, next.tag.kind), (7, true, 2, Kind::Request));
         assert_eq!((next.tag.rerouted, next.tag.tail_sent, next.tag.begun), (false, 0, Begun::Inactivity));
-        // If all are busy, it stays.
+        // If all paths are busy, the flow stays on its path.
         let stays = send(&mut source, 1_000 * US, none(1));
         assert_eq!((stays.path, stays.rerouted, stays.tag.epoch), (7, false, 3));
     }

@@ -1,4 +1,5 @@
-//! A switch that weaves: the source's ToR, the destination's, and those between, which only follow.
+//! ConWeave at a switch: the source's ToR, the destination's ToR, and switches between them, which
+//! only follow pinned paths.
 
 use super::destination::{Destination, Way};
 use super::paths::Known;
@@ -10,10 +11,11 @@ use crate::balance::{Choice, End, Holding, Policy, Role, Site, Tag};
 use crate::frame::Frame;
 use crate::spec::FlowId;
 
-/// Control frames are the smallest there are, and go before everything else.
+/// Control frames have the smallest size (bytes) and the highest priority.
 const CONTROL_SIZE: u16 = 64;
 const CONTROL_PRIORITY: u8 = 7;
-/// In `Frame::seq` of a control frame: what it is, above the epoch of two bits or of as many as fit.
+/// Flag in `Frame::seq` of a control frame that tells a CLEAR from a reply. The bits below hold the
+/// epoch.
 const CLEAR: u32 = 1 << 31;
 
 pub struct Conweave {
@@ -21,9 +23,9 @@ pub struct Conweave {
     sources: Table<Source>,
     destinations: Table<Destination>,
     queues: ReorderQueues,
-    /// By rack: the paths to it, once one has been asked for.
+    /// Paths by destination rack, once a frame has gone to it.
     known: Vec<Option<Known>>,
-    /// Changes of the routes when they were looked at.
+    /// Number of route changes at the last look at the paths.
     routes: usize,
 }
 
@@ -103,7 +105,7 @@ impl Conweave {
         self.see_paths(site, rack);
         let known = self.known[rack as usize].as_ref().expect("just seen");
         if known.count() == 0 {
-            // There is another way than by shortest paths to a ToR, or none.
+            // The ToR is reached by other than shortest paths, or not at all.
             return Choice::Follow;
         }
         let source = self.sources.entry(site.slots(End::Source), now, frame.flow);
@@ -123,7 +125,7 @@ impl Conweave {
         Choice::Follow
     }
 
-    /// `port` leads to the host.
+    /// Handles a data frame at its destination's ToR. `port` leads to the host.
     fn arrive(&mut self, site: &mut impl Holding, frame: &mut Frame, port: u16) -> Choice {
         let Tag::Conweave(tag) = site.take_tag(frame) else { return Choice::Follow };
         site.shrink(frame, self.rules.header);
@@ -149,10 +151,11 @@ impl Conweave {
         match arrived.way {
             Way::Pass(why) => {
                 let waits = destination.is_reordering();
-                // A switch that had lost the frame's path chose another: it may have been overtaken on the way.
+                // A switch on the way may have chosen another path because it had lost the frame's
+                // path. The frame may then have been overtaken.
                 note(site, frame, why.or((!frame.has(Frame::PINNED)).then_some(Cause::PathLost)));
                 if arrived.release {
-                    // The TAIL goes before what has waited for it.
+                    // The TAIL precedes the frames that have waited for it.
                     site.release(*frame);
                     self.flush(site, flow);
                     return Choice::Held;
@@ -193,14 +196,14 @@ impl Conweave {
         }
     }
 
-    /// Puts a frame into a reorder queue, if there is memory for it.
+    /// Puts a frame into a reorder queue if memory is available.
     fn hold(&mut self, site: &mut impl Holding, frame: Frame, port: u16, queue: u32, epoch: u32) {
         if !self.rules.charged || site.charge(&frame, port, self.queues.length(queue)) {
             self.queues.hold(queue, Held { frame, epoch });
         }
     }
 
-    /// Sees to it that the switch is woken when a reorder queue is to be flushed.
+    /// Requests a wake-up for the time at which the flow's reorder queue must be released.
     fn arm(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
         let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
@@ -211,7 +214,7 @@ impl Conweave {
         }
     }
 
-    /// Releases what waits for a flow's TAIL.
+    /// Releases the frames that wait for a flow's TAIL.
     fn flush(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
         let destination = self.destinations.entry(site.slots(End::Destination), now, flow);
@@ -227,7 +230,7 @@ impl Conweave {
         self.queues.close(queue);
     }
 
-    /// Looks at the paths to a rack if that has not been done since the routes changed.
+    /// Loads the paths to a rack, unless that was done since the routes last changed.
     #[inline]
     fn see_paths(&mut self, site: &impl Holding, rack: u32) {
         if self.routes != site.epoch() {
@@ -250,12 +253,12 @@ impl Conweave {
     }
 }
 
-/// Answers a data frame.
+/// Sends a control frame in reply to a data frame.
 fn send(site: &mut impl Holding, frame: &Frame, seq: u32, tag: Tag) {
     site.send(site.source_of(frame), frame.flow, seq, CONTROL_SIZE, CONTROL_PRIORITY, tag);
 }
 
-/// A frame may reach its host late.
+/// Tags a frame that may arrive late at its host.
 fn note(site: &mut impl Holding, frame: &mut Frame, why: Option<Cause>) {
     if let Some(cause) = why {
         *site.tag(frame) = Tag::Late(cause);

@@ -1,13 +1,13 @@
-//! What a ToR knows of each flow, for as long as it is not silent for too long.
+//! Flow table of a ToR: an entry per flow, until the flow has been silent for too long.
 
 use super::destination::Destination;
 use super::source::Source;
 use std::collections::VecDeque;
 
-/// An entry of a table.
+/// Entry of a table.
 pub trait Entry: Copy {
     fn new() -> Self;
-    /// When its flow was heard of last; `None` while it must be kept.
+    /// Time in ps at which the flow was last active; `None` while the entry must be kept.
     fn active(&self) -> Option<u64>;
 }
 
@@ -29,13 +29,14 @@ impl Entry for Destination {
     }
 }
 
-/// By flow: where its entry is. One list serves all ToRs of a partition, since a flow has one ToR at either end.
+/// Index of the entry of each flow. One list serves all ToRs of a partition, because a flow has one
+/// ToR at each end.
 pub type Slots = Vec<u32>;
 
 /// Entries of the flows of one ToR.
 pub struct Table<T> {
     entries: Vec<(u32, T)>,
-    /// Entries in use, in the order in which they are looked at for their age.
+    /// Indices of the entries in use, in the order in which their ages are checked.
     queue: VecDeque<u32>,
     free: Vec<u32>,
     age: u64,
@@ -44,12 +45,12 @@ pub struct Table<T> {
 const NONE: u32 = u32::MAX;
 
 impl<T: Entry> Table<T> {
-    /// Entries are forgotten when their flow has been silent for longer than `age`.
+    /// Creates a table that forgets a flow after a silence longer than `age` (ps).
     pub fn new(age: u64) -> Self {
         Table { entries: Vec::new(), queue: VecDeque::new(), free: Vec::new(), age }
     }
 
-    /// The entry of a flow, if it is known at `now`.
+    /// Returns the entry of a flow, if it is known at `now`.
     #[inline]
     pub fn find(&mut self, slots: &Slots, now: u64, flow: u32) -> Option<&mut T> {
         let slot = slots.get(flow as usize).copied().unwrap_or(NONE);
@@ -60,7 +61,7 @@ impl<T: Entry> Table<T> {
         }
     }
 
-    /// The entry of a flow, new if it is not known.
+    /// Returns the entry of a flow. Creates it if the flow is not known.
     #[inline]
     pub fn entry(&mut self, slots: &mut Slots, now: u64, flow: u32) -> &mut T {
         let slot = match slots.get(flow as usize) {
@@ -77,7 +78,8 @@ impl<T: Entry> Table<T> {
     #[cold]
     #[inline(never)]
     fn add(&mut self, slots: &mut Slots, now: u64, flow: u32) -> u32 {
-        // Two are looked at for each that comes: the table is never more than about twice as large as what is in use.
+        // Each new flow checks the ages of two entries. So the table has at most about twice as
+        // many entries as are in use.
         for _ in 0..2 {
             let Some(slot) = self.queue.pop_front() else { break };
             let (old, entry) = &self.entries[slot as usize];
@@ -99,7 +101,7 @@ impl<T: Entry> Table<T> {
         }
         slots[flow as usize] = slot;
         self.queue.push_back(slot);
-        // `active` of a new entry is 0, which may be long ago: it is set by whoever asked for it.
+        // `active` of a new entry is 0, which may be long ago. The caller sets it.
         slot
     }
 }
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn it_does_not_matter_when_room_is_made() {
-        // Whether a flow is still known depends on its own silence only.
+        // Only the flow's own silence decides whether it is still known.
         let (mut table, mut slots): (Table<Seen>, Slots) = (Table::new(100), Slots::new());
         let mut last = std::collections::HashMap::new();
         let mut stream = afflux_engine::random::Stream::new(1, 2, 3);

@@ -1,20 +1,20 @@
-//! What frames carry between the two ToRs.
+//! Fields that frames carry between the two ToRs.
 
-/// What a data frame says between the two ToRs.
+/// Fields of a data frame between the two ToRs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tag {
-    /// When it left the source's ToR.
+    /// Time in ps at which the frame left the source's ToR.
     pub sent: u64,
-    /// When the TAIL of this epoch did; 0 before it.
+    /// Time in ps at which the TAIL of this epoch left the source's ToR; 0 before it.
     pub tail_sent: u64,
-    /// By which it came, for a NOTIFY.
+    /// Path of the frame, for a NOTIFY.
     pub path: u32,
-    /// From 1. On the wire it is cut to the bits that there are.
+    /// Epoch, from 1. On the wire it is truncated to the available bits.
     pub epoch: u32,
     pub kind: Kind,
-    /// Phase 1: sent after the TAIL.
+    /// True in phase 1: the frame was sent after the TAIL.
     pub rerouted: bool,
-    /// Not on the wire: for the count of what arrives out of order.
+    /// Reason why the epoch began. Not on the wire; it serves to count late frames by cause.
     pub begun: Begun,
 }
 
@@ -22,35 +22,36 @@ pub struct Tag {
 pub enum Kind {
     #[default]
     Data,
-    /// RTT_REQUEST.
+    /// RTT_REQUEST: the first frame of an epoch.
     Request,
-    /// The last of its epoch on the old path.
+    /// The last frame of its epoch on the old path.
     Tail,
 }
 
-/// Why an epoch began.
+/// Reason why an epoch began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Begun {
-    /// A reply or a CLEAR came: what was sent before cannot be overtaken.
+    /// A reply or a CLEAR arrived: earlier frames cannot be overtaken.
     #[default]
     Settled,
     /// The flow had been silent, or was new.
     Inactivity,
-    /// Its path is no longer one.
+    /// The path of the flow no longer exists.
     PathLost,
 }
 
-/// Why a frame reaches its host after one that was sent later.
+/// Reason why a frame arrives at its host after a frame that was sent later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The reorder queue was flushed before the TAIL came.
+    /// The reorder queue was released before the TAIL arrived.
     EarlyFlush,
-    /// There was no free reorder queue.
+    /// No reorder queue was free.
     NoQueue,
-    /// It belongs to an epoch that is over (with two bits on the wire, even if it is taken for one to come).
+    /// The frame belongs to an epoch that is over (with two bits on the wire, even if it is taken
+    /// for a coming one).
     OldEpoch,
-    /// The epoch before ended because the flow was silent.
+    /// The previous epoch ended because the flow was silent.
     Inactivity,
-    /// The path of the epoch before failed.
+    /// The path of the previous epoch failed.
     PathLost,
 }

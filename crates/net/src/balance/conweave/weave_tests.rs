@@ -1,5 +1,5 @@
-//! Both ends together, over paths that are first in, first out, each with its own delay, which changes: whatever the delays and losses, a frame
-//! that reaches the host late says why.
+//! Tests of both ends together. Paths are FIFO with different, changing delays. A frame that is
+//! late at the host must have a cause, for any delays and losses.
 
 use super::destination::{Destination, Way};
 use super::paths::Known;
@@ -22,7 +22,7 @@ enum Event {
     Flush,
 }
 
-/// What one flow's frames went through.
+/// Counts of what happened to the frames of one flow.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tale {
     delivered: u32,
@@ -38,11 +38,11 @@ struct Tale {
 
 struct Case {
     rules: Rules,
-    /// One frame in so many is lost; 0 for none.
+    /// Average number of frames per lost frame; 0 for no losses.
     loss: u64,
-    /// Longest queueing delay of a path.
+    /// Longest queueing delay of a path in ps.
     spread: u64,
-    /// Longest silence.
+    /// Longest silence of the flow in ps.
     silence: u64,
 }
 
@@ -80,7 +80,7 @@ fn run(case: &Case, seed: u64) -> Tale {
         };
         match event {
             Event::Leave(seq) => {
-                // Queues grow and shrink.
+                // The queueing delays of the paths change.
                 for delay in &mut delay {
                     if stream.below(10) == 0 {
                         *delay = stream.below(case.spread + 1);
@@ -134,7 +134,7 @@ fn run(case: &Case, seed: u64) -> Tale {
                 } else if destination.is_reordering() {
                     file(&mut events, destination.flush_at(), Event::Flush);
                 }
-                // Replies may be lost as well.
+                // Replies may be lost too.
                 let notify = arrived.notify.then(|| Event::Notify(stream.below(PATHS as u64) as u32));
                 for reply in arrived.answer.map(Event::Reply).into_iter().chain(notify) {
                     if case.loss == 0 || stream.below(case.loss) != 0 {
@@ -173,8 +173,8 @@ fn total(tales: &[Tale], of: impl Fn(&Tale) -> u32) -> u32 {
 
 #[test]
 fn without_loss_and_with_time_enough_everything_is_in_order() {
-    // The delay of a path changes by at most 12 us between a frame and the TAIL: the extra of 16 us covers it. No silence is as long as
-    // theta_inactive.
+    // The delay of a path changes by at most 12 us between a frame and the TAIL, which the extra of
+    // 16 us covers. No silence is as long as theta_inactive.
     for ns3 in [false, true] {
         let tales = cases(ns3, |_| {});
         assert_eq!((total(&tales, |t| t.late), total(&tales, |t| t.lost)), (0, 0));
@@ -186,7 +186,8 @@ fn without_loss_and_with_time_enough_everything_is_in_order() {
         ] {
             assert!(count > 1_000, "ns3 {ns3}: {what} {count}");
         }
-        // Only before a frame of the old path has been seen may it be too early: never here.
+        // A release can be early only before a frame of the old path has been seen, which does not
+        // happen here.
         assert_eq!(total(&tales, |t| t.early), 0);
     }
 }

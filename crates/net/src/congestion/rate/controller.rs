@@ -1,4 +1,5 @@
-//! What the control of a queue pair is: what it is told, what it answers, and what other rooms have to know of it.
+//! Interface between congestion controls of queue pairs and the transport, and the properties that
+//! other modules need.
 
 use crate::Model;
 use crate::congestion::Growth;
@@ -7,40 +8,41 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Speed, keys};
 use afflux_units::Span;
 
-/// An acknowledgement as a control sees it.
+/// An acknowledgement as input of a congestion control.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub now: u64,
-    /// Of the frame that it answers.
+    /// Round trip in ps of the acknowledged frame.
     pub round_trip: Option<u64>,
-    /// Bytes of payload.
+    /// Acknowledged bytes of payload.
     pub acked: u64,
 }
 
-/// A flow's path.
+/// Properties of a flow's path.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
-    /// Bits per second of the NIC.
+    /// Rate of the NIC in bit/s.
     pub line: u64,
     pub switches: u32,
-    /// Picoseconds, idle.
+    /// Round trip of the idle path in ps.
     pub round_trip: u64,
 }
 
-/// What a control does about what its queue pair sees. Without a method of its own it sends at the NIC's rate and does nothing. Its parameters
-/// are handed in each time, so that queue pairs share them.
+/// A congestion control of one queue pair. The default methods send at the NIC's rate and do
+/// nothing. The parameters are an argument of each call, so that queue pairs share them.
 pub trait RateController: Sized {
     type Config;
     fn start(path: &Path, config: &Self::Config) -> Self;
-    /// Bits per second.
+    /// Returns the rate in bit/s.
     fn rate(&mut self, _now: u64, line: u64, _config: &Self::Config) -> u64 {
         line
     }
-    /// Time to the next frame, where it does not follow from the rate.
+    /// Returns the time in ps to the next frame, if it does not follow from the rate.
     fn spacing(&self) -> Option<u64> {
         None
     }
-    /// Bytes that may be unacknowledged, where that is the control's to say; `payload` is that of a full frame.
+    /// Returns the bytes that may be unacknowledged, if the congestion control limits them.
+    /// `payload`: payload of a full frame in bytes.
     fn window(&self, _payload: u16) -> Option<u64> {
         None
     }
@@ -48,25 +50,26 @@ pub trait RateController: Sized {
         false
     }
     fn on_sent(&mut self, _bytes: u64, _config: &Self::Config) {}
-    /// A congestion notification has come.
+    /// Handles a congestion notification.
     fn on_cnp(&mut self, _now: u64, _config: &Self::Config) {}
     fn on_ack(&mut self, _ack: &Ack, _round_trip: u64, _payload: u16, _config: &Self::Config) {}
-    /// An acknowledgement with readings; positions in bytes: all before the first is acknowledged, all before the second has been sent.
+    /// Handles an acknowledgement with readings. `_positions` are in bytes: all bytes before the
+    /// first are acknowledged, all before the second have been sent.
     fn on_telemetry(&mut self, _positions: (u64, u64), _telemetry: &Telemetry, _rates: &[u64], _config: &Self::Config) {}
-    /// Something is to be sent again because of a NACK.
+    /// Reports that data will be retransmitted because of a NACK.
     fn on_loss(&mut self, _now: u64, _config: &Self::Config) {}
     fn on_timeout(&mut self, _now: u64, _config: &Self::Config) {}
 }
 
-/// What does not depend on parameters.
+/// Properties of a congestion control that do not depend on its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub model: Model,
-    /// It slows down when receivers notify it of marks.
+    /// True if it slows down when receivers notify it of marks.
     pub notified: bool,
-    /// Switches write readings of their ports on its frames.
+    /// True if switches write readings of their ports on its frames.
     pub telemetry: bool,
-    /// Its name, if it has a window of its own.
+    /// Name of the congestion control, if it has a window of its own.
     pub window: Option<&'static str>,
 }
 
@@ -76,43 +79,43 @@ impl About {
     }
 }
 
-/// What an estimate without frames has to know of it.
+/// Summary of a congestion control's behaviour, for estimates without frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
-    /// How it grows that has been cut.
+    /// Growth of the rate after a decrease.
     pub growth: Growth,
-    /// Part of a link that flows use which it limits, as measured (validation/estimates.py).
+    /// Fraction of a limiting link that its flows use, as measured (validation/estimates.py).
     pub efficiency: f64,
-    /// How much of it they use is not known beforehand.
+    /// True if the used fraction cannot be predicted.
     pub erratic: bool,
 }
 
-/// How a receiver tells of marks.
+/// How a receiver reports marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cnp {
     /// A bit in the acknowledgement.
     Ack,
-    /// A frame of its own, per flow at most one in `interval`, so long after the marked frame.
+    /// A separate frame: at most one per flow in `interval`, sent `delay` after the marked frame.
     Packet { interval: Span, delay: Span },
 }
 
-/// The parameters of a control.
+/// Parameters of a congestion control.
 pub trait RateParameters {
-    /// Receivers tell of marks by frames of their own, where its source has it so.
+    /// True if, in the source of these parameters, receivers report marks by separate frames.
     fn notifies_by_frames(&self) -> bool {
         false
     }
-    /// With so much payload in a frame.
+    /// Returns the summary for estimates. `_payload`: payload of a frame in bytes.
     fn habits(&self, _payload: f64) -> Habits {
         Habits { growth: Growth::AtOnce, efficiency: 1.0, erratic: false }
     }
-    /// A time in which notifications change the rate.
+    /// Returns a time within which notifications change the rate.
     fn reaction(&self, _cnp: Cnp) -> Option<Span> {
         None
     }
 }
 
-/// A rate above 0.
+/// Checks a rate, which must be above 0. Returns it in bit/s.
 pub fn bits_per_second(rate: Speed, at: Key) -> Result<u64, Wrong> {
     keys::above_zero(rate, at).map(|rate| rate.0)
 }

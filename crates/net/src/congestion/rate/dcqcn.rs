@@ -1,6 +1,7 @@
-//! DCQCN: a rate that congestion notifications cut and that time, and bytes sent, raise.
+//! DCQCN: congestion notifications cut the rate; time and bytes sent raise it.
 //!
-//! The timers are caught up with when the rate is asked for or a notification comes; what they do does not depend on when that is.
+//! There are no timer events. The state catches up with the timers when the rate is read or a
+//! notification arrives. The result does not depend on when that is.
 
 use super::controller::bits_per_second;
 use super::{About, Cnp, Path, RateController, RateParameters};
@@ -10,13 +11,13 @@ use afflux_config::{Duration, Size, Speed, keys, words};
 use afflux_units::{Bytes, Rate, Span};
 
 words! {
-    /// Where DCQCN's parameters come from.
+    /// Sources of DCQCN's parameters.
     pub enum DcqcnParameters {
         /// Zhu et al., SIGCOMM 2015, for 40 Gbps.
         Paper,
         /// Zhu's simulator (bobzhuyb/ns3-rdma).
         Zhu,
-        /// HPCC's simulator, `dcqcn`: as production adapters are set.
+        /// HPCC's simulator, `dcqcn`: the settings of production adapters.
         Hpcc,
         /// HPCC's simulator, `dcqcn_paper`.
         HpccPaper,
@@ -30,7 +31,8 @@ words! {
 keys! {
     /// Parameters of DCQCN.
     pub struct Keys as "Dcqcn" => DcqcnConfig(nic: Rate) {
-        /// Where the defaults of the keys below come from. The simulators' rates of increase are for 25 Gbps and scale with the first host's link.
+        /// Source of the defaults of the keys below. The simulators' rates of increase are for 25
+        /// Gbps and scale with the rate of the first host's link.
         parameters: DcqcnParameters = "paper";
         /// Weight of a notification in alpha.
         g: f64 = (set(parameters, nic).g)
@@ -41,8 +43,10 @@ keys! {
         /// Period of alpha's updates.
         alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha)))
             "`\"55us\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"1us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
-        /// Notifications are looked for at the end of every such time since the first, a nanosecond after alpha's update (NVIDIA's adapters); `"0ns"`:
-        /// each cuts the rate at once (the paper), and alpha falls where none has come for `alpha_period`.
+        /// Period, from the first notification on, at whose ends pending notifications cut the
+        /// rate, a nanosecond after alpha's update (NVIDIA's adapters). `"0ns"`: each notification
+        /// cuts the rate at once (the paper), and alpha falls after each `alpha_period` without
+        /// one.
         decrease_period: Duration as Option<Span> = (Duration(Span::from_us(set(parameters, nic).decrease)))
             "`\"0ns\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"4us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check |Duration(period), _| {
             Ok((period > Span::ZERO).then_some(period))
@@ -50,10 +54,10 @@ keys! {
         /// Period of the timer that raises the rate.
         increase_period: Duration = (Duration(Span::from_us(set(parameters, nic).increase)))
             "`\"55us\"`; `\"60us\"` with `\"zhu\"`, `\"300us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
-        /// Bytes sent after which the rate is raised too; `"0B"`: by time alone.
+        /// Bytes sent after which the rate is raised too. `"0B"`: raised by time only.
         byte_counter: Size as Option<u64> = (Size(Bytes(set(parameters, nic).bytes)))
             "`\"10MB\"`; `\"300MB\"` with `\"zhu\"`, `\"32767B\"` with `\"nvidia\"`, `\"0B\"` with the others", check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
-        /// Raises that only go back towards the target.
+        /// Number of raises after a cut that only return towards the target.
         fast_recovery: u32 = (set(parameters, nic).fast)
             "5; 1 with parameters other than `\"paper\"` and `\"zhu\"`";
         /// Additive increase of the target.
@@ -65,10 +69,11 @@ keys! {
         /// Least rate.
         min_rate: Speed as u64 = (mbps(set(parameters, nic).least))
             "`\"100Mbps\"`; `\"1Gbps\"` with `\"hpcc\"` and `\"hpcc_paper\"`, `\"1Mbps\"` with `\"nvidia\"`", check bits_per_second;
-        /// Every cut sets the target to the rate before it, not only the first after a raise.
+        /// Whether every cut sets the target to the rate before it. Otherwise only the first cut
+        /// after a raise does.
         clamp_target: bool = (set(parameters, nic).clamp)
             "`true`; `false` with parameters other than `\"paper\"` and `\"zhu\"`";
-        /// Part of the rate that the first notification leaves.
+        /// Fraction of the rate that remains after the first notification.
         first_rate: f64 = (set(parameters, nic).first)
             "1; 0.85 with `\"nvidia\"`", in 0.001 to 1.0;
     }
@@ -78,15 +83,15 @@ fn mbps(mbps: f64) -> Speed {
     Speed(Rate((mbps * 1e6) as u64))
 }
 
-/// A set's parameters. Times in microseconds, rates in Mbit/s.
+/// Parameters of a set. Times are in us, rates in Mbit/s.
 struct Set {
     g: f64,
     initial_alpha: f64,
     alpha: u64,
-    /// 0: cuts are at once.
+    /// 0: each notification cuts at once.
     decrease: u64,
     increase: u64,
-    /// 0: none.
+    /// 0: no raises by bytes.
     bytes: u64,
     fast: u32,
     additive: f64,
@@ -94,13 +99,13 @@ struct Set {
     least: f64,
     clamp: bool,
     first: f64,
-    /// Receivers send notifications, instead of a bit in acknowledgements.
+    /// True if receivers send notification frames instead of a bit in acknowledgements.
     by_frames: bool,
 }
 
 fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
     let per_25g = nic.as_gbps() / 25.0;
-    // HPCC's, §3.2; the others differ from it.
+    // HPCC's set (§3.2); the others are variations of it.
     let hpcc = Set {
         g: 1.0 / 256.0,
         initial_alpha: 1.0,
@@ -120,7 +125,7 @@ fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
         DcqcnParameters::Hpcc => hpcc,
         DcqcnParameters::HpccPaper => Set { alpha: 50, decrease: 50, increase: 55, ..hpcc },
         DcqcnParameters::Conweave => Set { additive: 10.0 * per_25g, hyper: 25.0 * per_25g, least: 100.0, ..hpcc },
-        // The paper gives no hyper increase and no floor: those of its authors' simulator.
+        // The paper gives no hyper increase and no floor. These are from its authors' simulator.
         DcqcnParameters::Paper | DcqcnParameters::Zhu => {
             let zhu = parameters == DcqcnParameters::Zhu;
             let (increase, bytes) = if zhu { (60, 300_000_000) } else { (55, 10_000_000) };
@@ -158,19 +163,21 @@ const NANOSECOND: u64 = 1_000;
 
 #[derive(Debug, Clone)]
 pub struct Dcqcn {
-    /// Bits per second, as the target and the NIC's own.
+    /// Rate in bit/s. `target` and `line`, the NIC's rate, are in bit/s too.
     rate: u64,
     target: u64,
     line: u64,
     alpha: f64,
-    /// A notification has come since alpha's last update, and since the rate was looked at last.
+    /// True if a notification has arrived since alpha's last update, and since the last check for a
+    /// cut.
     noted_for_alpha: bool,
     noted_for_cut: bool,
-    /// When each of the timers goes off next; `u64::MAX` before the first notification, or cut.
+    /// Times in ps at which the timers next expire; `u64::MAX` before the first notification, or
+    /// cut.
     alpha_at: u64,
     cut_at: u64,
     increase_at: u64,
-    /// Raises by the timer and by bytes since the last cut.
+    /// Number of raises by the timer and by bytes since the last cut.
     timer_stage: u32,
     byte_stage: u32,
     /// Bytes until the next raise by bytes.
@@ -195,7 +202,7 @@ impl Dcqcn {
         }
     }
 
-    /// What the timers do up to `now`; at one moment alpha first, then the cut, then the raise.
+    /// Runs the timers up to `now`. At equal times alpha is first, then the cut, then the raise.
     #[inline]
     fn catch_up(&mut self, now: u64, config: &DcqcnConfig) {
         if self.alpha_at.min(self.cut_at).min(self.increase_at) <= now {
@@ -203,7 +210,8 @@ impl Dcqcn {
         }
     }
 
-    /// Only a cut needs the others in order: alpha before it, raises before and after it. After the cut the timers do not concern each other.
+    /// Runs the timers in the order that a cut needs: alpha before it, raises before and after it.
+    /// After the cut the timers are independent of each other.
     #[inline(never)]
     fn run_timers(&mut self, now: u64, config: &DcqcnConfig) {
         if self.cut_at <= now {
@@ -226,7 +234,7 @@ impl Dcqcn {
         let times = (until - self.alpha_at) / config.alpha_period.0 + 1;
         let gain = if std::mem::take(&mut self.noted_for_alpha) { config.g } else { 0.0 };
         self.alpha = (1.0 - config.g) * self.alpha + gain;
-        // Rounded at each update, as if it had been on time.
+        // Alpha is rounded at each update, as if the updates had been on time.
         (1..times).for_each(|_| self.alpha *= 1.0 - config.g);
         self.alpha_at += times * config.alpha_period.0;
     }
@@ -249,7 +257,7 @@ impl Dcqcn {
         self.bytes_left = config.byte_counter.unwrap_or(u64::MAX);
     }
 
-    /// Before the stage is counted.
+    /// Raises the rate. The caller counts the stage afterwards.
     fn raise(&mut self, config: &DcqcnConfig) {
         let (least, most) = match config.byte_counter {
             Some(_) => (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage)),
@@ -269,14 +277,14 @@ impl RateController for Dcqcn {
         Dcqcn::new(path.line, config)
     }
 
-    /// Bits per second at `now`.
+    /// Returns the rate in bit/s at `now`.
     #[inline]
     fn rate(&mut self, now: u64, _: u64, config: &DcqcnConfig) -> u64 {
         self.catch_up(now, config);
         self.rate
     }
 
-    /// A frame of `bytes` leaves.
+    /// Accounts for a departing frame of `bytes` bytes.
     #[inline]
     fn on_sent(&mut self, bytes: u64, config: &DcqcnConfig) {
         let Some(every) = config.byte_counter else { return };
@@ -293,7 +301,7 @@ impl RateController for Dcqcn {
         self.byte_stage += 1;
     }
 
-    /// A congestion notification has come.
+    /// Handles a congestion notification.
     fn on_cnp(&mut self, now: u64, config: &DcqcnConfig) {
         self.catch_up(now, config);
         match config.decrease_period {
@@ -356,11 +364,12 @@ mod tests {
         let (config, mut c) = (polled(), Dcqcn::new(LINE, &polled()));
         c.on_cnp(0, &config);
         assert_eq!(c.rate(4 * US, 0, &config), LINE);
-        // Four updates of alpha without a notification, then the cut.
+        // Four updates of alpha without a notification precede the cut.
         let alpha = [255.0f64 / 256.0; 4].iter().product::<f64>();
         let cut = (1e11 * (1.0 - alpha / 2.0)) as u64;
         assert!(c.rate(4 * US + NANOSECOND, 0, &config).abs_diff(cut) <= 1);
-        // Fast recovery after 300 us, then additive and hyper increase; the target is the line's rate.
+        // Fast recovery after 300 us, then additive and hyper increase. The target is the line's
+        // rate.
         let after = |k: u64| 4 * US + NANOSECOND + k * 300 * US;
         let first = c.rate(after(1), 0, &config);
         assert_eq!(first, cut / 2 + LINE / 2);
@@ -391,17 +400,19 @@ mod tests {
         let (config, mut c) = (paper(), Dcqcn::new(LINE, &paper()));
         c.on_cnp(0, &config);
         assert_eq!(c.rate(0, 0, &config), LINE / 2);
-        // 10 MB later: half way back.
+        // After 10 MB the rate returns half of the way.
         c.on_sent(9_999_999, &config);
         assert_eq!(c.rate(1, 0, &config), LINE / 2);
         c.on_sent(1, &config);
         assert_eq!(c.rate(1, 0, &config), LINE * 3 / 4);
-        // Alpha after the cut was 1 again ((1 - g) + g): the next cut halves as well, and the target is what was cut.
+        // Alpha after the cut was 1 again ((1 - g) + g), so the next cut also halves the rate. The
+        // target is the rate before the cut.
         c.on_cnp(US, &config);
         assert_eq!((c.rate(US, 0, &config), c.target), (LINE * 3 / 8, LINE * 3 / 4));
     }
 
-    /// Notifications in every period: alpha stays 1 and each look halves the rate, down to the floor.
+    /// Notifications in every period: alpha stays 1, and each check halves the rate, down to the
+    /// floor.
     #[test]
     fn steady_congestion_ends_at_the_floor() {
         let (config, mut c) = (polled(), Dcqcn::new(LINE, &polled()));

@@ -1,4 +1,5 @@
-//! HPCC: a window, and the rate that goes with it, by what switches say of their ports.
+//! HPCC: sets the window, and the rate that follows from it, by the switches' readings of their
+//! ports.
 
 use super::{About, Habits, Path, RateController, RateParameters};
 use crate::Model;
@@ -13,7 +14,7 @@ keys! {
     pub struct Keys as "HpccControl" => HpccConfig(_nic: Rate) {
         /// Target utilisation.
         eta: f64 = 0.95 from "paper", in 0.01 to 1.0;
-        /// Round trips of additive increase before a multiplicative one.
+        /// Number of round trips with additive increase before a multiplicative one.
         max_stage: u32 = 5 from "paper; HPCC's simulator has 0";
         /// Additive increase per round trip.
         additive: Size as f64 = "80B" from "paper", check |Size(Bytes(bytes)), _| Ok(bytes as f64);
@@ -30,24 +31,24 @@ impl RateParameters for HpccConfig {
 
 #[derive(Debug, Clone)]
 pub struct Hpcc {
-    /// Bytes: the window, that of the last round trip, and what the path holds.
+    /// Window, reference window (that of the last round trip) and capacity of the path, in bytes.
     window: f64,
     reference: f64,
     most: f64,
-    /// Picoseconds.
+    /// Base round trip in ps.
     base: f64,
     line: u64,
     /// Smoothed utilisation of the busiest link.
     utilisation: f64,
     stage: u32,
-    /// The reference is renewed when this is acknowledged (position in bytes).
+    /// Position in bytes whose acknowledgement renews the reference.
     renew_at: u64,
-    /// What the switches said last.
+    /// Previous readings of the switches.
     last: Telemetry,
 }
 
 impl Hpcc {
-    /// `round_trip` is that of the idle path.
+    /// Creates the controller. `round_trip`: round trip of the idle path in ps.
     pub fn new(line: u64, round_trip: u64, config: &HpccConfig) -> Self {
         let base = config.base_rtt.map_or(round_trip, |span| span.0) as f64;
         let most = line as f64 * base / 8e12;
@@ -74,7 +75,7 @@ impl RateController for Hpcc {
     fn on_telemetry(&mut self, (una, next): (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &HpccConfig) {
         let last = std::mem::replace(&mut self.last, *telemetry);
         if last.count() != telemetry.count() || telemetry.count() == 0 {
-            // The first, or another path.
+            // These are the first readings, or those of another path.
             self.renew_at = next;
             return;
         }
@@ -137,7 +138,8 @@ mod tests {
         HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: Some(Span::from_us(10)) }
     }
 
-    /// A reading every microsecond of a port that sends at `load` of the line's rate and has `queue` bytes.
+    /// A reading every microsecond of a port that sends at `load` of the line's rate and has
+    /// `queue` bytes.
     fn readings(load: f64, queue: u64) -> impl Iterator<Item = Telemetry> {
         (0..).map(move |step| {
             let mut telemetry = Telemetry::default();
@@ -161,7 +163,8 @@ mod tests {
         assert_eq!((c.window(1), c.rate(0, LINE, &config())), (Some(125_000), LINE));
     }
 
-    /// A link at full rate with a queue of half of what the path holds: utilisation 1.5 in the long run.
+    /// A link at full rate with a queue of half of the path's capacity: utilisation 1.5 in the long
+    /// run.
     #[test]
     fn utilisation_counts_queues() {
         let c = after(1.0, 62_500, 400);
@@ -169,7 +172,7 @@ mod tests {
         assert!(c.window < 1_000.0, "keeps dividing while nothing gets better: {}", c.window);
     }
 
-    /// Where the load is just η, the reference stands still but for the additive part.
+    /// If the load equals η, the reference stays the same except for the additive increase.
     #[test]
     fn stands_still_at_eta() {
         let mut c = after(0.95, 0, 2);
@@ -185,12 +188,12 @@ mod tests {
         (c.utilisation, c.reference, c.stage, c.renew_at) = (0.5, 20_000.0, 0, 0);
         let mut windows = Vec::new();
         for (step, telemetry) in readings(0.5, 0).enumerate().skip(2).take(6) {
-            // A round trip with each acknowledgement.
+            // Each acknowledgement ends a round trip.
             c.on_telemetry((1_000_000 * step as u64, 1_000_000 * step as u64 + 1), &telemetry, &[LINE], &config());
             windows.push(c.window.round());
         }
         assert_eq!(windows[..5], [20_080.0, 20_160.0, 20_240.0, 20_320.0, 20_400.0]);
-        // 0.95/0.5 times, within the rounding of the bytes sent.
+        // The window grows by 0.95/0.5, within the rounding of the bytes sent.
         assert!((windows[5] / 20_400.0 - 1.9).abs() < 0.03, "{windows:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What sets a queue pair's rate, and its window. One file per algorithm.
+//! Congestion control of RDMA queue pairs: sets their rate and window. One file per algorithm.
 
 mod controller;
 pub mod dcqcn;
@@ -16,18 +16,20 @@ use hpcc::Hpcc;
 use swift::Swift;
 use timely::Timely;
 
-/// The congestion controls of queue pairs, one line for each: its file and name in scenarios, its name and its parameters here, its machine.
+/// The congestion controls of queue pairs. Each line gives a file (which is the name in scenarios),
+/// a type, the type of its parameters, and the controller.
 #[macro_export]
 macro_rules! rate_controls {
     ($with:ident $([$($more:tt)*])?) => {
         $with! { $([$($more)*])?
-            /// DCQCN: notifications of marks.
+            /// DCQCN: the rate follows notifications of marks.
             dcqcn Dcqcn(DcqcnConfig): Dcqcn;
-            /// TIMELY: the gradient of the round trip.
+            /// TIMELY: the rate follows the gradient of the round trip.
             timely Timely(TimelyConfig): Timely;
-            /// Swift: a window by delay.
+            /// Swift: the window follows the delay.
             swift Swift(SwiftConfig): Swift;
-            /// HPCC: a window by what switches write on frames: 42 B more on data and acknowledgements.
+            /// HPCC: the window follows readings that switches write on frames. Data and
+            /// acknowledgements are 42 B longer.
             hpcc Hpcc(HpccConfig): Box<Hpcc>;
         }
     };
@@ -36,9 +38,9 @@ macro_rules! rate_controls {
 macro_rules! registry {
     ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident): $machine:ty;)+) => {
         words! {
-            /// What sets the rate.
+            /// Congestion control that sets the rate.
             pub enum RdmaCongestion {
-                /// Nothing: the NIC's rate.
+                /// No congestion control: frames leave at the NIC's rate.
                 None,
                 $($(#[doc = $doc])* $name,)+
             }
@@ -47,7 +49,7 @@ macro_rules! registry {
         impl RdmaCongestion {
             pub const ALL: &[RdmaCongestion] = &[RdmaCongestion::None, $(RdmaCongestion::$name),+];
 
-            /// As scenarios say.
+            /// Returns the name of the congestion control in scenarios.
             pub fn name(self) -> &'static str {
                 match self {
                     RdmaCongestion::None => "none",
@@ -62,7 +64,8 @@ macro_rules! registry {
             }
         }
 
-        /// How congestion sets a queue pair's rate. All start at the NIC's.
+        /// Congestion control of a queue pair, with its parameters. All queue pairs start at the
+        /// NIC's rate.
         #[derive(Debug, Clone, PartialEq)]
         pub enum RateControl {
             None,
@@ -76,18 +79,18 @@ macro_rules! registry {
                     $(RateControl::$name(parameters) => Some(parameters),)+
                 }
             }
-            /// Which one it is.
+            /// Returns which congestion control it is.
             pub fn kind(&self) -> RdmaCongestion {
                 match self {
                     RateControl::None => RdmaCongestion::None,
                     $(RateControl::$name(_) => RdmaCongestion::$name,)+
                 }
             }
-            /// Does it slow down when receivers notify it of marks?
+            /// True if it slows down when receivers notify it of marks.
             pub fn is_notified(&self) -> bool {
                 self.kind().about().is_some_and(|about| about.notified)
             }
-            /// Do switches write readings of their ports on its frames?
+            /// True if switches write readings of their ports on its frames.
             pub fn has_telemetry(&self) -> bool {
                 self.kind().about().is_some_and(|about| about.telemetry)
             }
@@ -99,7 +102,7 @@ macro_rules! registry {
             $($name($machine),)+
         }
 
-        /// Their parameters.
+        /// Parameters of the congestion controls.
         pub mod configs {
             $(pub use super::$module::$config;)+
         }
@@ -124,7 +127,8 @@ macro_rules! machines {
         }
     };
 }
-/// The same for whatever machine it is, with its parameters if they are asked for.
+/// Evaluates an expression for the controller inside a [`Control`], whatever its type, with its
+/// parameters if requested.
 macro_rules! each {
     ($control:expr, $machine:ident => $call:expr, $without:expr) => { rate_controls!(machines [$control, $machine => $call, $without]) };
     ($control:expr, $parameters:expr, $machine:ident, $own:ident => $call:expr, $without:expr) => {
@@ -132,7 +136,7 @@ macro_rules! each {
     };
 }
 
-/// As [`RateController`] says.
+/// Dispatches to the controller inside. See [`RateController`] for the methods.
 impl Control {
     pub fn new(path: &Path, config: &RateControl) -> Self {
         macro_rules! start {

@@ -1,4 +1,4 @@
-//! Swift: a window that keeps the delay at a target.
+//! Swift: adapts the window to keep the delay at a target.
 
 use super::{About, Ack, Habits, Path, RateController, RateParameters};
 use crate::Model;
@@ -9,25 +9,25 @@ use afflux_config::{Duration, keys};
 use afflux_units::{Rate, Span};
 
 keys! {
-    /// Parameters of Swift; windows in frames. Defaults as in csg-htsim.
+    /// Parameters of Swift. Windows are in frames. Defaults as in csg-htsim.
     pub struct Keys as "Swift" => SwiftConfig(_nic: Rate) {
-        /// Target delay without switches.
+        /// Target delay for a path without switches.
         base: Duration = "20us", check up_to_a_second;
-        /// More of it per switch of the path.
+        /// Addition to the target delay per switch of the path.
         hop: Duration = (Duration(Span(base.0 * 100 / 655))) "`base` divided by 6.55";
-        /// Most that is added to the target delay for small windows.
+        /// Largest addition to the target delay, for small windows.
         fs_range: Duration = (Duration(Span(5 * base.0))) "five times `base`";
-        /// Window with which all of `fs_range` is added.
+        /// Window for which all of `fs_range` is added.
         fs_min: f64 = 0.1, in 0.001 to 1000.0;
-        /// Window from which on nothing of `fs_range` is added.
+        /// Window from which nothing of `fs_range` is added.
         fs_max: f64 = 100.0, in 0.01 to 1e6, check |fs_max, at| {
             if fs_max <= fs_min { Err(Wrong::at(at, format!("{fs_max} is not above fs_min = {fs_min}"))) } else { Ok(fs_max) }
         };
         /// Additive increase per round trip.
         ai: f64 = 1.0, in 0.0 to 1000.0;
-        /// Decrease per part of the delay that is too much.
+        /// Factor of the decrease: multiplies the fraction of the delay that exceeds the target.
         beta: f64 = 0.8, in 0.0 to 1.0;
-        /// Largest decrease.
+        /// Largest decrease, as a fraction of the window.
         max_mdf: f64 = 0.5, in 0.0 to 1.0;
         /// Initial window.
         initial_window: f64 = 12.0;
@@ -35,7 +35,7 @@ keys! {
         min_window: f64 = 0.01, in 0.001 to 1000.0;
         /// Largest window.
         max_window: f64 = 10000.0, in 1.0 to 1e6;
-        /// Time-outs in a row that set the window to its least.
+        /// Number of successive time-outs that set the window to its least.
         timeouts: u32 = 5, check |timeouts, _| Ok(timeouts.max(1));
     }
     check |swift, at| within(swift.initial_window, swift.min_window, swift.max_window, None, at("initial_window")).map(drop);
@@ -49,22 +49,22 @@ impl RateParameters for SwiftConfig {
 
 #[derive(Debug, Clone)]
 pub struct Swift {
-    /// Frames; below 1 one frame leaves every `round_trip / window`.
+    /// Window in frames. Below 1, a frame leaves every `round_trip / window`.
     window: f64,
-    /// Of fabric scaling.
+    /// Parameters of fabric scaling.
     alpha: f64,
     beta: f64,
-    /// Base delay with that of the path's switches, picoseconds.
+    /// Base delay in ps, including that of the path's switches.
     base: f64,
-    /// Picoseconds.
+    /// Latest round trip in ps.
     round_trip: u64,
     cut_at: u64,
-    /// Time-outs without an acknowledgement between them.
+    /// Time-outs since the last acknowledgement.
     timeouts: u32,
 }
 
 impl Swift {
-    /// For a path through so many switches.
+    /// Creates the controller for a path through `switches` switches.
     pub fn new(switches: u32, round_trip: u64, config: &SwiftConfig) -> Self {
         // α = range / (1/√min − 1/√max), β = −α/√max.
         let alpha = config.fs_range.0 as f64 / (1.0 / config.fs_min.sqrt() - 1.0 / config.fs_max.sqrt());
@@ -79,7 +79,7 @@ impl Swift {
         }
     }
 
-    /// Picoseconds.
+    /// Returns the target delay in ps.
     fn target(&self, config: &SwiftConfig) -> f64 {
         self.base + (self.alpha / self.window.sqrt() + self.beta).clamp(0.0, config.fs_range.0 as f64)
     }
@@ -99,7 +99,7 @@ impl RateController for Swift {
         Swift::new(path.switches, path.round_trip, config)
     }
 
-    /// Where the window is less than one frame.
+    /// Returns the time between frames if the window is less than one frame.
     #[inline(always)]
     fn spacing(&self) -> Option<u64> {
         (self.window < 1.0).then(|| (self.round_trip as f64 / self.window) as u64)
@@ -127,7 +127,7 @@ impl RateController for Swift {
         self.window = self.window.clamp(config.min_window, config.max_window);
     }
 
-    /// A NACK has come.
+    /// Handles a NACK.
     fn on_loss(&mut self, now: u64, config: &SwiftConfig) {
         if self.may_cut(now) {
             self.window = (self.window * (1.0 - config.max_mdf)).max(config.min_window);
@@ -170,7 +170,8 @@ mod tests {
             c.window = window;
             (c.target(&config) - c.base).round()
         };
-        // The whole range for the smallest window, nothing for the largest, and beyond.
+        // All of the range is added for the smallest window and below, nothing for the largest and
+        // above.
         assert_eq!((at(&mut c, 0.1), at(&mut c, 100.0), at(&mut c, 0.01), at(&mut c, 400.0)), (1e8, 0.0, 1e8, 0.0));
         assert_eq!(c.base, 29_159_000.0);
     }
@@ -180,7 +181,8 @@ mod tests {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
         (0..12).for_each(|_| c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 10_000_000, 1, &config));
         assert!((c.window - 13.0).abs() < 0.05, "{}", c.window);
-        // Four times the target and more: no more than half is lost, and that once in a round trip.
+        // The delay is four times the target and more: the window is halved at most, once per round
+        // trip.
         let before = c.window;
         c.on_ack(&Ack { now: 1_000_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
         assert_eq!(c.window, before / 2.0);
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(c.window, before / 4.0);
     }
 
-    /// Where the delay is twice the target's excess, in proportion: 1 − 0.8 · (delay − target)/delay.
+    /// The decrease is proportional to the excess: 1 − 0.8 · (delay − target)/delay.
     #[test]
     fn decrease_in_proportion() {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));

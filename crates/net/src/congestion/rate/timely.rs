@@ -1,4 +1,4 @@
-//! TIMELY: a rate that follows the gradient of the round trip.
+//! TIMELY: sets the rate by the gradient of the round trip.
 
 use super::controller::bits_per_second;
 use super::{About, Ack, Habits, Path, RateController, RateParameters};
@@ -12,14 +12,14 @@ use afflux_units::{Bytes, Rate};
 keys! {
     /// Parameters of TIMELY.
     pub struct Keys as "Timely" => TimelyConfig(nic: Rate) {
-        /// Round trips below this raise the rate whatever the gradient.
+        /// Round trip below which the rate rises whatever the gradient.
         t_low: Duration = "50us" from "paper", check up_to_a_second;
-        /// Round trips above this lower it.
+        /// Round trip above which the rate falls whatever the gradient.
         t_high: Duration = "500us" from "paper", check |given, at| match up_to_a_second(given, at.clone())? {
             t_high if t_high <= t_low => Err(Wrong::at(at, format!("\"{t_high}\" is not above t_low = \"{t_low}\""))),
             t_high => Ok(t_high),
         };
-        /// What the gradient is measured in.
+        /// Unit of the gradient: the least round trip.
         min_rtt: Duration = "20us" from "paper", check up_to_a_second;
         /// Weight of the newest difference of round trips.
         weight: f64 = 0.875 from "HPCC's simulator", in 0.001 to 1.0;
@@ -28,9 +28,10 @@ keys! {
         /// Additive increase.
         additive: Speed as u64 = (Speed(Rate((nic.0 / 1_000).max(1))))
             "`\"10Mbps\"` per 10 Gbps of the first host's link" from "HPCC's simulator", check bits_per_second;
-        /// Completions with a falling round trip after which so many steps are made at once.
+        /// Successive completions with a falling round trip after which each raises the rate by
+        /// this many steps at once.
         hyper_after: u32 = 5 from "paper", check |completions, _| Ok(completions.max(1));
-        /// Bytes after whose acknowledgement the rate is decided on.
+        /// Acknowledged bytes (a segment) after which the rate is updated.
         segment: Size as u64 = "16kB" from "paper: 16 to 64 KB", check |Size(Bytes(bytes)), _| Ok(bytes);
         /// Least rate.
         min_rate: Speed as u64 = "100Mbps", check bits_per_second;
@@ -45,10 +46,10 @@ impl RateParameters for TimelyConfig {
 
 #[derive(Debug, Clone)]
 pub struct Timely {
-    /// Bits per second.
+    /// Rate in bit/s.
     rate: u64,
     line: u64,
-    /// Of the completion before; 0 for none.
+    /// Round trip in ps of the previous completion; 0 if there was none.
     previous: u64,
     /// Smoothed difference of successive round trips, picoseconds.
     difference: f64,

@@ -1,4 +1,5 @@
-//! CoDel (RFC 8289): drops or marks at the head of a queue whose frames have all waited longer than a target for an interval.
+//! CoDel (RFC 8289): drops or marks frames at the head of a queue once all frames have waited
+//! longer than a target for an interval.
 
 use super::policy::{About, Policy, Site, up_to_1000_s};
 use crate::Model;
@@ -14,11 +15,12 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of CoDel.
     pub struct Keys as "Codel" => CodelConfig {
-        /// The delay it aims at; in data centres 5 to 10 % of `interval`.
+        /// Delay that the discipline aims at. In data centres: 5 to 10 % of `interval`.
         target: Duration = "5ms" from "RFC 8289", check up_to_1000_s;
-        /// How long the delay must have been above target; the worst usual round-trip time.
+        /// Time for which the delay must have exceeded the target before frames are dropped or
+        /// marked. Choose the worst usual round-trip time.
         interval: Duration = "100ms" from "RFC 8289", check up_to_1000_s;
-        /// Mark ECN-capable frames instead of dropping them?
+        /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = false from "ns-3, Linux";
     }
     check |parsed, at| target_in_interval(parsed.target, parsed.interval, at);
@@ -38,13 +40,15 @@ impl CodelConfig {
     }
 }
 
-/// State of one queue.
+/// CoDel state of one queue.
 #[derive(Debug, Clone)]
 pub struct Codel {
     control: CodelConfig,
-    /// No frame is dropped when no more than this is left behind it: `maxpacket` of RFC 8289 (section 5.5), "the maximum packet size".
+    /// No frame is dropped if at most this many bytes are left behind it: `maxpacket` of RFC 8289
+    /// (section 5.5), "the maximum packet size".
     frame: u64,
-    /// When the delay will have been above target for an interval; 0 while it is below.
+    /// Time in ps at which the delay will have been above target for an interval; 0 while it is
+    /// below.
     first_above: u64,
     drop_next: u64,
     pub count: u32,
@@ -53,18 +57,18 @@ pub struct Codel {
     step: Step,
 }
 
-/// Where in the RFC's `deque` the next frame is looked at.
+/// Position in the RFC's `deque` procedure at which the next frame continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     First,
-    /// After the drop that opens the dropping state.
+    /// After the drop that enters the dropping state.
     Entered,
-    /// After a drop in the dropping state.
+    /// After a drop within the dropping state.
     Dropped,
 }
 
 impl Codel {
-    /// `frame`: bytes of the largest frame.
+    /// `frame`: size in bytes of the largest frame.
     pub fn under(control: CodelConfig, frame: u64) -> Self {
         Codel { control, frame, first_above: 0, drop_next: 0, count: 0, last_count: 0, dropping: false, step: Step::First }
     }
@@ -81,7 +85,8 @@ impl Codel {
         }
     }
 
-    /// A frame that has waited for `sojourn` comes to the head, with `behind` bytes behind it. After a drop the next frame follows at once.
+    /// Decides about a frame that reaches the head after waiting for `sojourn` (ps), with `behind`
+    /// bytes behind it. After a drop the caller passes the next frame at once.
     pub fn on_dequeue(&mut self, now: u64, sojourn: u64, behind: u64, capable: bool) -> Verdict {
         let ok_to_drop = self.above_for_long(now, sojourn, behind);
         let mark = self.control.ecn && capable;
@@ -112,7 +117,8 @@ impl Codel {
             return Verdict::Admit;
         }
         self.dropping = true;
-        // If it was above target not long ago, the rate that controlled it then is where to start.
+        // If the queue was in the dropping state recently, the drop rate of that time is the
+        // starting point.
         let delta = self.count.saturating_sub(self.last_count);
         self.count = if delta > 1 && now.saturating_sub(self.drop_next) < 16 * self.control.interval.0 { delta } else { 1 };
         self.last_count = self.count;
@@ -124,7 +130,7 @@ impl Codel {
         Verdict::Drop(Reason::Red)
     }
 
-    /// The transmitter asked for a frame and there was none.
+    /// Resets the state: the transmitter asked for a frame and the queue was empty.
     pub fn on_empty(&mut self) {
         self.first_above = 0;
         self.dropping = false;
@@ -169,14 +175,15 @@ mod tests {
         Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn }, 1_514)
     }
 
-    /// RFC 8289: under constant overload the k-th drop is followed by the next after 100 ms / sqrt(k).
+    /// RFC 8289: under constant overload the next drop follows the k-th after 100 ms / sqrt(k).
     #[test]
     fn spacing_of_drops_and_marks() {
         for ecn in [false, true] {
             let mut codel = codel(ecn);
             let mut hits = Vec::new();
             for at in (0..5_000_000u64).map(|us| us * 1_000_000) {
-                // Every frame has waited for 50 ms. At most one drop per departure here, so that times are not blurred.
+                // Every frame has waited for 50 ms. At most one drop per departure, so that times
+                // are not blurred.
                 match codel.on_dequeue(at, 50 * MS, 1 << 20, true) {
                     Verdict::Admit => {}
                     Verdict::Mark => hits.push(at),
@@ -210,7 +217,8 @@ mod tests {
         }
     }
 
-    /// RFC 8289, section 5.5: below `maxpacket` the queue is good whatever it delays. With jumbo frames one of those is left in peace, two are not.
+    /// RFC 8289, section 5.5: a queue of at most `maxpacket` bytes is good, whatever its delay. One
+    /// jumbo frame behind the head prevents drops, two do not.
     #[test]
     fn the_largest_frame_is_the_scenarios() {
         let verdicts = |frame: u64, behind: u64| {
@@ -240,10 +248,11 @@ mod tests {
         assert_eq!(feed(&mut codel, 2_000_000, 2_300_000, MS), 0);
         let count = codel.count;
         assert!(count as u64 >= first - 1);
-        // Within 16 intervals the count goes on where it was (less what it started from), so that the second drop comes soon.
+        // Within 16 intervals the count continues from its last value (less the value it started
+        // from), so the second drop comes soon.
         assert!(feed(&mut codel, 2_300_000, 2_500_000, 50 * MS) > 2);
         assert!(codel.count >= count - 1);
-        // Much later it starts from one.
+        // Much later the count starts from one.
         assert_eq!(feed(&mut codel, 2_500_000, 9_000_000, MS), 0);
         assert_eq!(feed(&mut codel, 9_000_000, 9_101_000, 50 * MS), 1);
         assert_eq!(codel.count, 1);

@@ -1,4 +1,5 @@
-//! FQ-CoDel (RFC 8290): flows by hash, deficit round robin among them with precedence for new ones, CoDel on each.
+//! FQ-CoDel (RFC 8290): hashes flows into buckets, serves them by deficit round robin with
+//! precedence for new flows, and runs CoDel on each.
 
 use super::codel::{Codel, CodelConfig, target_in_interval};
 use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
@@ -16,22 +17,25 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of FQ-CoDel.
     pub struct Keys as "FqCodel" => FqCodelConfig {
-        /// The delay each flow's CoDel aims at.
+        /// Delay that the CoDel of each flow aims at.
         target: Duration = "5ms" from "RFC 8290", check up_to_1000_s;
-        /// How long the delay must have been above target.
+        /// Time for which the delay must have exceeded the target before frames are dropped or
+        /// marked.
         interval: Duration = "100ms" from "RFC 8290", check up_to_1000_s;
-        /// Mark ECN-capable frames instead of dropping them?
+        /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = true from "RFC 8290";
-        /// Bytes a flow sends per turn.
+        /// Bytes that a flow sends per turn.
         quantum: Size as u32 = "1514B", check |Size(size), at| match size.0 {
             bytes @ 64..=1_000_000 => Ok(bytes as u32),
             _ => Err(Wrong::at(at, format!("\"{size}\": write a size from 64B to 1MB"))),
         };
         /// Number of buckets that flows are hashed into.
         flows: u32 = 1024, in 1 to 65_536 as "a whole number from 1 to 65536";
-        /// Frames of all flows together; above it the flow with the most bytes loses frames. The buffer, where arrivals are lost, should be larger.
+        /// Most frames of all flows together. Above it, the flow with the most bytes loses frames.
+        /// The buffer, which drops arriving frames, should be larger.
         limit: u32 = 10_240, in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
-        /// Frames that a flow loses at once, at most (and at most half of its bytes).
+        /// Most frames that a flow loses at once. It stops losing frames earlier if half of its
+        /// bytes are gone.
         drop_batch: u32 = 64, in 1 to 1_000_000 as "a whole number from 1 to 1000000";
     }
     check |parsed, at| target_in_interval(parsed.target, parsed.interval, at);
@@ -44,16 +48,18 @@ pub struct FqCodel {
     limit: u32,
     drop_batch: u32,
     perturbation: u32,
-    /// By hash: the flow, `NONE` if there never was one. Flows are made when they are first seen, and buckets with the first of them.
+    /// Flow of each hash bucket, `NONE` if the bucket never had a frame. The table is allocated
+    /// with the first flow, and each flow with its first frame.
     buckets: Vec<u32>,
     bucket_count: u32,
     flows: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Lists of flows that have become empty, which the next flow takes: memory grows with the flows that wait at one time.
+    /// Frame lists of flows that have become empty, for reuse by the next flow. Memory thus grows
+    /// with the number of flows that are backlogged at the same time.
     spare: Vec<VecDeque<Waiting>>,
     count: u32,
-    /// The flow whose frame was taken last, and dropped: it goes on.
+    /// Flow whose head frame CoDel has just dropped. The next `pull` continues with it.
     amid: Option<u32>,
 }
 
@@ -64,7 +70,7 @@ struct FlowQueue {
     frames: VecDeque<Waiting>,
     bytes: u64,
     deficit: i64,
-    /// In one of the two lists.
+    /// True if the flow is in `new` or in `old`.
     listed: bool,
     codel: Codel,
 }
@@ -83,7 +89,8 @@ impl FqCodel {
         self.buckets[bucket]
     }
 
-    /// Half of what the flow with the most bytes has, but at most a batch, from its head.
+    /// Drops frames at the head of the flow with the most bytes until half of its bytes or
+    /// `drop_batch` frames are gone.
     #[cold]
     fn drop_from_fattest(&mut self) -> Vec<(Frame, Verdict)> {
         let fattest = self.flows.iter_mut().max_by_key(|f| (f.bytes, std::cmp::Reverse(f.bucket))).expect("a frame has just come");
@@ -103,7 +110,8 @@ impl FqCodel {
         dropped
     }
 
-    /// The first flow in turn that is empty, or whose head may leave, as its place in the list of new ones or of old ones (`false`).
+    /// Returns the first flow in round-robin order that is empty or whose head frame may leave, as
+    /// its place in the list of new flows (`true`) or of old flows (`false`).
     #[inline(always)]
     fn first_of(&self, may: &impl Fn(u8) -> bool) -> Option<(bool, usize)> {
         let free = |id: &u32| self.flows[*id as usize].frames.front().is_none_or(|head| may(head.frame.priority()));
@@ -120,7 +128,7 @@ impl FqCodel {
             let flow = &mut self.flows[id as usize];
             if flow.deficit <= 0 && self.amid != Some(id) {
                 flow.deficit += self.quantum;
-                // A flow alone in its list stays where it is.
+                // The only flow of the old list stays where it is.
                 if is_new || list.len() > 1 {
                     take(list, place);
                     self.old.push_back(id);
@@ -131,7 +139,8 @@ impl FqCodel {
             let Some(waiting) = flow.frames.pop_front() else {
                 flow.codel.on_empty();
                 take(list, place);
-                // A new flow that is empty waits for its turn among the old, lest it jump the queue again and again.
+                // An empty new flow joins the end of the old flows. Otherwise it could take
+                // precedence again with every new frame.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(id);
                 } else {
@@ -154,7 +163,7 @@ impl FqCodel {
     }
 }
 
-/// Takes a flow out of a list; it is nearly always the first.
+/// Removes a flow from a list. It is nearly always the first.
 #[inline(always)]
 fn take(list: &mut VecDeque<u32>, place: usize) {
     if place == 0 {
@@ -211,7 +220,7 @@ impl Policy for FqCodel {
         self.pull_from(now, |_| true)
     }
 
-    /// Flows whose head has to wait are passed over and keep their places and deficits.
+    /// Skips flows whose head frame may not leave. They keep their places and deficits.
     fn pull_of(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
         self.pull_from(now, may)
     }
@@ -270,7 +279,7 @@ mod tests {
         )
     }
 
-    /// The port's own queue, where no frame of this discipline waits.
+    /// The port's own queue: no frame of this discipline waits there.
     fn none() -> VecDeque<Waiting> {
         VecDeque::new()
     }
@@ -283,7 +292,8 @@ mod tests {
         Waiting { frame: Frame { flow, hash: flow.wrapping_mul(0x9e37_79b1), size, seq, ..Frame::default() }, ready: 0, clock: 0 }
     }
 
-    /// Bytes are shared equally whatever the frames' sizes, and order within a flow is kept.
+    /// Flows share bytes equally whatever the sizes of their frames, and frames of a flow stay in
+    /// order.
     #[test]
     fn bytes_are_shared() {
         let mut fq = discipline(100_000);
@@ -303,7 +313,8 @@ mod tests {
         assert!(sent[1..].iter().all(|&bytes| (bytes as f64 - mean).abs() < 3_100.0), "{sent:?}");
     }
 
-    /// A frame of a flow that has been quiet goes before the backlog of the others, but not twice in a row while they wait.
+    /// A frame of a previously idle flow precedes the backlog of other flows, but the next one does
+    /// not while they wait.
     #[test]
     fn new_flows_first() {
         let mut fq = discipline(100_000);
@@ -315,14 +326,15 @@ mod tests {
         });
         push(&mut fq, waiting(3, 100, 0));
         assert_eq!(fq.pull(&mut none(), US, 0).unwrap().0.frame.flow, 3);
-        // It is empty, goes to the end of the old ones, and has no precedence until it has left them: all five come first.
+        // Flow 3 is empty now. It joins the end of the old flows and has no precedence until it has
+        // left that list. The five other flows precede it.
         assert_ne!(fq.pull(&mut none(), US, 0).unwrap().0.frame.flow, 3);
         push(&mut fq, waiting(3, 100, 1));
         let before = std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).position(|(w, _)| w.frame.flow == 3).unwrap();
         assert!((3..=5).contains(&before), "{before}");
     }
 
-    /// Flows that come one after another share the memory of their lists.
+    /// Flows that are active one after another share the memory of their lists.
     #[test]
     fn lists_of_empty_flows_are_used_again() {
         let mut fq = discipline(100_000);
@@ -347,13 +359,14 @@ mod tests {
         assert_eq!(dropped.len(), 64);
         assert!(dropped.iter().enumerate().all(|(i, (f, _))| f.flow == 1 && f.seq == i as u32));
         assert_eq!(fq.held().count(), 937);
-        // At most half of what it has.
+        // The batch stops once half of the flow's bytes are gone.
         let mut small = discipline(10);
         (0..10).for_each(|seq| assert!(push(&mut small, waiting(1, 1_500, seq)).is_empty()));
         assert_eq!(push(&mut small, waiting(1, 1_500, 10)).len(), 6);
     }
 
-    /// Flows of a class that may not leave keep their places; the others share as ever. A watchdog takes out a class.
+    /// Flows of a class that may not leave keep their places, and the others share as before. A
+    /// watchdog purges a class.
     #[test]
     fn paused_flows_are_passed_over() {
         let mut fq = discipline(10_000);

@@ -1,6 +1,7 @@
-//! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
-//! port acts: it holds the frames (but for disciplines that have queues of their own), counts, and drops. Beside them pFabric's queue, which drops
-//! and serves by urgency, and NDP's, which trims.
+//! Queue disciplines that control delay. Each is a pure state machine: it receives arrivals and
+//! departures and returns verdicts. The port acts on them: it holds the frames (except for
+//! disciplines with queues of their own), counts and drops. The module also has pFabric's queue,
+//! which drops and serves frames by urgency, and NDP's queue, which trims frames.
 
 mod codel;
 pub(super) mod fq_codel;
@@ -21,19 +22,25 @@ use afflux_config::merged;
 use afflux_config::tree::{Key, Wrong};
 use afflux_engine::random::Stream;
 
-/// The disciplines that `[switch.aqm]` names, one line for each: its file and name in scenarios, its name and its parameters here.
+/// The disciplines that `[switch.aqm]` names. Each line gives a file (which is the name in
+/// scenarios), a type and the type of its parameters.
 macro_rules! disciplines {
     ($with:ident) => {
         $with! {
-            /// RFC 8289.
+            /// CoDel (RFC 8289): drops or marks at the head once the delay has exceeded a target
+            /// for an interval.
             codel Codel(CodelConfig);
-            /// RFC 8290: flows by hash, deficit round robin, CoDel on each; needs `scheduling = "fifo"`.
+            /// FQ-CoDel (RFC 8290): flows by hash, deficit round robin among them, CoDel on each.
+            /// Needs `scheduling = "fifo"`.
             fq_codel FqCodel(FqCodelConfig);
-            /// RFC 8033.
+            /// PIE (RFC 8033): drops or marks arrivals with a probability that keeps the delay at a
+            /// target.
             pie Pie(PieConfig);
-            /// A linear controller and a square (De Schepper et al., CoNEXT 2016; RFC 9332, appendix A).
+            /// PI²: a linear controller whose output is squared for classic traffic (De Schepper et
+            /// al., CoNEXT 2016; RFC 9332, appendix A).
             pi2 Pi2(Pi2Config);
-            /// HULL: a counter of what leaves, drained more slowly than the link sends, marks.
+            /// HULL's phantom queue: a counter of departed bytes, drained more slowly than the link
+            /// sends, decides which frames are marked.
             phantom Phantom(PhantomConfig);
         }
     };
@@ -42,14 +49,16 @@ macro_rules! disciplines {
 macro_rules! registry {
     ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident);)+) => {
         merged! {
-            /// A queue discipline that drops, or marks, by delay; or a phantom queue, which marks.
+            /// A queue discipline that drops or marks frames by their delay, or a phantom queue,
+            /// which only marks.
             pub enum AqmKeys as "Aqm", AqmKind, INSTEAD; {
                 $($(#[doc = $doc])* $module $name($module::Keys),)+
             }
         }
 
         impl AqmKeys {
-            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            /// Checks the given keys and fills in the defaults of the others. `key` is the position
+            /// of the table.
             pub fn resolve(&mut self, key: &Key) -> Result<Config, Wrong> {
                 match self {
                     $(AqmKeys::$name(keys) => keys.resolve(key).map(Config::$name),)+
@@ -61,9 +70,11 @@ macro_rules! registry {
         #[derive(Debug, Clone, PartialEq)]
         pub enum Config {
             $($(#[doc = $doc])* $name($module::$config),)+
-            /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
+            /// pFabric: serves the most urgent flow first and drops the least urgent frame when the
+            /// queue reaches this limit. The buffer has no limit in this case.
             Pfabric(Option<Limit>),
-            /// Cuts data to headers where they find their queue full. The buffer has no limit then.
+            /// Trimming: cuts data frames to headers when their queue is full. The buffer has no
+            /// limit in this case.
             Trim(trim::TrimConfig),
         }
 
@@ -77,7 +88,7 @@ macro_rules! registry {
             }
         }
 
-        /// The discipline of one queue.
+        /// Creates the discipline of one queue.
         pub fn policy(config: &Config, site: Site, stream: &mut Stream) -> Box<dyn Policy> {
             match config {
                 $(Config::$name(config) => Box::new(<$module::$name as Policy>::new(config, site, stream)),)+
@@ -86,7 +97,7 @@ macro_rules! registry {
             }
         }
 
-        /// Their parameters.
+        /// Parameters of the disciplines.
         pub mod configs {
             pub use super::trim::TrimConfig;
             $(pub use super::$module::$config;)+
@@ -97,5 +108,5 @@ macro_rules! registry {
 }
 disciplines!(registry);
 
-/// What to write instead of a key that a discipline does not have.
+/// Keys that disciplines do not have, each with the hint that an error message gives.
 const INSTEAD: &[(&str, &str)] = &[("limit", "the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\"")];

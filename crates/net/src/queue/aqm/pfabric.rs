@@ -1,4 +1,4 @@
-//! pFabric's queue: the least urgent frame is dropped, the most urgent flow is served, in order.
+//! pFabric's queue: drops the least urgent frame and serves the most urgent flow, in order.
 
 use super::policy::{About, Hint, Policy, Site};
 use crate::Model;
@@ -10,30 +10,33 @@ use crate::spec::Limit;
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
-/// Frames come with their rank in [`Waiting::clock`]: the smaller, the more urgent. They wait in no order.
+/// pFabric discipline. Each frame arrives with its rank in [`Waiting::clock`]: a smaller rank is
+/// more urgent. The queue does not sort frames.
 #[derive(Debug, Clone)]
 pub struct Pfabric {
     order: Order,
 }
 
-/// What decides which frame goes next, and which one is dropped. Whoever has it keeps the frames, in the places that it names.
+/// Order of frames in a pFabric queue: selects the frame to send and the frame to drop. The owner
+/// of the order stores the frames, in the places that the order names.
 #[derive(Debug, Clone)]
 pub struct Order {
     limit: Option<Limit>,
     bytes: u64,
-    /// Since the queue was empty: how many have come, and the size of the smallest.
+    /// Arrivals since the queue was last empty, counted from 0, and the size in bytes of the
+    /// smallest of them.
     arrivals: u32,
     smallest: u16,
     keys: Vec<Key>,
-    /// The smallest key, if it is known.
+    /// Most urgent key of the waiting frames, if it is known.
     most_urgent: Option<Key>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Key {
-    /// The rank, and behind it the turn of arrival.
+    /// Rank in the upper 32 bits, number of the arrival in the lower 32 bits.
     urgency: u64,
-    /// Hash and destination.
+    /// Hash (upper 32 bits) and destination of the frame, which identify its flow.
     flow: u64,
 }
 
@@ -42,7 +45,7 @@ impl Order {
         Order { limit, bytes: 0, arrivals: 0, smallest: 0, keys: Vec::new(), most_urgent: None }
     }
 
-    /// A frame of less bytes than this would stay if nothing else were here.
+    /// Returns the size in bytes below which an empty queue keeps a frame.
     pub fn takes_below(&self) -> u64 {
         match self.limit {
             Some(Limit::Bytes(limit)) => limit,
@@ -59,12 +62,12 @@ impl Order {
         self.bytes
     }
 
-    /// No frame that waits is smaller.
+    /// Lower bound for the sizes in bytes of the waiting frames.
     pub fn smallest(&self) -> u16 {
         self.smallest
     }
 
-    /// A frame joins, in the last place. Does that reach the limit?
+    /// Adds a frame in the last place. Returns true if the queue reaches its limit.
     #[inline(always)]
     pub fn push(&mut self, frame: &Frame, rank: u64) -> bool {
         let size = frame.size;
@@ -83,7 +86,8 @@ impl Order {
         }
     }
 
-    /// The limit is reached: the place of the frame with the largest rank, of equals the newest, of those without which the limit is kept.
+    /// Returns the place of the frame to drop when the limit is reached: the frame with the largest
+    /// rank (the newest among equals) of those whose removal brings the queue below the limit.
     #[inline(never)]
     pub fn worst(&self, size_of: impl Fn(usize) -> u16) -> usize {
         let suffices = |place: usize| match self.limit {
@@ -92,22 +96,25 @@ impl Order {
         };
         let all = || self.keys.iter().enumerate();
         let worst = all().filter(|(place, _)| suffices(*place)).max_by_key(|(_, key)| key.urgency);
-        // None suffices: the newest.
+        // No single removal suffices: drop the newest frame.
         worst.or_else(|| all().max_by_key(|(_, key)| key.urgency as u32)).expect("one has just come").0
     }
 
-    /// The place of the oldest frame of the flow that has the frame with the smallest rank (of equals the oldest). Something waits.
+    /// Returns the place of the next frame to send: the oldest frame of the flow that has the frame
+    /// with the smallest rank (the oldest among equals). The queue must not be empty.
     #[inline(always)]
     pub fn next(&mut self) -> usize {
         if self.keys.len() == 1 { 0 } else { self.next_of_several() }
     }
 
-    /// A flow's newest frame is mostly its most urgent, and its oldest goes: so the smallest key mostly stays.
+    /// Searches several keys. The newest frame of a flow is usually its most urgent one, while the
+    /// oldest is sent. So `most_urgent` usually stays valid.
     #[inline(never)]
     fn next_of_several(&mut self) -> usize {
         let smallest = || *self.keys.iter().min_by_key(|key| key.urgency).expect("several");
         let flow = self.most_urgent.get_or_insert_with(smallest).flow;
-        // The turn, and behind it the place; all ones for other flows. Four at a time, so that no comparison waits for the one before it.
+        // Arrival number in the upper 32 bits, place in the lower 32 bits; all ones for other
+        // flows. Four keys at a time, so that no comparison waits for the previous one.
         let turn = |place: usize, key: &Key| key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg();
         let (fours, rest) = self.keys.as_chunks::<4>();
         let mut least = [u64::MAX; 4];
@@ -118,7 +125,8 @@ impl Order {
         least.into_iter().chain(rest).fold(u64::MAX, u64::min) as u32 as usize
     }
 
-    /// The frame of this size in this place goes; the last one takes its place: the queue's memory stays where it is warm.
+    /// Removes the frame of `size` bytes at `place`. The last frame moves to that place, so the
+    /// queue stays in the same cached memory.
     #[inline(always)]
     pub fn take(&mut self, place: usize, size: u16) {
         let taken = self.keys.swap_remove(place);
@@ -188,7 +196,7 @@ mod tests {
         fn new(limit: Option<Limit>) -> Self {
             Held(Policy::new(&limit, Site { frame: 1_500, ..Site::default() }, &mut Stream::new(1, 1, 1)), VecDeque::new())
         }
-        /// The frame that is dropped.
+        /// Returns the frame that is dropped.
         fn push(&mut self, waiting: Waiting) -> Option<Frame> {
             self.0.push(&mut self.1, waiting, &mut Stream::new(1, 1, 1)).first().map(|&(frame, _)| frame)
         }
@@ -231,7 +239,8 @@ mod tests {
     #[test]
     fn the_best_flow_is_served_in_order() {
         let mut queue = Held::new(None);
-        // Flow 1's later frame is more urgent than its first: it has fewer bytes left by then.
+        // The later frame of flow 1 is more urgent than its first, because fewer bytes of the flow
+        // remain by then.
         for (flow, rank, seq) in [(1, 300, 0), (2, 200, 0), (1, 100, 1), (3, 100, 0)] {
             queue.push(waiting(flow, rank, seq));
         }

@@ -1,4 +1,5 @@
-//! HULL's phantom queue: a counter of what leaves a link, which empties more slowly than the link sends.
+//! HULL's phantom queue: marks frames by a counter of departed bytes that is drained more slowly
+//! than the link sends.
 
 use super::policy::{About, Policy, Site};
 use crate::Model;
@@ -13,18 +14,18 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of a phantom queue.
     pub struct Keys as "Phantom" => PhantomConfig {
-        /// Share of the link's rate at which the counter is drained (gamma).
+        /// Rate at which the counter is drained, as a fraction of the link's rate (gamma).
         drain: f64 = 0.95 from "HULL", in 0.1 to 1.0 as "a share from 0.1 to 1, as in 0.95";
-        /// What finds more in the counter is marked.
+        /// A frame that finds more than this in the counter is marked.
         threshold: Size as u64 = "1kB" from "HULL at 1 Gbps", check |Size(Bytes(bytes)), _| Ok(bytes);
     }
 }
 
 #[derive(Debug, Clone)]
 pub struct Phantom {
-    /// Bits per second at which the counter empties.
+    /// Rate in bit/s at which the counter is drained.
     drain: f64,
-    /// In bits.
+    /// Threshold in bits.
     threshold: f64,
     counted: f64,
     at: u64,
@@ -39,7 +40,7 @@ impl Policy for Phantom {
         let useless = Some("a phantom queue that marks nothing");
         About { marks: true, useless, threshold: config.threshold as f64, ..About::of(MODEL) }
     }
-    /// First in, first out: a frame leaves at `now`, and is marked if it finds more than the threshold.
+    /// Removes the oldest frame at `now` (ps) and marks it if the counter exceeds the threshold.
     fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
         let waiting = frames.pop_front()?;
         self.counted = (self.counted - self.drain * (now - self.at) as f64 / 1e12).max(0.0);
@@ -64,20 +65,22 @@ pub const MODEL: Model = Model {
 mod tests {
     use super::*;
 
-    /// Frames of 1500 B with the ends of one touching the next on a link of 10 Gbps: each leaves 5 % of itself in the counter.
+    /// Back-to-back frames of 1500 B on a link of 10 Gbps: each adds 5 % of its size to the
+    /// counter.
     #[test]
     fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
         let mut phantom =
             Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, Site { line: 10_000_000_000, ..Site::default() }, &mut Stream::new(1, 1, 1));
         let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
         let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
-        // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).
+        // Before frame n the counter is at 75 n bytes: above 1000 from the fifteenth frame on (n =
+        // 14).
         for n in 0..14 {
             assert_eq!(leaves(n * 1_200_000, Frame::ECT), Verdict::Admit, "{n}");
         }
         assert_eq!(leaves(14 * 1_200_000, Frame::ECT), Verdict::Mark);
         assert_eq!(leaves(15 * 1_200_000, 0), Verdict::Admit);
-        // At 90 % of the link's rate the counter runs empty: 79 B per frame less.
+        // At 90 % of the link's rate the counter drains by 83 B per frame.
         let from = 16 * 1_200_000;
         let marks = (0..100u64).filter(|n| leaves(from + n * 1_200_000 * 10 / 9, Frame::ECT) == Verdict::Mark).count();
         assert!((1..10).contains(&marks), "{marks}");

@@ -1,4 +1,5 @@
-//! PI² (De Schepper et al., CoNEXT 2016): a linear proportional-integral controller, whose output is squared for classic traffic.
+//! PI² (De Schepper et al., CoNEXT 2016): a linear proportional-integral controller whose output is
+//! squared for classic traffic.
 
 use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
 use crate::Model;
@@ -13,20 +14,22 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of PI².
     pub struct Keys as "Pi2" => Pi2Config {
-        /// The delay it aims at.
+        /// Delay that the discipline aims at.
         target: Duration = "15ms" from "RFC 9332, Linux", check up_to_1000_s;
-        /// Time between changes of the probability.
+        /// Time between updates of the probability.
         t_update: Duration = "16ms" from "Linux", check up_to_1000_s;
-        /// Gain for the distance from the target, per second of delay.
+        /// Gain for the difference between delay and target, per second of difference.
         alpha: f64 = 0.16 from "Linux, for round trips up to 100 ms", in 0.0 to 1e9 as "a number from 0 to 1e9";
-        /// Gain for the change of the delay, per second of it.
+        /// Gain for the change of the delay since the last update, per second of change.
         beta: f64 = 3.2 from "Linux, for round trips up to 100 ms", in 0.0 to 1e9 as "a number from 0 to 1e9";
-        /// Mark ECN-capable frames instead of dropping them?
+        /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = false;
-        /// With `ecn = true`: do ECN-capable flows react to the share of marks, as DCTCP does? They are marked with `coupling` times the probability then,
-        /// other frames are dropped with its square.
+        /// With `ecn = true`: whether ECN-capable flows react to the share of marks, as DCTCP does.
+        /// If so, they are marked with `coupling` times the probability p', and other frames are
+        /// dropped with p' squared.
         scalable: bool = false;
-        /// With `scalable = true`: marks per root of drops (k).
+        /// With `scalable = true`: ratio k of the marking probability to the square root of the
+        /// drop probability.
         coupling: f64 = {scalable.then_some(2.0)} "2 (RFC 9332, Linux)", in 0.01 to 100.0;
     }
     check |parsed, at| match parsed {
@@ -36,30 +39,32 @@ keys! {
     };
 }
 
-/// Times in picoseconds.
+/// PI² state of one queue. Times are in ps.
 #[derive(Debug, Clone)]
 pub struct Pi2 {
     config: Pi2Config,
-    /// Since when the frame at the head has waited, if there is one.
+    /// Time since which the frame at the head has waited; `None` if the queue is empty.
     head: Option<u64>,
-    /// At the last update.
+    /// Delay at the last update.
     delay: u64,
-    /// p' of the paper.
+    /// Probability p' of the paper, before squaring.
     probability: f64,
     next_update: u64,
-    /// No frame is dropped or marked while less than this is behind it: two of the largest frames (Linux: twice the MTU).
+    /// No frame is dropped or marked while fewer bytes than this are behind it: twice the largest
+    /// frame (Linux: twice the MTU).
     least: u64,
     stream: Stream,
 }
 
 impl Pi2 {
-    /// The timer fires at every multiple of the period. What it reads changes at arrivals and departures only, so that it is enough to catch up
-    /// before each of them: the result is that of a timer that fires before anything else at its moment.
+    /// Runs the updates that are due by `now`. Updates are due at every multiple of `t_update`.
+    /// Their inputs change at arrivals and departures only. So calling this before each of those
+    /// has the same result as a timer that fires before all other events of its time.
     fn catch_up(&mut self, now: u64) {
         let period = self.config.t_update.0;
         while self.next_update <= now {
             if self.head.is_none() && self.delay == 0 && (self.probability == 0.0 || self.config.alpha == 0.0) {
-                // Nothing changes until a frame waits.
+                // The state does not change until a frame waits.
                 self.next_update += (now - self.next_update) / period * period;
             } else {
                 let delay = self.head.map_or(0, |since| self.next_update.saturating_sub(since));
@@ -76,7 +81,7 @@ impl Pi2 {
         self.delay = delay;
     }
 
-    /// What becomes of a frame that leaves with `behind` bytes behind it.
+    /// Decides about a frame that leaves with `behind` bytes behind it.
     fn verdict(&mut self, behind: u64, capable: bool) -> Verdict {
         let marks = capable && self.config.ecn;
         if behind < self.least {
@@ -84,7 +89,7 @@ impl Pi2 {
         }
         let hit = match self.config.coupling {
             Some(coupling) if marks => self.stream.next_f64() < coupling * self.probability,
-            // Two draws give the square.
+            // Two draws that both hit have probability p' squared.
             _ => self.stream.next_f64() < self.probability && self.stream.next_f64() < self.probability,
         };
         match hit {
@@ -157,7 +162,7 @@ mod tests {
         Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready, clock: 0 }
     }
 
-    /// With a delay of d at each update p' is beta d + n alpha (d - target) after n of them.
+    /// If the delay is d at each update, p' is beta d + n alpha (d - target) after n updates.
     #[test]
     fn the_controller_is_linear() {
         let mut pi2 = pi2(false, None);
@@ -166,7 +171,8 @@ mod tests {
             let expected = (3.2 * 0.035 + f64::from(n) * 0.16 * 0.020_f64).min(1.0);
             assert!((pi2.probability - expected).abs() < 1e-12, "{n}: {}", pi2.probability);
         }
-        // On its way back the proportional part goes first: to a delay of zero and below the target.
+        // When the delay falls to zero, the change of the delay counts first, then the difference
+        // from the target.
         let before = pi2.probability;
         pi2.update(0);
         assert!((pi2.probability - (before - 3.2 * 0.035 - 0.16 * 0.015)).abs() < 1e-12);
@@ -174,7 +180,8 @@ mod tests {
         assert_eq!(pi2.probability, 0.0);
     }
 
-    /// A queue that stands for 100 ms, told of at the end alone: the head's age is 16, 32, … ms at the updates.
+    /// A standing queue for 100 ms that is updated only at the end: the age of the head is 16, 32,
+    /// … ms at the updates.
     #[test]
     fn catching_up_is_a_timer() {
         let (mut lazy, mut busy, mut stream) = (pi2(false, None), pi2(false, None), Stream::new(1, 2, 3));
@@ -190,7 +197,8 @@ mod tests {
         for pi2 in [&lazy, &busy] {
             assert_eq!((pi2.probability, pi2.delay, pi2.next_update), (by_hand.probability, 96 * MS, 112 * MS));
         }
-        // Empty and long after: nothing is left of it, and the timer is where it was.
+        // Long after the queue has become empty, p' and the delay are 0, and the timer still fires
+        // at multiples of its period.
         assert!(lazy.pull(&mut VecDeque::from([waiting(0, 0)]), 100 * MS, 1_500).is_some());
         lazy.on_enqueue(1_000_000 * MS, 0, false, &mut stream);
         assert_eq!((lazy.probability, lazy.delay, lazy.next_update % (16 * MS)), (0.0, 0, 0));

@@ -1,4 +1,5 @@
-//! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral controller moves until the delay is at its target.
+//! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral
+//! controller adjusts to keep the delay at a target.
 
 use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
 use crate::Model;
@@ -14,21 +15,22 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of PIE.
     pub struct Keys as "Pie" => PieConfig {
-        /// The delay it aims at.
+        /// Delay that the discipline aims at.
         target: Duration = "15ms" from "RFC 8033", check up_to_1000_s;
-        /// Mark ECN-capable frames instead of dropping them?
+        /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = false from "ns-3, Linux";
-        /// Time between changes of the probability.
+        /// Time between updates of the probability.
         t_update: Duration = "15ms" from "RFC 8033", check up_to_1000_s;
-        /// Gain for the distance from the target, per second of delay.
+        /// Gain for the difference between delay and target, per second of difference.
         alpha: f64 = 0.125, in 0.0 to 1e9 as "a number from 0 to 1e9";
-        /// Gain for the change of the delay, per second of it.
+        /// Gain for the change of the delay since the last update, per second of change.
         beta: f64 = 1.25, in 0.0 to 1e9 as "a number from 0 to 1e9";
-        /// How long a burst may last before drops begin.
+        /// Time for which a burst is admitted before drops begin.
         burst_allowance: Duration = "150ms";
         /// With `ecn = true`: probability above which ECN-capable frames are dropped too.
         ecn_threshold: Chance = {ecn.then(|| Chance(Probability::new(0.1).expect("within 0..1")))} "0.1";
-        /// No two drops too close together, none too far apart (RFC 8033 §5.4).
+        /// Whether drops are spaced more evenly than at random: neither too close together nor too
+        /// far apart (RFC 8033 §5.4).
         derandomize: bool = false;
     }
     check |parsed, at| match parsed.ecn_threshold {
@@ -37,11 +39,11 @@ keys! {
     };
 }
 
-/// Times in picoseconds.
+/// PIE state of one queue. Times are in ps.
 #[derive(Debug, Clone)]
 pub struct Pie {
     config: PieConfig,
-    /// The delay of the frame that left last, zero once none is left.
+    /// Delay of the frame that left last; 0 if it left the queue empty.
     delay: u64,
     delay_old: u64,
     probability: f64,
@@ -50,16 +52,17 @@ pub struct Pie {
     next_update: u64,
 }
 
-/// No frame is dropped while no more than two of these are queued.
+/// Mean frame size in bytes. No frame is dropped while the queue holds at most twice this.
 const MEAN_FRAME: u64 = 1_500;
 
 impl Pie {
-    /// The timer fires at every multiple of the period. What it reads changes at arrivals and departures only, so that it is enough to
-    /// catch up before each of them: the result is that of a timer that fires before anything else at its moment.
+    /// Runs the updates that are due by `now`. Updates are due at every multiple of `t_update`.
+    /// Their inputs change at arrivals and departures only. So calling this before each of those
+    /// has the same result as a timer that fires before all other events of its time.
     fn catch_up(&mut self, now: u64) {
         while self.next_update <= now {
             if self.probability == 0.0 && self.delay == 0 && self.delay_old == 0 && self.burst_left == 0 {
-                // Nothing changes until a frame leaves late.
+                // The state does not change until a frame leaves late.
                 self.next_update += (now - self.next_update) / self.config.t_update.0 * self.config.t_update.0;
             } else {
                 self.recompute();
@@ -197,7 +200,7 @@ mod tests {
         Pie::new(&config, Site { frame: 1_514, ..Site::default() }, &mut Stream::new(1, 1, 1))
     }
 
-    /// The same states whether it is asked often or seldom.
+    /// Frequent and rare calls of `catch_up` lead to the same state.
     #[test]
     fn catching_up_is_a_timer() {
         let (mut lazy, mut busy) = (pie(), pie());
@@ -218,7 +221,7 @@ mod tests {
         assert!(lazy.next_update % (15 * MS) == 0);
     }
 
-    /// One step by hand: delay 25 ms twice, from p = 0.05: (0.125 * 0.01 + 1.25 * 0) / 2.
+    /// One explicit update: the delay is 25 ms twice, from p = 0.05: (0.125 * 0.01 + 1.25 * 0) / 2.
     #[test]
     fn one_step() {
         let mut pie = pie();

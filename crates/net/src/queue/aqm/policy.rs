@@ -1,4 +1,4 @@
-//! What a discipline is asked, and what others have to know of it.
+//! Interface of queue disciplines, and their properties that other modules need.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -11,96 +11,107 @@ use afflux_engine::random::Stream;
 use afflux_units::Span;
 use std::collections::VecDeque;
 
-/// What a discipline does at a queue. With the default bodies it lets all frames in, and they wait in the port's queue.
+/// A discipline at one queue. The default methods admit all frames and keep them in the port's
+/// queue.
 pub trait Policy: Send + Sync {
     type Config
     where
         Self: Sized;
-    /// For a queue at this place.
+    /// Creates the discipline for a queue at `site`.
     fn new(config: &Self::Config, site: Site, stream: &mut Stream) -> Self
     where
         Self: Sized;
     fn about(config: &Self::Config) -> About
     where
         Self: Sized;
-    /// A frame wants to join a queue of `bytes`.
+    /// Decides about a frame that arrives at a queue of `_bytes` bytes. `_capable`: it is
+    /// ECN-capable.
     fn on_enqueue(&mut self, _now: u64, _bytes: u64, _capable: bool, _stream: &mut Stream) -> Verdict {
         Verdict::Admit
     }
-    /// Takes the frame in; gives back those that cannot stay as they are, and what becomes of them.
+    /// Enqueues a frame. Returns each frame that is marked, trimmed or dropped as a result, with
+    /// its verdict.
     fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);
         Vec::new()
     }
-    /// The same where flows are told by this hash, not by that of their frames.
+    /// Enqueues a frame as [`Self::push`] does, but distinguishes flows by `_hash` instead of by
+    /// the hash in the frame.
     fn push_as(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _hash: u32, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         self.push(frames, waiting, stream)
     }
-    /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
+    /// Removes and returns the next frame to leave at `now`, with its verdict. If the verdict is a
+    /// drop, the caller calls again. `bytes` is the length of the queue including this frame.
     fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)>;
-    /// The same where only frames of some classes may leave. A queue that is first in, first out waits with its head.
+    /// Removes and returns the next frame, like [`Self::pull`], if only the classes for which `may`
+    /// is true may leave. By default the queue is FIFO: if its head may not leave, no frame does.
     fn pull_of(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
         if frames.front().is_some_and(|head| !may(head.frame.priority())) { None } else { self.pull(frames, now, bytes) }
     }
-    /// The earliest time at which a frame may leave, where frames of a class may from `from(class)` on; `u64::MAX` without frames.
+    /// Returns the earliest time in ps at which a frame may leave; `u64::MAX` if there is no frame.
+    /// `from(class)` is the time from which frames of a class may leave.
     fn earliest(&self, frames: &VecDeque<Waiting>, from: &dyn Fn(u8) -> u64) -> u64 {
         frames.front().map_or(u64::MAX, |head| from(head.frame.priority()))
     }
-    /// A watchdog takes out all frames of a class.
+    /// Removes and returns all frames of a class, for the PFC watchdog.
     fn purge(&mut self, frames: &mut VecDeque<Waiting>, _now: u64, class: u8) -> Vec<Frame> {
         take_class(frames, class)
     }
-    /// Bytes that leave before a frame that has just come, with its own, as far as can be told: `bytes` are held, and `hash` tells its flow.
+    /// Estimates the bytes that leave up to and including a frame that has just arrived. `bytes`
+    /// are held in total, and `_hash` identifies the frame's flow.
     fn ahead(&self, bytes: u64, _frame: &Frame, _hash: u32) -> u64 {
         bytes
     }
-    /// Frames that this discipline holds itself.
+    /// Returns the frames that the discipline holds itself.
     fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         Box::new(std::iter::empty())
     }
 }
 
-/// Where a queue is.
+/// Link and frame sizes of a queue's port.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Site {
-    /// Bits per second of its link.
+    /// Rate of the link in bit/s.
     pub line: u64,
-    /// Bytes of the largest frame of the scenario.
+    /// Size in bytes of the largest frame of the scenario.
     pub frame: u64,
-    /// Bytes that shorter frames are padded to.
+    /// Size in bytes to which shorter frames are padded.
     pub least: u16,
 }
 
-/// Takes all frames of a class out of a queue.
+/// Removes and returns all frames of a class from a queue.
 pub fn take_class(frames: &mut VecDeque<Waiting>, class: u8) -> Vec<Frame> {
     let taken = frames.iter().map(|waiting| waiting.frame).filter(|frame| frame.priority() == class).collect();
     frames.retain(|waiting| waiting.frame.priority() != class);
     taken
 }
 
-/// What others have to know of a discipline.
+/// Properties of a discipline that other modules need.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub model: Model,
-    /// Some ECN-capable frames are marked.
+    /// True if the discipline marks ECN-capable frames.
     pub marks: bool,
-    /// It does nothing but mark: what it is where no frame can be marked.
+    /// For a discipline that only marks: description, for a warning, of a queue where no frame can
+    /// be marked.
     pub useless: Option<&'static str>,
-    /// It tells flows by their hash and schedules them itself.
+    /// True if the discipline distinguishes flows by hash and schedules them itself.
     pub alone: bool,
-    /// It goes by the hash of frames.
+    /// True if the discipline uses the hash of frames.
     pub hashes: bool,
-    /// It serves and drops by [`super::Order`], and does nothing else.
+    /// True if the discipline serves and drops frames by [`super::Order`] and does nothing else.
     pub urgent: bool,
-    /// It does not know of pauses.
+    /// True if the discipline does not support PFC pauses.
     pub unpausable: bool,
-    /// It goes by what only some transports tell; the key that it stands at, and what is wrong where no data do.
+    /// Hint in data frames that the discipline depends on and that only some transports set. Next:
+    /// the scenario key to report, and the error text if no traffic sets the hint.
     pub heeds: Option<(Hint, &'static str, &'static str)>,
-    /// Bytes above which a queue marks all frames, if their number decides.
+    /// Queue length in bytes above which all frames are marked, for disciplines that mark by queue
+    /// length.
     pub threshold: f64,
-    /// The most that a queue holds, if not the buffer says so.
+    /// Limit of the queue, if the discipline sets it instead of the buffer.
     pub limit: Option<Limit>,
-    /// Bytes of a queue's state, where they are many.
+    /// Size in bytes of a queue's state, if it is large.
     pub memory: u64,
 }
 
@@ -122,16 +133,16 @@ impl About {
     }
 }
 
-/// What data may tell queues.
+/// Hint that data frames carry for queue disciplines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// How much of their flow remains.
+    /// The number of bytes that remain of the flow.
     Remaining,
-    /// That they may be cut to headers.
+    /// The frame may be trimmed to its header.
     Trimmable,
 }
 
-/// A time above 0, at most 1000 s.
+/// Checks a time: it must be above 0 and at most 1000 s.
 pub fn up_to_1000_s(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
         Span(0) => Err(Wrong::at(key, "\"0ps\": write a time above 0")),

@@ -1,4 +1,5 @@
-//! Queues that cut data to headers instead of dropping them (NDP's, htsim's "composite queue").
+//! Queues that cut data frames to headers instead of dropping them (NDP's queue, "composite queue"
+//! in htsim).
 
 use super::policy::{About, Hint, Policy, Site};
 use crate::Model;
@@ -13,17 +14,19 @@ use afflux_units::Bytes;
 use std::collections::VecDeque;
 
 keys! {
-    /// Each queue of a port is two: data that find theirs full are cut to headers, which go first, with answers. Instead of `buffer`, `ecn` and `aqm`.
+    /// Trimming of data frames (NDP). Each queue of a port consists of two. Data frames that find
+    /// their queue full are cut to headers. Headers and answers have the other queue, which is
+    /// served first. Use it instead of `buffer`, `ecn` and `aqm`.
     pub struct Keys as "Trimming" => TrimConfig(frame: u16) {
-        /// Most bytes of data, the frame in transmission among them.
+        /// Most bytes of data, including the frame in transmission.
         data: Size as u64 = (Size(Bytes(8 * u64::from(frame)))) "8 full frames, as in the paper", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": a queue of size 0 drops every frame: write a size above 0")),
             bytes => Ok(bytes),
         };
-        /// Most bytes of headers and answers. What does not fit is dropped.
+        /// Most bytes of headers and answers. Frames that do not fit are dropped.
         headers: Size as u64 = (Size(Bytes(data.saturating_mul(2)))) "twice `data`, as in htsim; the paper has as much as for data",
             check |Size(Bytes(bytes)), _| Ok(bytes);
-        /// Size of a header; padded to the smallest frame of `host.wire`.
+        /// Size of a header. Smaller headers are padded to the smallest frame of `host.wire`.
         header: Size as u16 = "64B" from "htsim; 206 B on some switches with SONiC", check |size, at| match size {
             Size(Bytes(bytes @ 1..=1_000)) => Ok(bytes as u16),
             Size(bytes) => Err(Wrong::at(at, format!("\"{bytes}\": write a size from 1B to 1000B"))),
@@ -31,20 +34,21 @@ keys! {
     }
 }
 
-/// Data wait in the port's queue, headers and answers here.
+/// Trimming discipline. Data frames wait in the port's queue, headers and answers wait in
+/// `headers`.
 pub struct Trim {
     config: TrimConfig,
     headers: VecDeque<Waiting>,
-    /// Of headers and of data; those in transmission count.
+    /// Bytes of headers and of data, including the frame in transmission.
     bytes: [u64; 2],
-    /// What is in transmission.
+    /// Queue (0: headers, 1: data) and bytes of the frame in transmission.
     leaving: (usize, u64),
 }
 
 impl Policy for Trim {
     type Config = TrimConfig;
     fn new(config: &TrimConfig, site: Site, _: &mut Stream) -> Self {
-        // A header is a frame, too.
+        // A header is a frame too, so it has at least the smallest frame size.
         let config = TrimConfig { header: config.header.max(site.least), ..config.clone() };
         Trim { config, headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
     }
@@ -69,7 +73,7 @@ impl Policy for Trim {
         if self.bytes[1] <= self.config.data {
             return Vec::new();
         }
-        // The one that comes, or the newest that was there.
+        // The victim is the arriving frame or the newest waiting one, each with probability 1/2.
         let place = data.len() - if data.len() > 1 && stream.next_u64() & 1 == 0 { 2 } else { 1 };
         let victim = data.remove(place).expect("just counted").frame;
         self.bytes[1] -= u64::from(victim.size);
@@ -77,7 +81,8 @@ impl Policy for Trim {
         vec![(victim, if trims { Verdict::Trim(victim.size.min(self.config.header)) } else { Verdict::Drop(Reason::Buffer) })]
     }
 
-    /// Headers first. Asked when nothing is in transmission any more.
+    /// Returns the next header or, if there is none, the next data frame. The caller calls this
+    /// after the previous transmission has ended, so the bytes of that frame are released here.
     fn pull(&mut self, data: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
         let (which, bytes) = std::mem::take(&mut self.leaving);
         self.bytes[which] -= bytes;
@@ -134,7 +139,7 @@ mod tests {
             assert!(queue.push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream).is_empty());
         }
         assert_eq!(queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
-        // What cannot be trimmed is dropped.
+        // Frames that cannot be trimmed are dropped.
         data.iter_mut().for_each(|waiting| waiting.frame.flags = Frame::DATA);
         assert_eq!(queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
         let order: Vec<u16> = std::iter::from_fn(|| queue.pull(&mut data, 0, 0)).map(|(w, _)| w.frame.size).collect();

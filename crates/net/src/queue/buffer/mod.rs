@@ -1,4 +1,5 @@
-//! Who may occupy memory. A policy answers; the port acts and counts.
+//! Buffer policies of switches and hosts: whether a frame may occupy memory. A policy decides; the
+//! port acts and counts.
 
 pub mod mmu;
 mod shared;
@@ -13,7 +14,7 @@ use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec;
 use afflux_units::Rate;
 
-/// The memory of one node.
+/// Buffer policy of one node.
 #[derive(Debug, Clone)]
 pub enum Buffer {
     Unlimited,
@@ -28,15 +29,15 @@ impl Buffer {
             Buffer::Unlimited => Calm::ALWAYS,
             Buffer::Static(limit) => limit.calm(),
             Buffer::Shared(shared) => shared.calm(),
-            // It has to know of every frame.
+            // Virtual output queues have to account for every frame.
             Buffer::Voq(_) => Calm::NEVER,
         }
     }
 
-    /// Of a node with ports of these rates, each with so many queues.
+    /// Creates the buffer policy of a node whose ports have these rates and `queues` queues each.
     pub fn new(config: &spec::Buffer, rates: &[Rate], queues: usize) -> Self {
         match config {
-            // An MMU is asked apart: it needs to know the frame's ingress.
+            // The MMU is consulted separately, because it needs the ingress port of a frame.
             spec::Buffer::Unlimited | spec::Buffer::Mmu(_) => Buffer::Unlimited,
             spec::Buffer::Static { per_queue, drop_when } => Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when }),
             spec::Buffer::Shared { total, alpha, reserved_per_queue } => Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue)),
@@ -44,9 +45,11 @@ impl Buffer {
         }
     }
 
-    /// May a frame of `size` bytes join `queue`? `used` is the node's memory in use, exact or (`exact == false`) an upper bound. No answer means that
-    /// these figures do not settle it: release every port, then ask again with the exact memory in use. Virtual output queues never answer here;
-    /// they have rules of their own ([`Voq::admit`]).
+    /// Decides whether a frame of `size` bytes may join `queue`. `used` is the node's memory in use
+    /// in bytes: exact, or (`exact == false`) an upper bound. `None` means that the upper bound
+    /// does not decide: the caller releases all departed frames and calls again with the exact
+    /// value. Virtual output queues always return `None`, because they have their own rules
+    /// ([`Voq::admit`]).
     #[inline(always)]
     pub fn admit(&self, queue: QueueView, size: u64, used: u64, exact: bool) -> Option<Verdict> {
         let admitted = match self {
@@ -61,12 +64,14 @@ impl Buffer {
         Some(if admitted { Verdict::Admit } else { Verdict::Drop(Reason::Buffer) })
     }
 
-    /// Has it virtual output queues?
+    /// True if the node has virtual output queues.
     pub fn is_voq(&self) -> bool {
         matches!(self, Buffer::Voq(_))
     }
 
-    /// Not admitted under an upper bound of the memory in use. Nor with no more in use than this queue's own: then the bound does not matter.
+    /// Handles a frame that the upper bound of the memory in use refuses. If the frame is refused
+    /// even with no more memory in use than this queue's own bytes, the drop is certain. Otherwise
+    /// `None`.
     #[cold]
     fn refuse(&self, queue: QueueView, size: u64) -> Option<Verdict> {
         match self {

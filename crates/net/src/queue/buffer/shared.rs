@@ -1,4 +1,5 @@
-//! Memory shared by all queues of a switch with a dynamic threshold (Choudhury and Hahne 1998).
+//! Memory shared by all queues of a switch, with a dynamic threshold per queue (Choudhury and Hahne
+//! 1998).
 
 use crate::Model;
 use crate::queue::buffer::mmu::Bounds;
@@ -7,7 +8,7 @@ use crate::queue::{Calm, QueueView};
 #[derive(Debug, Clone, Copy)]
 pub struct Shared {
     total: u64,
-    /// Alpha in 1/65536.
+    /// Alpha in units of 1/65536.
     alpha: u64,
     reserved: u64,
 }
@@ -18,7 +19,7 @@ impl Shared {
         Shared { total, alpha: (alpha * 65_536.0 + 0.5) as u64, reserved }
     }
 
-    /// With half of the memory free.
+    /// Fast-path limits: the threshold that applies while half of the memory is free.
     pub fn calm(&self) -> Calm {
         let used = self.total / 2;
         Calm { used, queue: self.reserved + self.threshold(self.total - used), ..Calm::ALWAYS }
@@ -28,20 +29,23 @@ impl Shared {
         self.total
     }
 
-    /// With no more than `used` in use.
+    /// Returns the bounds that hold while at most `used` bytes are in use; `None` above the total
+    /// memory.
     pub fn bounds(&self, used: u64) -> Option<Bounds> {
         let free = self.total.checked_sub(used)?;
         Some(Bounds { used, group: u64::MAX, queue: self.reserved + self.threshold(free) })
     }
 
-    /// The queue with the frame may hold `reserved + alpha * free memory`, and the memory must hold the frame.
+    /// Returns true if the frame fits into the free memory and the queue, including the frame,
+    /// holds at most `reserved + alpha * free memory`.
     #[inline(always)]
     pub fn admit(&self, queue: QueueView, size: u64, used: u64) -> bool {
         let free = self.total.saturating_sub(used);
         size <= free && queue.bytes + size <= self.reserved + self.threshold(free)
     }
 
-    /// A memory has less than 2^40 bytes, and alpha is at most 2^10: beyond 64 bits the threshold is more than any memory.
+    /// Computes `alpha * free` in bytes. Memory is below 2^40 bytes and alpha at most 2^10, so a
+    /// product that saturates 64 bits exceeds any memory.
     #[inline(always)]
     fn threshold(&self, free: u64) -> u64 {
         free.saturating_mul(self.alpha) >> 16

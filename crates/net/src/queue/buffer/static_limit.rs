@@ -1,4 +1,4 @@
-//! A limit per queue, in bytes or frames.
+//! Static buffer limit per queue, in bytes or frames.
 
 use crate::Model;
 use crate::queue::{Calm, QueueView, Reason, Verdict};
@@ -25,7 +25,7 @@ impl StaticLimit {
             Limit::Bytes(limit) => (queue.bytes + size, limit),
             Limit::Packets(limit) => (queue.frames as u64 + 1, limit as u64),
         };
-        // ns-2 drops when bytes + packet >= limit, so that 36,000 B hold 23 full packets, not 24.
+        // ns-2 drops when bytes + packet >= limit, so 36,000 B hold 23 full packets, not 24.
         let full = match self.drop_when {
             Compare::Above => would_be > limit,
             Compare::AtOrAbove => would_be >= limit,

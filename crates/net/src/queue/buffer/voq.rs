@@ -1,8 +1,9 @@
-//! The memory of a deep-buffer switch with virtual output queues (Broadcom's Jericho line): a cap per queue, a small on-chip memory,
-//! and DRAM that is large but slower than all ports together.
+//! Buffer of a deep-buffer switch with virtual output queues (Broadcom's Jericho line): a cap per
+//! queue, a small on-chip memory, and DRAM that is large but slower than all ports together.
 //!
-//! A queue is first in, first out, and goes on in DRAM until it is empty once it has begun to. So what it has in DRAM is always its newest
-//! part: `min(what was put there, what is in the queue)`, and nothing needs to be done when frames leave.
+//! A queue is FIFO. Once it has begun to use DRAM, it continues there until it is empty. So its
+//! part in DRAM is always its newest part, `min(bytes put there, bytes in the queue)`, and needs no
+//! update when frames leave.
 
 use crate::Model;
 use crate::queue::scheduling::Limits;
@@ -19,11 +20,13 @@ impl Word for BySpeed {
 }
 
 words! {
-    /// Sources that have their own queue for each egress port and priority.
+    /// Ingress sources that have a separate queue for each egress port and priority.
     pub enum Ingress {
-        /// Each ingress core, as in hardware: with one core the queues are as those of a switch with output queues.
+        /// One queue per ingress core, as in hardware. With one core this equals a switch with
+        /// output queues.
         Core,
-        /// Each ingress port (N×N queues, as switches with virtual output queues are often drawn).
+        /// One queue per ingress port (N×N queues, as textbooks draw switches with virtual output
+        /// queues).
         Port,
     }
 }
@@ -33,7 +36,8 @@ keys! {
     pub struct Keys as "Voq" => Config(pfc: bool) of written {
         /// Whether there is a queue per ingress core or per ingress port.
         ingress: Ingress = "core" from "hardware, recalled; `\"port\"` is a switch with N×N queues";
-        /// With `ingress = "core"`: this many ports, in the order of the links, belong to one core.
+        /// With `ingress = "core"`: number of ports per ingress core. Ports belong to cores in the
+        /// order of the links.
         ports_per_core: u32 = none "all, as in a leaf of one chip", check |ports, at| match (ingress, ports) {
             (Ingress::Port, _) => Err(meaningless(at, "ingress = \"port\"")),
             (Ingress::Core, 0) => Err(Wrong::at(at, "found 0: write a number of ports from 1")),
@@ -51,64 +55,72 @@ keys! {
                 64..=1_000_000 => Ok(bytes as u32),
                 _ => Err(Wrong::at(at, format!("\"{}\": write a size from 64B to 1MB", Bytes(bytes)))),
             };
-        /// Time of a frame's request and grant, after which it can leave at the earliest; it is added to `latency`.
+        /// Time from a frame's request for a credit to the grant. The frame can leave after this
+        /// time at the earliest. It is added to `latency`.
         grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check time;
-        /// Rate at which an egress port's scheduler gives credits, as a multiple of the port's rate, or `"unlimited"`: as fast as they are asked for.
-        /// Below 1 the port starves.
+        /// Rate at which the scheduler of an egress port grants credits, as a multiple of the
+        /// port's rate, or `"unlimited"`: credits are granted as soon as they are requested. Below
+        /// 1 the credits limit the port's throughput.
         credit_speedup: Or<Unlimited, f64> as Option<f64> = "unlimited" from "as before there was this key; 1.02 is recalled of hardware",
             check |given, at| given.0.map(|times| speedup(times, at)).transpose();
-        /// Credits that an egress port may have on their way or unused, or `"unlimited"`. One that is used can be given again, and pays for data
-        /// `grant_latency` later: a port sends at most `max_credits` times `credit` per `grant_latency`.
+        /// Most credits that an egress port may have in flight or unused, or `"unlimited"`. A used
+        /// credit can be granted again, and pays for data `grant_latency` later. So a port sends at
+        /// most `max_credits` times `credit` per `grant_latency`.
         max_credits: Or<Unlimited, u32> as Option<u32> = "unlimited", check |given, at| match given.0 {
             Some(_) if grant_latency == Span::ZERO => Err(meaningless(at, "grant_latency = \"0ps\"")),
             Some(0 | 1_000_001..) => Err(Wrong::at(at, "write a number of credits from 1 to 1000000, or \"unlimited\"")),
             given => Ok(given),
         };
-        /// Rate of the fabric from an ingress core to an egress port, as a multiple of the port's rate, or `"unlimited"`. Below 1 a port that is fed by one core
-        /// starves; others have a fabric of their own.
+        /// Rate of the fabric from an ingress core to an egress port, as a multiple of the port's
+        /// rate, or `"unlimited"`. Each core has its own fabric. Below 1, a port that only one core
+        /// feeds cannot reach its rate.
         fabric_speedup: Or<Unlimited, f64> as Option<f64> = "unlimited",
             check |given, at| given.0.map(|times| speedup(times, at)).transpose();
-        /// Most bytes of a queue, or `"by_speed"` for Arista's by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB,
-        /// that is 40 ms each (and at least 12.5 MB, as at 1G).
+        /// Most bytes of a queue, or `"by_speed"` for Arista's limits by port speed: 10G 50 MB, 25G
+        /// 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB, that is 40 ms each (and at least 12.5 MB,
+        /// as at 1G).
         max_bytes: Or<BySpeed, Size> as Option<u64> = "by_speed" from "7500R architecture paper, as quoted; it also says 5 ms",
             check |given, at| given.0.map(|bytes| size(bytes, at)).transpose();
-        /// Most bytes of a queue as the time that its port takes to send them, or `"off"`; the smaller of the two caps counts.
+        /// Most bytes of a queue, as the time that its port takes to send them, or `"off"`. The
+        /// smaller of the two caps applies.
         max_time: Or<Off, Duration> as Option<Span> = "off" from "`\"5ms\"` is the other reading of Arista's table: 15.6 MB at 25G",
             check |given, at| match given.0 {
                 Some(Duration(Span::ZERO)) => Err(Wrong::at(at, "\"0ps\": write a time above 0, or \"off\"")),
                 given => given.map(|span| time(span, at)).transpose(),
             };
-        /// On-chip memory.
+        /// Size of the on-chip memory.
         on_chip: Size as u64 = "16MB" from "Jericho and Jericho+", check size;
-        /// A queue that would be longer, or that finds the on-chip memory full, goes on in DRAM until it is empty.
+        /// Queue length in bytes above which a queue moves to DRAM. It stays in DRAM until it is
+        /// empty. A queue also moves if the on-chip memory is full.
         evict_bytes: Size as u64 = "200kB" from "NCS 5500, recalled", check size;
-        /// As `evict_bytes`, in packets.
+        /// Queue length in packets from which a queue moves to DRAM until it is empty.
         evict_packets: u32 = 6000 from "NCS 5500, recalled", check |packets, at| match packets {
             0 => Err(Wrong::at(at, "found 0: write a number of packets from 1")),
             packets => Ok(packets),
         };
-        /// DRAM.
+        /// Size of the DRAM.
         dram: Size as u64 = "4GB" from "Arista, per Jericho or Jericho+ chip", check size;
-        /// What DRAM does per second, writing and reading together, or `"unlimited"`: a frame that it could not write soon enough is dropped.
+        /// Bandwidth of the DRAM for writing and reading together, or `"unlimited"`. A frame that
+        /// the DRAM cannot write soon enough is dropped.
         dram_bandwidth: Or<Unlimited, Speed> as Option<Rate> = "900Gbps" from "Jericho+, recalled", check |given, at| match given.0 {
             Some(Speed(rate)) if rate < Rate::from_mbps(1) => Err(Wrong::at(at, format!("\"{rate}\": write a rate of 1Mbps and more"))),
             given => Ok(given.map(|Speed(rate)| rate)),
         };
-        /// Bytes that may wait to be written to DRAM, beside `on_chip`.
+        /// Most bytes that may wait to be written to DRAM. They do not count towards `on_chip`.
         write_buffer: Size as u64 = "1MB" from "a guess", check size;
-        /// Share of the DRAM that is set aside for the queues, in equal parts.
+        /// Share of the DRAM that is reserved for the queues, in equal parts.
         reserved: Chance as f64 = 0.3 from "Arista, Jericho2", check |Chance(share), _| Ok(share.get());
-        /// Share of the DRAM that any queue may have beyond its own part.
+        /// Share of the DRAM that the queues may use together beyond their reserved parts.
         dynamic: Chance as f64 = 0.55 from "Arista, Jericho2; the rest is for multicast", check |Chance(share), at| match share.get() {
             dynamic if reserved + dynamic > 1.0 => {
                 Err(Wrong::at(at, format!("found {dynamic}: together with reserved = {reserved} it exceeds the DRAM, so write at most the rest of 1")))
             }
             dynamic => Ok(dynamic),
         };
-        /// With `[switch.pfc]`: an ingress port's priority that holds more is paused.
+        /// With `[switch.pfc]`: a priority of an ingress port is paused above this many bytes.
         xoff: Size as Option<u64> = {pfc.then_some(Size(Bytes(1_000_000)))} "`\"1MB\"` (a guess: thresholds of such switches are not public)",
             check |given, at| with_pfc(pfc, &at).and_then(|()| size(given, at));
-        /// With `[switch.pfc]`: a paused priority that holds no more goes on.
+        /// With `[switch.pfc]`: a paused priority is resumed at or below this many bytes.
         xon: Size as Option<u64> = {xoff.map(|bytes| Size(Bytes(bytes / 2)))} "half of `xoff` (a guess)",
             check |Size(Bytes(bytes)), at| match with_pfc(pfc, &at).map(|()| xoff.expect("with flow control")) {
                 Ok(xoff) if bytes > xoff => Err(Wrong::at(at, format!("\"{}\" is above xoff = \"{}\": write no more than that", Bytes(bytes), Bytes(xoff)))),
@@ -117,13 +129,13 @@ keys! {
     }
 }
 
-/// A key that only flow control needs.
+/// Checks a key that has an effect with PFC only.
 fn with_pfc(pfc: bool, at: &Key) -> Result<(), Wrong> {
     if pfc { Ok(()) } else { Err(Wrong::at(at.clone(), "has no effect without PFC: write [switch.pfc], or remove it")) }
 }
 
 impl Keys {
-    /// Can a port have to wait for credits, or for the fabric?
+    /// True if a port may have to wait for credits or for the fabric.
     fn is_limited(&self) -> bool {
         let speedups = [&self.credit_speedup, &self.fabric_speedup];
         speedups.iter().any(|given| given.as_ref().is_some_and(|given| given.0.is_some())) || self.max_credits.as_ref().is_some_and(|given| given.0.is_some())
@@ -139,12 +151,12 @@ fn speedup(times: f64, key: Key) -> Result<f64, Wrong> {
 }
 
 impl Config {
-    /// Can a port have to wait for credits, or for the fabric?
+    /// True if a port may have to wait for credits or for the fabric.
     pub fn is_limited(&self) -> bool {
         self.credit_speedup.is_some() || self.max_credits.is_some() || self.fabric_speedup.is_some()
     }
 
-    /// What limits the credits of a port of this rate.
+    /// Returns the limits of the credits of a port of this rate; `None` if nothing limits them.
     pub fn limits(&self, rate: Rate) -> Option<Limits> {
         let times = |speedup: f64| Rate(((rate.0 as f64 * speedup) as u64).max(1));
         let credit = self.credit.unwrap_or(0);
@@ -157,12 +169,13 @@ impl Config {
         })
     }
 
-    /// Ports `n * per_core` and those after it feed the same queues; `None` is one core for all ports.
+    /// Returns the number of ports per ingress core; the ports of a core share its queues. `None`:
+    /// one core has all ports.
     pub fn per_core(&self) -> Option<u32> {
         per_core(self.ingress, self.ports_per_core)
     }
 
-    /// Cores of a switch with `ports` ports.
+    /// Returns the number of ingress cores of a switch with `ports` ports.
     pub fn cores(&self, ports: usize) -> usize {
         self.per_core().map_or(1, |per_core| ports.div_ceil(per_core as usize))
     }
@@ -175,7 +188,7 @@ fn per_core(ingress: Ingress, ports_per_core: Option<u32>) -> Option<u32> {
 fn size(Size(bytes): Size, key: Key) -> Result<u64, Wrong> {
     match bytes {
         Bytes(0) => Err(Wrong::at(key, "\"0B\": write a size above 0")),
-        // Products of sizes and times stay within 128 bits, sums within 64.
+        // With this limit, products of sizes and times fit 128 bits, and sums fit 64.
         bytes if bytes.0 > 1 << 40 => Err(Wrong::at(key, format!("\"{bytes}\": write a size up to 1TiB"))),
         bytes => Ok(bytes.0),
     }
@@ -185,8 +198,8 @@ fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
     if span > Span::from_s(1) { Err(Wrong::at(key, format!("\"{span}\": write a time up to 1s"))) } else { Ok(span) }
 }
 
-/// By port speed, per queue: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB, which is 40 ms each, and 1G 12.5 MB (Arista 7500R
-/// architecture paper, as quoted).
+/// Default cap of a queue by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500
+/// MB, which is 40 ms each, and 1G 12.5 MB (Arista 7500R architecture paper, as quoted).
 const CAP_TIME: Span = Span::from_ms(40);
 const LEAST_CAP: u64 = 12_500_000;
 
@@ -194,27 +207,28 @@ const LEAST_CAP: u64 = 12_500_000;
 pub struct Voq {
     /// Most bytes of a queue, by port.
     caps: Box<[u64]>,
-    /// Per port.
+    /// Number of queues per port.
     queues: usize,
     on_chip: u64,
     evict_bytes: u64,
     evict_packets: u32,
-    /// DRAM set aside for each queue, and for whoever comes.
+    /// DRAM in bytes reserved for each queue, and DRAM shared by all queues beyond that.
     reserved: u64,
     dynamic: u64,
     writes: Option<Writes>,
     ledger: Box<[Ledger]>,
-    /// Sums over the queues; upper bounds between settlings.
+    /// Sums over the queues in bytes. Between updates (`told`) they are upper bounds.
     on_chip_used: u64,
     dynamic_used: u64,
 }
 
-/// What DRAM still has to do.
+/// Pending writes to DRAM.
 #[derive(Debug, Clone)]
 struct Writes {
-    /// Time of a byte's writing and reading.
+    /// Time to write and read a byte.
     pace: Pace,
-    /// When everything accepted is written, and how far ahead of now that may be.
+    /// Time in ps at which all accepted frames are written, and the longest permitted time in ps
+    /// from now until then.
     free_at: u64,
     room: u64,
 }
@@ -222,12 +236,12 @@ struct Writes {
 #[derive(Debug, Clone, Copy, Default)]
 struct Ledger {
     dram: u64,
-    /// What of this queue is in the sums.
+    /// Bytes of this queue that the sums `on_chip_used` and `dynamic_used` include.
     on_chip_counted: u64,
     dynamic_counted: u64,
 }
 
-/// Where a frame goes.
+/// Memory that a frame is stored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     OnChip,
@@ -250,7 +264,7 @@ impl Voq {
             evict_packets: config.evict_packets,
             reserved: share(config.reserved) / count.max(1) as u64,
             dynamic: share(config.dynamic),
-            // Every byte is written and read.
+            // Every byte is written and read, so writing gets half of the bandwidth.
             writes: config.dram_bandwidth.map(|Rate(both)| {
                 let rate = Rate(both / 2);
                 Writes { pace: rate.pace(), free_at: 0, room: rate.serialize(config.write_buffer).0 }
@@ -261,12 +275,13 @@ impl Voq {
         }
     }
 
-    /// Queues of each port.
+    /// Returns the number of queues per port.
     pub fn queues(&self) -> usize {
         self.queues
     }
 
-    /// `queue` of the switch's port `port` now has `bytes`, no more than when it was last told.
+    /// Updates the account of `queue` at port `port` after departures. `bytes`: length of the
+    /// queue, at most what the account holds.
     pub fn told(&mut self, port: u32, queue: usize, bytes: u64) {
         let reserved = self.reserved;
         let ledger = &mut self.ledger[port as usize * self.queues + queue];
@@ -277,8 +292,9 @@ impl Voq {
         (ledger.on_chip_counted, ledger.dynamic_counted) = (on_chip, dynamic);
     }
 
-    /// May a frame of `size` bytes join the queue, which has just been told, and where would it be? No answer means that it depends on the sums, which
-    /// are upper bounds unless `exact`. Lossless frames are not `capped`: their number is limited where they come in.
+    /// Decides whether a frame of `size` bytes may join the queue, and in which memory. The queue's
+    /// account must be up to date (`told`). `None` means that the sums, which are upper bounds
+    /// unless `exact`, do not decide. Lossless frames are not `capped`: PFC limits them at ingress.
     #[allow(clippy::too_many_arguments)]
     pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, capped: bool, exact: bool) -> Option<Result<Place, Reason>> {
         let bytes = size as u64;
@@ -304,7 +320,7 @@ impl Voq {
         })
     }
 
-    /// A frame joins the queue there.
+    /// Adds a frame to the queue's account in `place`.
     pub fn join(&mut self, now: u64, port: u32, queue: usize, size: u16, place: Place) {
         let (reserved, bytes) = (self.reserved, size as u64);
         let ledger = &mut self.ledger[port as usize * self.queues + queue];
@@ -326,7 +342,7 @@ impl Voq {
     }
 }
 
-/// Whole bytes that a link of this rate sends in `time`.
+/// Returns the whole bytes that a link of this rate sends in `time`.
 fn bytes_in(rate: Rate, time: Span) -> u64 {
     (rate.0 as u128 * time.0 as u128 / 8_000_000_000_000) as u64
 }
@@ -399,7 +415,7 @@ mod tests {
         }
         assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true, true), Some(Ok(Place::Dram)));
         voq.join(0, 0, 0, 1_000, Place::Dram);
-        // The oldest leave first: what is left is in DRAM.
+        // The oldest frames leave first, so the rest is in DRAM.
         voq.told(0, 0, 500);
         assert_eq!((voq.ledger[0].dram, voq.on_chip_used), (500, 0));
         assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true, true), Some(Ok(Place::Dram)));
@@ -424,7 +440,7 @@ mod tests {
 
     #[test]
     fn dram_has_a_part_for_each_queue_and_one_for_all() {
-        // 10 MB: 1.5 MB set aside for each of two queues, 5 MB for both.
+        // DRAM of 10 MB: 1.5 MB reserved for each of two queues, 5 MB shared by both.
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..6_500).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
         assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true, true), Some(Err(Reason::Buffer)));
@@ -434,7 +450,7 @@ mod tests {
 
     #[test]
     fn dram_writes_at_half_its_bandwidth() {
-        // 8 Gbps for both directions: 2 ns per byte.
+        // DRAM bandwidth of 8 Gbps for both directions: 2 ns per byte.
         let mut voq = Voq::new(&Config { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
         (0..100).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
         let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true, true);
@@ -445,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_megabyte_may_wait_to_be_written() {
-        // As Jericho+ has it: 450 Gbps for writing, 17.8 us for 1 MB.
+        // Values of Jericho+: 450 Gbps for writing, so 17.8 us for 1 MB.
         let config = Config { dram_bandwidth: Some(Rate::from_gbps(900)), write_buffer: 1_000_000, ..config() };
         assert_eq!(Voq::new(&config, &[Rate::from_gbps(25)], 1).writes.unwrap().room, 17_777_778);
     }

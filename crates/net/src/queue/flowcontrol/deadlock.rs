@@ -1,11 +1,12 @@
-//! Cycles of links that have paused each other.
+//! Detection of PFC deadlocks: cycles of links that have paused each other.
 
 use crate::Model;
 use crate::record::Deadlock;
 use afflux_units::Time;
 use rustc_hash::FxHashSet;
 
-/// At `time`, `link` has long been paused, and frames that came by it wait for another that has.
+/// Observation at `time` (ps): `link` has been paused for long, and frames that arrived by it wait
+/// for the link `waits_for`, which has been paused for long too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     pub time: u64,
@@ -14,7 +15,7 @@ pub struct Wait {
     pub waits_for: u32,
 }
 
-/// The cycles among waits, each once, when it is first seen.
+/// Returns the cycles among the waits. Each cycle is reported once, when it is first seen.
 pub fn deadlocks(mut waits: Vec<Wait>) -> Vec<Deadlock> {
     waits.sort_unstable();
     let mut known = FxHashSet::default();
@@ -31,7 +32,8 @@ pub fn deadlocks(mut waits: Vec<Wait>) -> Vec<Deadlock> {
     found
 }
 
-/// For each link on a cycle that is not on one already listed, a shortest cycle through it. `waits` is sorted.
+/// Returns a shortest cycle through each link that is not on a cycle already listed. `waits` must
+/// be sorted.
 fn cycles(waits: &[Wait]) -> Vec<Vec<u32>> {
     let next = |link: u32| waits[waits.partition_point(|w| w.link < link)..].iter().take_while(move |w| w.link == link).map(|w| w.waits_for);
     let mut listed: FxHashSet<u32> = FxHashSet::default();
@@ -40,7 +42,7 @@ fn cycles(waits: &[Wait]) -> Vec<Vec<u32>> {
         if listed.contains(&start) {
             continue;
         }
-        // Breadth first, with the way back.
+        // Breadth-first search. Each entry holds the index of its predecessor.
         let mut reached: Vec<(u32, usize)> = vec![(start, 0)];
         let mut seen: FxHashSet<u32> = FxHashSet::default();
         let mut at = 0;
@@ -84,7 +86,8 @@ mod tests {
     #[test]
     fn cycles_are_found_once() {
         let wait = |time, link, waits_for| Wait { time, class: 3, link, waits_for };
-        // 1 → 2 → 3 → 1, with 4 hanging on it and 5 → 6 leading nowhere; and 7 → 7' twice as late.
+        // Links 1 → 2 → 3 → 1 form a cycle, 4 waits for it, and 5 → 6 leads nowhere. The cycle 7 →
+        // 8 → 7 appears at time 20.
         let mut waits = vec![wait(10, 1, 2), wait(10, 2, 3), wait(10, 3, 1), wait(10, 4, 1), wait(10, 5, 6)];
         waits.extend([wait(20, 1, 2), wait(20, 2, 3), wait(20, 3, 1), wait(20, 7, 8), wait(20, 8, 7)]);
         let found = deadlocks(waits);

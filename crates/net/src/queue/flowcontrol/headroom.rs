@@ -1,4 +1,4 @@
-//! How much memory to set aside for what arrives after XOFF.
+//! PFC headroom: memory to reserve for frames that arrive after XOFF.
 
 use super::{response_bytes, response_time};
 use crate::frame::PAUSE_FRAME;
@@ -6,25 +6,25 @@ use crate::queue::buffer::mmu::cells::{METADATA, charged};
 use crate::spec::{Buffer, Cable, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig};
 use afflux_units::{Rate, Span};
 
-/// Of light in a cable, m/s (SONiC's).
+/// Speed of light in a cable, in m/s (SONiC's value).
 pub const SPEED_IN_CABLE: f64 = 1.98e8;
 
-/// What a formula is about.
+/// Properties of a port that headroom formulas use.
 #[derive(Debug, Clone, Copy)]
 pub struct PortFacts {
     pub rate: Rate,
-    /// One way, ps.
+    /// Propagation delay of the link in ps.
     pub delay: u64,
-    /// Largest and smallest frame, with headers.
+    /// Sizes in bytes of the largest and the smallest frame, with headers.
     pub mtu: u64,
     pub least: u64,
-    /// Between two frames, in bytes.
+    /// Gap between two frames in bytes.
     pub gap: u64,
-    /// Cells of the memory; `None` where bytes are counted.
+    /// Bytes of a memory cell; `None` where exact bytes are counted.
     pub cell: Option<u16>,
-    /// Of the peer to a PAUSE frame, where it is not the standard's.
+    /// Response time of the peer to a PAUSE frame, if it differs from the standard's.
     pub response: Option<Span>,
-    /// From a frame's arrival to when it counts, where that is not at once.
+    /// Time from a frame's arrival until it is counted, if it is not counted at once.
     pub uncounted: Span,
 }
 
@@ -33,7 +33,7 @@ impl PortFacts {
         let wire = &plan.wire;
         let (cell, uncounted) = match &switch.buffer {
             Buffer::Mmu(mmu) => (mmu.cell, Span::ZERO),
-            // Credits make it long.
+            // The wait for credits lengthens the time until a frame counts.
             _ => (None, switch.least_latency()),
         };
         PortFacts {
@@ -52,15 +52,16 @@ impl PortFacts {
         u128::from(self.rate.serialize(bytes + self.gap).0)
     }
 
-    /// From the frame that brings XOFF to the last start of a frame at a peer that has not stopped, and its way: our own frame in transmission, the
-    /// PAUSE frame, the cable, the response, and the cable again; besides, what has arrived before XOFF but counts later.
+    /// Returns the time in ps during which counted frames can still arrive after the frame that
+    /// triggers XOFF. It consists of our own frame in transmission, the PAUSE frame, the cable, the
+    /// peer's response, the cable again, and the time until a frame counts.
     fn arriving(&self, delay: Span) -> u128 {
         let response = self.response.unwrap_or_else(|| response_time(self.rate)).0;
         self.time(self.mtu.max(self.least)) + self.time(PAUSE_FRAME.into()) + u128::from(2 * delay.0 + response + self.uncounted.0)
     }
 }
 
-/// Bytes of headroom.
+/// Returns the headroom in bytes.
 pub fn headroom(config: &Headroom, port: PortFacts) -> u64 {
     match *config {
         Headroom::Bytes(bytes) => bytes,
@@ -74,23 +75,24 @@ pub fn headroom(config: &Headroom, port: PortFacts) -> u64 {
     }
 }
 
-/// Largest frame that any port of the switch may send, and percentage of small packets (SONiC's defaults).
+/// Largest frame in bytes that any port of the switch may send, and percentage of small packets
+/// (SONiC's defaults).
 const PORT_MTU: f64 = 9_100.0;
 const SMALL_PACKETS: f64 = 50.0;
-/// MAC and PHY of the port, KiB (SONiC's Mellanox platforms).
+/// Data in the port's MAC and PHY, in KiB (SONiC's Mellanox platforms).
 const MAC_PHY_KIB: f64 = 0.8;
 
 pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
     let gbps = port.rate.as_gbps();
-    // Bytes on the way there and back.
+    // Bytes in flight during `times` times the one-way delay.
     let round_trip = |times: f64| (times * port.rate.0 as f64 * (metres / SPEED_IN_CABLE) / 8.0).ceil() as u64;
     match formula {
         Formula::Sonic => {
             let cell = f64::from(port.cell.unwrap_or(1));
-            // A cell with little in it takes the place of a full one.
+            // A partly filled cell takes the memory of a full one.
             let worst = if cell > 128.0 { cell / 64.0 } else { 2.0 * cell / (1.0 + cell) };
             let occupancy = (100.0 - SMALL_PACKETS + SMALL_PACKETS * worst) / 100.0;
-            // The script takes Mb/s times ns for 1024ths of a bit.
+            // SONiC's script takes Mb/s times ns for 1024ths of a bit.
             let cable = 2.0 * metres * (gbps * 1e3) * (1e9 / SPEED_IN_CABLE) / (8.0 * 1024.0);
             let peer = response_bytes(port.rate) as f64;
             let propagation = PORT_MTU + cable + MAC_PHY_KIB * 1024.0 + peer;
@@ -104,14 +106,15 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
     }
 }
 
-/// The most memory that frames can take which arrive after XOFF, whatever their lengths and however they fall.
+/// Returns the most memory in bytes that frames which arrive after XOFF can take, for any frame
+/// sizes.
 fn worst_case(delay: Span, port: PortFacts) -> u64 {
     let (arriving, largest) = (port.arriving(delay), port.mtu.max(port.least));
-    // What frames of one length take that arrive in that time.
+    // Memory that frames of one size take if they arrive in that time.
     let take = |frame: u64| arriving * u128::from(charged(frame, port.cell)) / port.time(frame);
     let most = match port.cell {
         None => take(port.least).max(take(largest)),
-        // Of all frames that take so many cells the shortest come most often.
+        // Among frames that take the same number of cells, the shortest arrive most often.
         Some(cell) => {
             let cell = u64::from(cell);
             let cells = |frame: u64| charged(frame, port.cell) / cell;
@@ -119,11 +122,12 @@ fn worst_case(delay: Span, port: PortFacts) -> u64 {
             (cells(port.least)..=cells(largest)).map(|cells| take(shortest(cells))).max().unwrap_or(0)
         }
     };
-    // Besides, the frame that brings XOFF, and the one that has just begun when the pause takes effect.
+    // Two more frames count: the one that triggers XOFF, and the one that the peer has just begun
+    // when the pause takes effect.
     u64::try_from(most).unwrap_or(u64::MAX).saturating_add(2 * charged(largest, port.cell))
 }
 
-/// Headroom of a lossless priority at a switch's port.
+/// Headroom of each lossless priority at a switch port.
 #[derive(Debug, Clone, Copy)]
 pub struct PortHeadroom {
     pub node: NodeId,
@@ -133,22 +137,23 @@ pub struct PortHeadroom {
 }
 
 impl PortHeadroom {
-    /// What it has.
+    /// Returns the configured headroom in bytes.
     pub fn bytes(&self) -> u64 {
         headroom(&self.config, self.port)
     }
 
-    /// What SONiC computes there from rate and cable.
+    /// Returns the headroom in bytes that SONiC computes from rate and cable length.
     pub fn sonic(&self) -> u64 {
         self.by(Formula::Sonic)
     }
 
-    /// The least with which nothing is lost, whatever the frames.
+    /// Returns the smallest headroom in bytes that excludes loss for any frame sizes.
     pub fn worst_case(&self) -> u64 {
         self.by(Formula::WorstCase)
     }
 
-    /// The same if all frames are full.
+    /// Returns the smallest headroom in bytes that excludes loss if all frames have the largest
+    /// size.
     pub fn full_frames(&self) -> u64 {
         let frames = 2 + self.port.arriving(Span(self.port.delay)) / self.port.time(self.port.mtu);
         u64::try_from(frames).unwrap_or(u64::MAX).saturating_mul(charged(self.port.mtu, self.port.cell))
@@ -160,7 +165,8 @@ impl PortHeadroom {
     }
 }
 
-/// Of all ports of switches with flow control, by switch and link.
+/// Returns the headroom of all switch ports with flow control, sorted by switch, then in the order
+/// of the links.
 pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
     let mut found = Vec::new();
     for link in &plan.topology.links {

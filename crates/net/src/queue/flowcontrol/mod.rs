@@ -1,4 +1,5 @@
-//! Priority flow control (IEEE 802.1Qbb): which priorities of a port may send, and what it has to tell its peer.
+//! Priority flow control (PFC, IEEE 802.1Qbb): which priorities of a port may send, and which PAUSE
+//! frames the port has to send to its peer.
 
 pub mod deadlock;
 pub mod headroom;
@@ -7,49 +8,51 @@ use crate::Model;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::spec::{Link, NodeId, NodeKind, PauseTime, Plan, Refresh};
 use afflux_units::{Rate, Span};
-/// A quantum is the time of 512 bits.
+/// Bytes of a pause quantum: its duration is the time of 512 bits.
 const QUANTUM_BYTES: u64 = 64;
 
-/// Flow control of one port, both ways.
+/// Flow control state of one port, in both directions.
 #[derive(Debug, Clone)]
 pub struct Pause {
-    /// Stops when told to.
+    /// True if the port obeys PAUSE frames.
     honours: bool,
-    /// Per class, and for any of them in the last place.
+    /// Pause clock of each class. The last clock runs while any class is paused.
     clocks: [Clock; CLASSES + 1],
-    /// Classes in a storm, by a watchdog's account; those whose pauses are ignored therefore; those whose frames are dropped.
+    /// Bit masks of classes, set by the watchdog: in a pause storm; with pauses ignored; with
+    /// frames dropped.
     pub storms: u8,
     pub ignored: u8,
     pub dropping: u8,
-    /// Per class: when a PAUSE frame that holds it last came.
+    /// Time in ps at which a PAUSE frame that pauses the class last took effect.
     heard: [u64; CLASSES],
-    /// Per class: since when `asserted` holds it.
+    /// Time in ps since which `asserted` has contained the class.
     pub asserted_since: [u64; CLASSES],
-    /// Classes that the peer is to hold back, and those of which it has to be told.
+    /// Bit masks of classes: those that the peer has to pause, and those whose state the next PAUSE
+    /// frame has to carry.
     pub asserted: u8,
     pub pending: u8,
-    /// What it is told.
+    /// Pause time in PAUSE frames to the peer, in quanta of 512 bits.
     pub quanta: u16,
-    /// From the last bit of a PAUSE frame leaving to its effect at the peer.
+    /// Time in ps from the last bit of a PAUSE frame leaving to its effect at the peer.
     pub delay: u64,
-    /// Per class: when the pause has to be told again.
+    /// Time in ps at which the PAUSE of each class has to be repeated.
     pub refresh_at: [u64; CLASSES],
-    /// Half the time of `quanta`; 0 where nothing is repeated.
+    /// Half the duration of `quanta` in ps; 0 if PAUSE frames are not repeated.
     pub half: u64,
-    /// PAUSE frames since the last sample.
+    /// PAUSE frames sent and received since the last sample.
     pub sent: u64,
     pub received: u64,
-    /// Totals at the last sample.
+    /// Time in ps that each clock had counted at the last sample.
     sampled: [u64; CLASSES + 1],
     rate: u64,
 }
 
-/// Time spent paused.
+/// Counter of the time spent paused. All times are in ps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
-    /// Paused until.
+    /// End of the current or last pause.
     until: u64,
-    /// Beginning of the uninterrupted pause.
+    /// Start of the uninterrupted pause.
     since: u64,
     /// Time spent paused before `counted`.
     total: u64,
@@ -70,11 +73,13 @@ impl Clock {
     }
 }
 
-/// A node as its neighbours' flow control knows it.
+/// Flow control properties of a node that its neighbours need.
 #[derive(Debug, Clone, Copy)]
 pub struct Party {
     pub honours: bool,
-    /// Sends PAUSE frames of this length, repeated at half time or not, for which the peer has this time to respond.
+    /// Pause time of the PAUSE frames that the node sends, whether it repeats them at half of that
+    /// time, and the response time of the peer (`None`: the standard's). `None` if it sends no
+    /// PAUSE frames.
     pub sends: Option<(PauseTime, bool, Option<Span>)>,
 }
 
@@ -94,18 +99,20 @@ impl Party {
         }
     }
 
-    /// Does it send PAUSE frames?
+    /// True if the node sends PAUSE frames.
     pub fn pauses(&self) -> bool {
         self.sends.is_some()
     }
 
-    /// From the last bit of its PAUSE frames leaving over a link to their effect.
+    /// Returns the time in ps from the last bit of the node's PAUSE frame leaving over `link` to
+    /// its effect at the peer.
     pub fn pause_delay(&self, link: &Link) -> Option<u64> {
         let (_, _, response) = self.sends?;
         Some(link.delay.0 + response.unwrap_or_else(|| response_time(link.rate)).0)
     }
 
-    /// Flow control of its port to `peer`, if either sends PAUSE frames.
+    /// Returns the flow control state of the node's port to `peer`; `None` if neither end sends
+    /// PAUSE frames.
     pub fn port(&self, peer: &Party, link: &Link) -> Option<Pause> {
         if self.sends.is_none() && peer.sends.is_none() {
             return None;
@@ -125,7 +132,7 @@ impl Party {
     }
 }
 
-/// What a port with flow control is made of.
+/// Parameters of the flow control state of a port.
 struct PauseSetup {
     honours: bool,
     quanta: u16,
@@ -157,55 +164,58 @@ impl Pause {
         }
     }
 
-    /// May frames of this class be sent at `at`?
+    /// True if frames of this class may be sent at `at` (ps).
     #[inline(always)]
     pub fn may_send(&self, class: u8, at: u64) -> bool {
         self.clocks[class as usize].until <= at || self.ignored >> class & 1 != 0
     }
 
-    /// Is any class paused at `at`?
+    /// True if any class is paused at `at` (ps).
     pub fn holds_any(&self, at: u64) -> bool {
         self.clocks[CLASSES].until > at
     }
 
-    /// May a frame of this class that finds the transmitter idle start at once?
+    /// True if a frame of this class that finds the transmitter idle may start at once.
     #[inline(always)]
     pub fn is_free(&self, class: u8, at: u64) -> bool {
         self.pending == 0 && self.may_send(class, at)
     }
 
-    /// Nothing is to be told, nor is a watchdog at work.
+    /// True if no PAUSE frame is pending and the watchdog is not acting.
     pub fn is_undisturbed(&self) -> bool {
         self.pending == 0 && self.storms | self.ignored | self.dropping == 0
     }
 
-    /// When frames of a class that may not be sent may be, if nothing else comes.
+    /// Returns the time in ps at which the pause of a class ends if no further PAUSE frame arrives.
     pub fn until(&self, class: u8) -> u64 {
         self.clocks[class as usize].until
     }
 
-    /// From when on frames of a class may be sent, if nothing else comes.
+    /// Returns the time in ps from which frames of a class may be sent if no further PAUSE frame
+    /// arrives; 0 if the watchdog ignores the pauses of the class.
     pub fn free_from(&self, class: u8) -> u64 {
         if self.ignored >> class & 1 != 0 { 0 } else { self.until(class) }
     }
 
-    /// How long the class has been paused without interruption.
+    /// Returns for how long, in ps, the class has been paused without interruption; `None` if it is
+    /// not paused.
     pub fn lasting(&self, class: u8, now: u64) -> Option<u64> {
         let clock = &self.clocks[class as usize];
         (clock.until > now).then(|| now - clock.since)
     }
 
-    /// Time that a class has spent paused.
+    /// Returns the total time in ps that a class has spent paused.
     pub fn clock(&self, class: u8, now: u64) -> u64 {
         self.clocks[class as usize].total(now)
     }
 
-    /// When a PAUSE frame that holds the class last came.
+    /// Returns the time in ps at which a PAUSE frame that pauses the class last took effect.
     pub fn heard(&self, class: u8) -> u64 {
         self.heard[class as usize]
     }
 
-    /// Time that each class, and any of them, has spent paused since this was last asked.
+    /// Returns the time in ps that each class, and any of them, has spent paused since the last
+    /// call.
     pub fn take_totals(&mut self, now: u64) -> [u64; CLASSES + 1] {
         std::array::from_fn(|class| {
             let total = self.clocks[class].total(now);
@@ -213,7 +223,8 @@ impl Pause {
         })
     }
 
-    /// A PAUSE frame takes effect: `classes` are paused for `quanta`, or released where they are not in `xoff`.
+    /// Applies a PAUSE frame: pauses those of `classes` that are in `xoff` for `quanta`, and
+    /// resumes the others.
     pub fn receive(&mut self, now: u64, classes: u8, xoff: u8, quanta: u16) {
         self.received += 1;
         if !self.honours {
@@ -232,29 +243,30 @@ impl Pause {
     }
 }
 
-/// Time of so many quanta at a link's rate.
+/// Returns the duration in ps of `quanta` at a link rate in bit/s.
 pub fn duration(quanta: u16, rate: u64) -> u64 {
     (quanta as u128 * QUANTUM_BYTES as u128 * 8_000_000_000_000 / rate as u128) as u64
 }
 
-/// So many quanta as last for `time`, at most 65535.
+/// Returns the number of quanta that last for `time` (ps), rounded up, from 1 to 65535.
 pub fn quanta(time: u64, rate: u64) -> u16 {
     let bits = time as u128 * rate as u128;
     bits.div_ceil(QUANTUM_BYTES as u128 * 8_000_000_000_000).clamp(1, u16::MAX as u128) as u16
 }
 
-/// Within which a port of this rate has to stop (IEEE 802.3 annex 31B.3.7, in quanta); between the standard's rates the next higher's.
+/// Returns the time in quanta within which a port of this rate has to stop (IEEE 802.3 annex
+/// 31B.3.7). Rates between those of the standard use the value of the next higher one.
 fn response_quanta(rate: Rate) -> u64 {
     const TABLE: [(u64, u64); 8] = [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
     TABLE.iter().find(|(gbps, _)| rate <= Rate::from_gbps(*gbps)).map_or(905, |(_, quanta)| *quanta)
 }
 
-/// The same as a time.
+/// Returns the time within which a port of this rate has to stop sending after a PAUSE frame.
 pub fn response_time(rate: Rate) -> Span {
     Span(response_bytes(rate) * duration(1, rate.0) / QUANTUM_BYTES)
 }
 
-/// The same as bytes at the link's rate.
+/// Returns the bytes that a port of this rate can send within its response time.
 pub fn response_bytes(rate: Rate) -> u64 {
     response_quanta(rate) * QUANTUM_BYTES
 }

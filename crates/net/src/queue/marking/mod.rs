@@ -1,18 +1,19 @@
-//! Which frames a queue marks or, where they are not ECN-capable, drops early.
+//! Marking rules of queues (RED, WRED and step ECN): which frames are marked or, if they are not
+//! ECN-capable, dropped early.
 
 use crate::Model;
 use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
-/// RED on the instantaneous or averaged queue; a step is its special case.
+/// RED on the instantaneous or averaged queue length. A step is its special case.
 #[derive(Debug, Clone)]
 pub struct Red {
     kmin: u64,
     kmax: u64,
-    /// No instantaneous length below this is marked.
+    /// Queue length below which no frame is marked, for instantaneous lengths. 0 if there is none.
     quiet: u64,
-    /// Lengths are counted in frames instead of bytes.
+    /// True if lengths are counted in frames instead of bytes.
     pub in_packets: bool,
     pmax: f64,
     or_equal: bool,
@@ -22,17 +23,17 @@ pub struct Red {
     drop_incapable: bool,
     gentle: bool,
     spacing: Spacing,
-    /// Where everything is marked, ECN-capable frames are dropped too.
+    /// True if ECN-capable frames are dropped too where every frame is marked.
     pub hard_drop: bool,
 }
 
-/// What one queue remembers of its marks.
+/// Marking state of one queue.
 #[derive(Debug, Clone)]
 pub struct Memory {
     pub average: f64,
-    /// Frames since the last mark, -1 below the thresholds.
+    /// Frames since the last mark; -1 below the thresholds.
     count: i32,
-    /// Linux: drawn at the last mark.
+    /// Linux's rule: random number drawn at the last mark.
     drawn: f64,
 }
 
@@ -50,7 +51,7 @@ impl Red {
         };
         let or_equal = config.compare == Compare::AtOrAbove;
         Red {
-            // Where spacings are remembered, short queues matter too.
+            // Rules that remember the spacing of marks depend on short queues too.
             quiet: if config.spacing == Spacing::Independent { value(config.kmin) + !or_equal as u64 } else { 0 },
             kmin: value(config.kmin),
             kmax: value(config.kmax),
@@ -67,22 +68,23 @@ impl Red {
         }
     }
 
-    /// Where nothing is marked, nor remembered.
+    /// Fast-path limits: below them no frame is marked and the marking state does not change.
     pub fn calm(&self) -> Calm {
         match self.in_packets {
             _ if self.weight.is_some() || self.quiet == 0 => Calm { frames: 0, ..Calm::ALWAYS },
             true => Calm { frames: self.quiet.min(u32::MAX as u64) as u32, ..Calm::ALWAYS },
-            // With the frame, which has a byte at least.
+            // The limit includes the frame, which has at least one byte.
             false => Calm { queue: self.quiet, ..Calm::ALWAYS },
         }
     }
 
-    /// No instantaneous length below this is marked; 0 where lengths do not settle it.
+    /// Returns the queue length below which no frame is marked; 0 if the instantaneous length does
+    /// not decide.
     pub fn quiet(&self) -> u64 {
         if self.weight.is_some() { 0 } else { self.quiet }
     }
 
-    /// Bytes left behind in a queue from which on marking at the start of a transmission has a say.
+    /// Returns the bytes left behind from which a frame that starts its transmission can be marked.
     pub fn quiet_start(&self) -> u32 {
         match self.at {
             MarkAt::Enqueue => u32::MAX,
@@ -91,21 +93,23 @@ impl Red {
         }
     }
 
-    /// A queue's length as the thresholds count it.
+    /// Returns a queue's length in the unit of the thresholds.
     #[inline(always)]
     pub fn length(&self, queue: QueueView) -> u64 {
         if self.in_packets { queue.frames as u64 } else { queue.bytes }
     }
 
-    /// An instantaneous length at which nothing is ever marked.
+    /// True for an instantaneous length at which no frame is ever marked.
     #[inline(always)]
     pub fn is_quiet(&self, length: u64) -> bool {
         self.weight.is_none() && length < self.quiet
     }
 
-    /// What becomes of a frame that sees this length. Draws only between the thresholds.
+    /// Decides about a frame that arrives at this queue length. Draws a random number only between
+    /// the thresholds.
     ///
-    /// `length` is what the curve sees, the average if there is one, and `present` the length of the moment.
+    /// `length` is the length that the curve applies to: the average, if there is one. `present` is
+    /// the instantaneous length.
     pub fn verdict(&self, length: f64, present: u64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
         let short = match self.spacing {
@@ -170,7 +174,8 @@ impl Red {
         hit
     }
 
-    /// The remembered average after an arrival that finds `length`, when the link has been idle for `idle` and takes `frame_time` for 1500 B.
+    /// Updates and returns the average after an arrival that finds `length`. The link has been idle
+    /// for `idle` (ps) and takes `frame_time` (ps) for 1500 B.
     pub fn average_after(&self, weight: f64, length: u64, idle: u64, frame_time: u64, memory: &mut Memory) -> f64 {
         let frame_time = match self.idle {
             Idle::PortFrame => Some(frame_time),
@@ -182,8 +187,8 @@ impl Red {
         memory.average
     }
 
-    /// The average after an arrival that finds `length`; an idle spell, if it is seen, counts as that many arrivals that found nothing
-    /// (Floyd and Jacobson 1993).
+    /// Returns the average after an arrival that finds `length`. An idle period, unless it is
+    /// ignored, counts as `idle_arrivals` arrivals at an empty queue (Floyd and Jacobson 1993).
     fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: Option<f64>) -> f64 {
         match idle_arrivals {
             Some(arrivals) if length == 0.0 => libm::pow(1.0 - weight, arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64) * average,
@@ -222,7 +227,7 @@ mod tests {
         spec::Marking { kmax: Limit::Bytes(kmax), pmax: Probability::new(pmax).unwrap(), ..crate::testing::step(Limit::Bytes(kmin)) }
     }
 
-    /// Distances between the marks of 100,000 capable frames that see the same length.
+    /// Returns the distances between the marks of 100,000 capable frames that see the same length.
     fn spacings(config: &spec::Marking, length: f64) -> Vec<u32> {
         let (red, mut memory, mut stream) = (Red::new(config), Memory::default(), Stream::new(1, 1, 1));
         let (mut list, mut since) = (Vec::new(), 0);
@@ -251,7 +256,8 @@ mod tests {
         assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Admit);
     }
 
-    /// Weight 1/4: ten frame times of an idle link are ten arrivals that found nothing, unless they go unseen.
+    /// With weight 1/4, an idle time of ten frames counts as ten arrivals at an empty queue, unless
+    /// it is ignored.
     #[test]
     fn idle_time_and_the_average() {
         let after = |idle, length| {
@@ -280,7 +286,8 @@ mod tests {
         assert_eq!(share(&red, 301.0), 1.0);
     }
 
-    /// From pmax at kmax to one at twice kmax; only then are capable frames dropped.
+    /// The probability rises from pmax at kmax to 1 at twice kmax. Only above that are capable
+    /// frames dropped.
     #[test]
     fn gentle_region() {
         let gentle = spec::Marking { gentle: true, hard_drop: true, ..config(100, 300, 0.2) };
@@ -293,8 +300,7 @@ mod tests {
         assert_eq!(share(&soft, 601.0), 1.0);
     }
 
-    /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation sqrt(1-p)/p; with the count they are
-    /// uniform, with half the mean and never further apart than 1/p.
+    /// Where every frame is marked, ns-2's rule spares the first frame after a short queue.
     #[test]
     fn where_all_is_marked_ns2_spares_the_first_frame() {
         let marks = |spacing| {
@@ -307,6 +313,8 @@ mod tests {
         assert_eq!(marks(Spacing::Independent), [true, true, true, false, true, true, false]);
     }
 
+    /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation
+    /// sqrt(1-p)/p. With the count, distances are uniform, with half the mean and at most 1/p.
     #[test]
     fn spacing_of_marks() {
         let moments = |list: &[u32]| {
@@ -318,15 +326,16 @@ mod tests {
         let with = |spacing| moments(&spacings(&spec::Marking { spacing, ..config(100, 300, 0.04) }, 200.0)[1..]);
         let (mean, deviation, _) = with(Spacing::Independent);
         assert!((mean / 50.0 - 1.0).abs() < 0.05 && (deviation / 49.5 - 1.0).abs() < 0.1, "{mean} {deviation}");
-        // The count is one at the first frame after a mark: uniform over 1..=49, as in the paper's pseudo-code and ns-3.
+        // The count is one at the first frame after a mark: uniform over 1..=49, as in the paper's
+        // pseudo-code and ns-3.
         let (mean, deviation, longest) = with(Spacing::Uniform);
         assert!((mean - 25.0).abs() < 0.5 && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
-        // Never before 1/p, always by 2/p.
+        // No mark before 1/p frames, always one by 2/p.
         for spacing in [Spacing::Ns2, Spacing::Ns3] {
             let (mean, _, longest) = with(spacing);
             assert!((mean - 75.0).abs() < 1.5 && longest <= 100, "{mean} {longest}");
         }
-        // Uniform over 1..=50.
+        // Linux's rule: uniform over 1..=50.
         let (mean, deviation, longest) = with(Spacing::Linux);
         assert!((mean - 25.5).abs() < 0.5 && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
     }

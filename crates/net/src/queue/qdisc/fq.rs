@@ -1,4 +1,5 @@
-//! fq: a queue for every flow, deficit round robin among them with precedence for new ones. Senders pace themselves.
+//! Linux's fq: a queue per flow, deficit round robin among them with precedence for new flows.
+//! Pacing is up to the sender.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -16,13 +17,13 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of fq.
     pub struct Keys as "Fq" => FqConfig {
-        /// Frames of all flows together; others are dropped.
+        /// Most frames of all flows together. Further frames are dropped.
         limit: u32 = 10_000 from "sch_fq.c", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
-        /// Frames of one flow; others are dropped.
+        /// Most frames of one flow. Further frames are dropped.
         flow_limit: u32 = 100 from "sch_fq.c", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
-        /// Bytes a flow sends per turn.
+        /// Bytes that a flow sends per turn.
         quantum: Size as u32 = "3028B" from "sch_fq.c: two frames", check bytes;
-        /// Bytes a new flow, or one that has been idle for 40 ms, may send in its first turn.
+        /// Bytes that a new flow, or one that has been idle for 40 ms, may send in its first turn.
         initial_quantum: Size as u32 = "15140B" from "sch_fq.c: ten frames", check bytes;
     }
 }
@@ -34,7 +35,7 @@ fn bytes(Size(size): Size, at: Key) -> Result<u32, Wrong> {
     }
 }
 
-/// Idle for so long, a flow gets its credit anew.
+/// Idle time after which a flow receives new credit.
 const REFILL: Span = Span::from_ms(40);
 
 pub struct Fq {
@@ -42,7 +43,7 @@ pub struct Fq {
     flow_limit: u32,
     quantum: i64,
     initial: i64,
-    /// Places in `flows`, by flow and direction.
+    /// Places in `flows`, by flow and destination.
     known: FxHashMap<(u32, u32), u32>,
     flows: Vec<FlowQueue>,
     free: Vec<u32>,
@@ -56,12 +57,14 @@ struct FlowQueue {
     frames: VecDeque<Waiting>,
     bytes: u64,
     credit: i64,
-    /// In one of the two lists; otherwise since when it is idle.
+    /// True if the flow is in `new` or in `old`. Otherwise `idle` is the time in ps since which it
+    /// has been idle.
     listed: bool,
     idle: u64,
 }
 
-/// Frames of one direction of a connection have one destination.
+/// Returns the key of a frame's queue. All frames of one direction of a connection have one
+/// destination.
 fn key(frame: &Frame) -> (u32, u32) {
     (frame.flow, frame.dst)
 }
@@ -90,7 +93,7 @@ impl Fq {
         id
     }
 
-    /// Flows that have been idle for so long that they would be new again.
+    /// Forgets flows that have been idle for so long that they would count as new again.
     #[cold]
     fn forget(&mut self, now: u64) {
         for (id, flow) in self.flows.iter().enumerate().filter(|(_, flow)| !flow.listed && now >= flow.idle + REFILL.0) {
@@ -155,7 +158,8 @@ impl Policy for Fq {
             }
             let Some(waiting) = flow.frames.pop_front() else {
                 list.pop_front();
-                // Lest it jump the queue again and again.
+                // An empty new flow joins the old flows. Otherwise it could take precedence again
+                // with every new frame.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(id);
                 } else {
@@ -206,7 +210,8 @@ mod tests {
         fq.pull(&mut VecDeque::new(), 1, 0).map(|(waiting, _)| (waiting.frame.flow, waiting.frame.seq))
     }
 
-    /// A flow has ten frames at first, then two in its turn; one that comes later goes first.
+    /// A flow sends ten frames in its first turn, then two per turn. A flow that arrives later goes
+    /// first.
     #[test]
     fn flows_take_turns() {
         let mut fq = fq();

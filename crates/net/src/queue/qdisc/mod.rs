@@ -1,7 +1,9 @@
-//! Queueing disciplines of hosts: what the kernel holds back while its network card has enough (byte queue limits).
+//! Queueing disciplines (qdiscs) of hosts: they hold frames in the kernel while the ring of the
+//! network card is full (byte queue limits).
 //!
-//! The port's own queue is the card's ring, first in, first out. As in Linux a frame goes straight to the ring while that has room and nothing is held;
-//! everything else is up to the discipline, which is asked for the next frame whenever a transmission has ended.
+//! The port's own queue is the card's ring, a FIFO. As in Linux, a frame goes straight to the ring
+//! while the ring has room and no frame is held. All other frames go to the discipline. The port
+//! asks it for the next frame whenever a transmission has ended.
 
 mod fq;
 mod pfifo;
@@ -18,13 +20,15 @@ use afflux_config::{keys, tagged};
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
-/// The disciplines that `host.qdisc` names, one line for each: its file and name in scenarios, its name and its parameters here.
+/// The disciplines that `host.qdisc` names. Each line gives a file (which is the name in
+/// scenarios), a type and the type of its parameters.
 macro_rules! disciplines {
     ($with:ident) => {
         $with! {
-            /// Flows by hash, deficit round robin with precedence for new ones, CoDel on each (RFC 8290): the default of Linux distributions.
+            /// Flows by hash, deficit round robin with precedence for new flows, CoDel on each (RFC
+            /// 8290). The default of Linux distributions.
             fq_codel FqCodel(FqCodelConfig);
-            /// Every flow has a queue of its own, and new ones go first; pacing stays with the sender.
+            /// A queue per flow, with precedence for new flows. Pacing stays with the sender.
             fq Fq(FqConfig);
             /// First in, first out.
             pfifo Pfifo(PfifoConfig);
@@ -44,13 +48,15 @@ macro_rules! registry {
             #[schemars(rename = "Qdisc")]
             pub enum QdiscKeys, default "kind" {
                 $($(#[doc = $doc])* $module $name($module::Keys),)+
-                /// None: the card takes everything at once and sends in the order of arrival.
+                /// No discipline: the card takes all frames at once and sends them in the order of
+                /// arrival.
                 off Off(OffKeys),
             }
         }
 
         impl QdiscKeys {
-            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            /// Checks the given keys and fills in the defaults of the others. `key` is the position
+            /// of the table.
             pub fn resolve(&mut self, key: &Key) -> Result<Option<Kind>, Wrong> {
                 match self {
                     $(QdiscKeys::$name(keys) => keys.resolve(key).map(Kind::$name).map(Some),)+
@@ -92,48 +98,52 @@ impl Default for QdiscKeys {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub kind: Kind,
-    /// Bytes from which on the card takes no more, the frame in transmission among them; `None`: what its link needs.
+    /// Bytes, including the frame in transmission, from which the card takes no more. `None`: as
+    /// many as its link needs.
     pub ring: Option<u64>,
-    /// Queues of the card, which it serves in turn, each with a ring and a discipline of its own.
+    /// Number of queues of the card. The card serves them in turn. Each has a ring and a discipline
+    /// of its own.
     pub rings: u8,
 }
 
 impl Config {
-    /// Two frames and what the link sends until an interrupt tells the kernel.
+    /// Returns the size of a ring in bytes. Default: two frames, and the bytes that the link sends
+    /// until an interrupt informs the kernel.
     fn ring(&self, site: Site) -> u64 {
         let needed = || 2 * site.frame + (u128::from(site.line) * u128::from(timing::interrupt(site.line)) / 8_000_000_000_000) as u64;
         self.ring.unwrap_or_else(needed)
     }
 
-    /// Bytes that a port's state takes.
+    /// Returns the bytes of memory that the state of a port takes.
     pub fn memory(&self) -> u64 {
         let of_kind = if let Kind::FqCodel(config) = &self.kind { 4 * u64::from(config.flows) } else { 0 };
         size_of::<Qdisc>() as u64 + u64::from(self.rings) * (size_of::<Ring>() as u64 + 256 + of_kind)
     }
 }
 
-/// Frames that the kernel holds back before one port.
+/// Frames that the kernel holds for one port.
 pub struct Qdisc {
-    /// Bytes from which on the port's own queue takes no more.
+    /// Bytes from which the port's own queue takes no more.
     limit: u64,
     /// Held frames, by queue of the card.
     rings: Box<[Ring]>,
-    /// Bytes and frames in all of them.
+    /// Bytes and frames held in all of them.
     bytes: u64,
     frames: u32,
-    /// The queue of the card that sends next.
+    /// Queue of the card that sends next.
     turn: usize,
 }
 
-/// A queue of the card, and the discipline before it.
+/// A queue of the card, with the discipline in front of it.
 struct Ring {
     policy: Box<dyn Policy>,
-    /// Frames of the policy that lets the port hold them.
+    /// Frames of a policy that leaves its frames with the port.
     queued: VecDeque<Waiting>,
-    /// Where the card has several queues: what it has taken, marked or not.
+    /// Frames in the ring, with their verdicts, if the card has several queues; `taken`: their
+    /// bytes.
     ring: VecDeque<(Waiting, Verdict)>,
     taken: u64,
-    /// Frames with the policy.
+    /// Frames held by the policy.
     held: u32,
     held_bytes: u64,
     limit: u64,
@@ -151,11 +161,11 @@ impl Qdisc {
             held_bytes: 0,
             limit: if several { size } else { 0 },
         };
-        // Where the card has several queues, it takes a frame from them when it has none to send.
+        // A card with several queues takes a frame from them only when it has none to send.
         Qdisc { limit: if several { 1 } else { size }, rings: (0..config.rings).map(ring).collect(), bytes: 0, frames: 0, turn: 0 }
     }
 
-    /// Bytes from which on the port's own queue takes no more.
+    /// Returns the bytes from which the port's own queue takes no more.
     pub fn limit(&self) -> u64 {
         self.limit
     }
@@ -164,19 +174,20 @@ impl Qdisc {
         self.frames
     }
 
-    /// Bytes that are held.
+    /// Returns the held bytes.
     #[inline(always)]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// A frame of these bytes has to be held back, where `queued` bytes are at the port.
+    /// True if an arriving frame has to be held because `queued` bytes are at the port.
     #[inline(always)]
     pub fn takes(&self, queued: u64) -> bool {
         queued >= self.limit
     }
 
-    /// The port's own queue has room for another frame, where `queued` bytes are at the port, and one is held.
+    /// True if a frame is held and the port's own queue has room for it. `queued`: bytes at the
+    /// port, including held ones.
     #[inline(always)]
     pub fn may_give(&self, queued: u64) -> bool {
         self.frames > 0 && queued - self.bytes < self.limit
@@ -187,13 +198,14 @@ impl Qdisc {
         self.frames > 0
     }
 
-    /// Bytes that a frame, the last of its flow here, will have waited for when it has left, with its own: an estimate, since later frames of other
-    /// flows may go first. At the port are `queued` bytes, and `hash` tells its flow.
+    /// Estimates the bytes that leave the port up to and including a frame, which is the last of
+    /// its flow here. Later frames of other flows may go first. `queued`: bytes at the port. `hash`
+    /// identifies the frame's flow.
     pub fn ahead(&self, queued: u64, frame: &Frame, hash: u32) -> u64 {
         let ring = &self.rings[self.ring_of(hash)];
         let beside = queued - self.bytes + ring.taken;
         let own = ring.policy.ahead(ring.held_bytes, frame, hash);
-        // Rings take turns.
+        // The rings send in turn.
         let others = self.rings.iter().map(|other| (other.held_bytes + other.taken).min(ring.taken + own)).sum::<u64>();
         if self.rings.len() > 1 { beside - ring.taken + others } else { beside + own }
     }
@@ -202,7 +214,8 @@ impl Qdisc {
         if self.rings.len() == 1 { 0 } else { (hash.wrapping_mul(0x9e37_79b1) >> 8) as usize % self.rings.len() }
     }
 
-    /// Holds back a frame of the flow that `hash` tells; gives back those that are dropped for it.
+    /// Holds a frame of the flow that `hash` identifies. Returns the frames that are dropped as a
+    /// result.
     pub fn push(&mut self, waiting: Waiting, hash: u32, now: u64, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         let number = self.ring_of(hash);
         let ring = &mut self.rings[number];
@@ -231,7 +244,8 @@ impl Qdisc {
         back
     }
 
-    /// The next frame for the port's own queue, and what becomes of it; if it is dropped, ask again.
+    /// Returns the next frame for the port's own queue, with its verdict. If the verdict is a drop,
+    /// the caller calls again.
     pub fn pull(&mut self, now: u64) -> Option<(Waiting, Verdict)> {
         let (waiting, verdict) = if self.rings.len() == 1 { self.rings[0].pull(now)? } else { self.pull_in_turn(now)? };
         self.frames -= 1;
@@ -244,7 +258,7 @@ impl Qdisc {
         for step in 0..count {
             let number = (self.turn + step) % count;
             let ring = &mut self.rings[number];
-            // Frames that the card has sent make room.
+            // Sent frames have left room in the ring.
             while ring.taken < ring.limit {
                 match ring.pull(now) {
                     Some(dropped @ (_, Verdict::Drop(_))) => return Some(dropped),
@@ -264,7 +278,7 @@ impl Qdisc {
         None
     }
 
-    /// All that is held.
+    /// Returns all held frames.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
         self.rings.iter().flat_map(|ring| ring.queued.iter().chain(ring.ring.iter().map(|(waiting, _)| waiting)).chain(ring.policy.held()))
     }
@@ -294,7 +308,8 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Three of four frames are for one of two rings; both are full all the time, and send as much.
+    /// Three of four frames are for one of two rings. Both rings are always full, and send equal
+    /// amounts.
     #[test]
     fn rings_take_turns() {
         let kind = QdiscKeys::Pfifo(pfifo::Keys::default()).resolve(&"host.qdisc".into()).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! pfifo: first in, first out, up to a number of frames.
+//! Linux's pfifo: first in, first out, up to a number of frames.
 
 use crate::Model;
 use crate::frame::Frame;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 keys! {
     /// Parameters of pfifo.
     pub struct Keys as "Pfifo" => PfifoConfig {
-        /// Frames that are held at most; others are dropped.
+        /// Most frames that are held. Further frames are dropped.
         limit: u32 = 1000 from "the kernel's default `txqueuelen`", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
     }
 }

@@ -1,8 +1,9 @@
-//! Queues of a port, how they are served, and what others have to know of each kind of scheduling.
+//! Configuration of a port's queues and schedulers, and properties of schedulers that other modules
+//! need.
 
 use crate::Model;
 
-/// What others have to know of a kind.
+/// Properties of a scheduler that other modules need.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub model: Model,
@@ -11,58 +12,61 @@ pub struct About {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Served {
-    /// There is one queue.
+    /// The port has one queue.
     One,
-    /// There is one, which a discipline serves, and drops from where it reaches its limit. Nothing else drops or marks, and it cannot be paused.
+    /// The port has one queue, which a discipline serves, and drops from when it reaches its limit.
+    /// Nothing else drops or marks frames. The queue cannot be paused.
     Urgency,
-    /// Several, the one of the highest priority first.
+    /// The port has several queues, the one of the highest priority first.
     Priorities,
-    /// Several, the strict ones first, the others by shares.
+    /// The port has several queues: strict queues first, the others by shares.
     Shares(Share),
 }
 
-/// A key of a queue's block that says what it has of what the strict ones leave.
+/// Key of a queue's block that gives the queue's share of the bandwidth that strict queues leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub key: &'static str,
     pub example: &'static str,
-    /// All of them are percent of the whole.
+    /// True if all shares are percent of the whole.
     pub percent: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheduling {
     One,
-    /// Highest `priority` first, FIFO within; `queues` from 2 to 8; priority p goes to queue `min(p, queues - 1)`.
+    /// The highest `priority` first, FIFO within a priority. `queues` is 2 to 8; priority p uses
+    /// queue `min(p, queues - 1)`.
     Priorities {
         queues: u8,
     },
     Classes(Classes),
 }
 
-/// Queues that are served by their own rules: the strict ones first, the highest before the others; then the rest in turns.
+/// Queues with service rules of their own. The strict ones come first, the highest before the
+/// others; then the rest in turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
-    /// The queue of each priority.
+    /// Queue of each priority.
     pub of_priority: [u8; 8],
-    /// 2 to 8 queues.
+    /// Service rule of each queue, 2 to 8 queues.
     pub service: Vec<Service>,
-    /// Bytes per turn: for a weight of one, or for the queue with the least bandwidth.
+    /// Bytes per turn, for a weight of one or for the queue with the least bandwidth.
     pub quantum: u32,
 }
 
-/// Weights and bandwidths do not occur together.
+/// Service rule of a queue. Weights and bandwidths do not occur together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     Strict,
-    /// Deficit weighted round robin.
+    /// Deficit weighted round robin, with this weight.
     Weight(u32),
-    /// Percent of what the strict ones leave (IEEE 802.1Qaz).
+    /// Percent of the bandwidth that the strict queues leave (IEEE 802.1Qaz).
     Bandwidth(u8),
 }
 
 impl Scheduling {
-    /// How many queues a port has.
+    /// Returns the number of queues of a port.
     pub fn queues(&self) -> u8 {
         match self {
             Scheduling::One => 1,
@@ -71,7 +75,7 @@ impl Scheduling {
         }
     }
 
-    /// The queue of each priority.
+    /// Returns the queue of each priority.
     pub fn of_priority(&self) -> [u8; 8] {
         match self {
             Scheduling::Classes(classes) => classes.of_priority,

@@ -1,4 +1,4 @@
-//! Which ingress core's queue sends next: credits in turn.
+//! Scheduler of a port with several ingress cores: grants credits to their queues in turn.
 
 use super::about::{Classes, Scheduling};
 use super::credits::Credits;
@@ -7,23 +7,24 @@ use super::limits::Limits;
 use crate::queue::class::Queue;
 use std::ops::Range;
 
-/// The scheduler of an egress port gives credits of one size to the queues that have something, one after the other within one class: that of the
-/// highest priority, or the one that the classes' scheduler chooses. A queue sends while its balance is above 0, so it may owe up to a frame; what it
-/// has not used when it is empty is gone.
+/// Credit scheduler of an egress port. It grants credits of one size to the backlogged queues, in
+/// turn within one class. The class is the highest priority, or the one that the scheduler of
+/// classes chooses. A queue sends while its balance is above 0, so it may owe up to a frame. A
+/// queue that becomes empty loses its unused credit.
 #[derive(Debug, Clone)]
 pub struct Cores {
     cores: usize,
     ports_per_core: u32,
     credit: i64,
-    /// The class of each priority.
+    /// Class of each priority.
     of_priority: [u8; 8],
-    /// Whose turn it is, per class.
+    /// Core whose turn it is, per class.
     turn: Vec<usize>,
-    /// Per queue, in bytes; queue `class * cores + core`.
+    /// Credit balance of each queue in bytes. Queue `class * cores + core`.
     balance: Vec<i64>,
-    /// Strict classes and classes with shares; without, the highest class goes first.
+    /// Scheduler of strict classes and classes with shares. `None`: the highest class first.
     classes: Option<Box<Weighted>>,
-    /// Where credits can run out: who has some. Without, they come faster than the port sends.
+    /// Limited credits: which queues have some. `None`: credits arrive faster than the port sends.
     credits: Option<Box<Credits>>,
 }
 
@@ -42,10 +43,10 @@ impl Cores {
         }
     }
 
-    /// With credits that can run out, which are given by the rule of the classes too.
+    /// Adds limited credits, which also follow the rule of the classes.
     pub fn limited(self, scheduling: &Scheduling, limits: Option<Limits>) -> Self {
         let grants = |limits: &Limits| match scheduling {
-            // A turn of a class is worth a credit at least.
+            // A turn of a class is worth at least one credit.
             Scheduling::Classes(classes) => Some(Weighted::new(&Classes { quantum: classes.quantum.max(limits.credit), ..classes.clone() })),
             _ => None,
         };
@@ -61,27 +62,28 @@ impl Cores {
         self.credits.as_deref_mut()
     }
 
-    /// The queue of a frame of this priority that came in by the switch's port `input`.
+    /// Returns the queue of a frame of this priority that arrived at the switch's port `input`.
     pub fn queue_of(&self, priority: u8, input: u32) -> usize {
         self.of_class(self.of_priority[priority as usize].into()).start + (input / self.ports_per_core) as usize
     }
 
-    /// The queues of a class.
+    /// Returns the queues of a class.
     fn of_class(&self, class: usize) -> Range<usize> {
         class * self.cores..(class + 1) * self.cores
     }
 
-    /// Is this a queue of that priority?
+    /// True if `queue` belongs to the class of `priority`.
     pub fn is_of_class(&self, queue: usize, priority: u8) -> bool {
         queue / self.cores == usize::from(self.of_priority[usize::from(priority)])
     }
 
-    /// Have the classes a scheduler, so that even a frame that finds the port idle has to be chosen by it?
+    /// True if the classes have a scheduler, which has to choose even a frame that finds the port
+    /// idle.
     pub fn has_classes(&self) -> bool {
         self.classes.is_some()
     }
 
-    /// The queue whose head goes now, which is charged for it; none if no queue may send.
+    /// Returns the queue whose head is sent next and charges it; `None` if no queue may send.
     pub fn next(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
         let queue = self.select(queues, at, |queue| may_send(&queues[queue]))?;
         let frames = &queues[queue].frames;
@@ -89,12 +91,14 @@ impl Cores {
         Some(queue)
     }
 
-    /// The queue whose turn it is at `at`, of those that may send. Credits that can run out have been brought up to then. The queue's class is charged for its
-    /// head, where classes have shares.
+    /// Returns the queue whose turn it is at `at`, among those that may send. The caller has
+    /// updated limited credits to `at`. If classes have shares, the queue's class is charged for
+    /// its head.
     pub fn select(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(usize) -> bool) -> Option<usize> {
         let Cores { cores, credit, turn, balance, credits, classes, .. } = self;
         let may_send = |queue: usize| may_send(queue) && credits.as_ref().is_none_or(|credits| credits.has(queue, at));
-        // The queue whose turn it is within a class of which one may send. Asked again before it has sent, the answer does not change.
+        // Returns the queue whose turn it is in a class of which one may send. A second call before
+        // the queue has sent gives the same answer.
         let mut in_turn = |class: usize| loop {
             let queue = class * *cores + turn[class];
             if balance[queue] > 0 && may_send(queue) {
@@ -120,7 +124,7 @@ impl Cores {
         Some(in_turn(class))
     }
 
-    /// The selected queue sends a frame; its last one?
+    /// Charges the selected queue for a frame. `empties`: it is the queue's last one.
     pub fn charge(&mut self, queue: usize, size: u16, empties: bool) {
         let balance = &mut self.balance[queue];
         *balance -= size as i64;
@@ -129,7 +133,8 @@ impl Cores {
         }
     }
 
-    /// What `queue` was charged for has been dropped instead; `queues` still count it.
+    /// Returns a charge to `queue`, because the frame was dropped instead of sent. `queues` still
+    /// count it.
     pub fn give_back(&mut self, queues: &[Queue], queue: usize, bytes: u64) {
         let class = queue / self.cores;
         let of_class = self.of_class(class);
@@ -143,7 +148,8 @@ impl Cores {
         }
     }
 
-    /// A frame of `queue` leaves although no credit was asked for: the port was idle.
+    /// Accounts for a frame of `queue` that leaves without a credit request because the port was
+    /// idle.
     pub fn send_at_once(&mut self, queue: usize, size: u16) {
         let priority = queue / self.cores;
         self.turn[priority] = queue % self.cores;
@@ -162,13 +168,13 @@ mod tests {
     use crate::queue::scheduling::about::Service;
     use crate::queue::waiting::Waiting;
 
-    /// One class, or several by priority.
+    /// Creates a scheduler with one class, or with several by priority.
     fn cores(classes: u8, cores: usize, ports_per_core: u32, credit: u32) -> Cores {
         let scheduling = if classes == 1 { Scheduling::One } else { Scheduling::Priorities { queues: classes } };
         Cores::new(&scheduling, cores, ports_per_core, credit)
     }
 
-    /// The queues that send, until all are empty.
+    /// Returns the queues that send, in order, until all are empty.
     fn order(turns: &mut Cores, sizes: &[&[u16]]) -> Vec<usize> {
         let waiting = |size: &u16| Waiting { frame: Frame { size: *size, ..Frame::default() }, ready: 0, clock: 0 };
         let mut queues: Vec<Queue> = sizes.iter().map(|frames| Queue { frames: frames.iter().map(waiting).collect(), ..Queue::default() }).collect();
@@ -183,8 +189,9 @@ mod tests {
 
     #[test]
     fn credits_of_two_frames_and_debts() {
-        // A credit pays for a frame of 1500 B and leaves 500 B, so that the next goes too and owes 1000 B. The credit after leaves 1000 B: one
-        // frame, which owes 500 B; then 1500 B: one; then 2000 B again: two.
+        // A credit pays for a frame of 1500 B and leaves 500 B, so that a second frame goes too and
+        // the queue owes 1000 B. The next credit leaves 1000 B: one frame, after which the queue
+        // owes 500 B. Then 1500 B: one frame. Then 2000 B again: two frames.
         let mut turns = cores(1, 2, 1, 2_000);
         assert_eq!(order(&mut turns, &[&[1_500; 6], &[1_500; 6]]), [1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0]);
     }
@@ -203,7 +210,8 @@ mod tests {
         assert_eq!((turns.queue_of(0, 1), turns.queue_of(1, 0), turns.queue_of(7, 1)), (1, 2, 3));
     }
 
-    /// A queue that may not send gets no credit, and keeps what it has. A dropped frame costs none.
+    /// A queue that may not send gets no credit, and keeps what it has. A dropped frame costs
+    /// nothing.
     #[test]
     fn who_may_not_send_waits_and_drops_are_free() {
         let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
@@ -229,12 +237,13 @@ mod tests {
     #[test]
     fn a_frame_larger_than_its_credit_is_paid_off() {
         let mut turns = cores(1, 2, 1, 1_000);
-        // After 9000 B the queue owes 8000: nine credits until it may send again.
+        // After 9000 B the queue owes 8000 B: nine credits until it may send again.
         let order = order(&mut turns, &[&[9_000, 9_000], &[1_000; 12]]);
         assert_eq!(order, [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1]);
     }
 
-    /// Classes share by their percentages whatever the number of cores that feed them, and a strict class goes first; within a class its cores take turns.
+    /// Classes share by their percentages, whatever the number of cores that feed them. A strict
+    /// class sends first. Within a class its cores take turns.
     #[test]
     fn classes_share_and_cores_within() {
         let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
@@ -242,7 +251,7 @@ mod tests {
         let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
         let mut turns = Cores::new(&scheduling, 3, 1, 1_000);
         assert_eq!((turns.queue_of(1, 2), turns.queue_of(7, 1), turns.is_of_class(8, 2), turns.is_of_class(5, 2)), (5, 1, true, false));
-        // Class 0 has frames from all cores, class 1 from one, class 2 five frames in all.
+        // Class 0 has frames from all cores, class 1 from one core, class 2 five frames in total.
         let frames = [4_000, 4_000, 4_000, 4_000, 0, 0, 0, 3, 2];
         let mut queues: Vec<Queue> = frames.iter().map(|count| Queue { frames: (0..*count).map(|_| waiting(1_000)).collect(), ..Queue::default() }).collect();
         let mut sent = [0; 9];
@@ -252,7 +261,7 @@ mod tests {
             queues[queue].frames.pop_front();
             sent[queue] += 1;
         }
-        // Within a turn of 1 to 4 frames.
+        // The tolerance is a turn of 1 to 4 frames.
         assert!((896..=904).contains(&(sent[0] + sent[1] + sent[2])) && (3_596..=3_604).contains(&sent[3]), "{sent:?}");
         assert!(sent[..3].iter().all(|count| (298..=302).contains(count)), "{sent:?}");
     }

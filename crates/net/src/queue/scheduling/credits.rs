@@ -1,12 +1,15 @@
-//! Credits that can run out: what the scheduler of an egress port gives to the virtual output queues of its ingress cores, and the fabric between
-//! them and the port.
+//! Limited credits: grants of an egress port's scheduler to the virtual output queues of its
+//! ingress cores, and the fabric between the cores and the port.
 //!
-//! A queue that holds more than it has credit for asks. The scheduler serves one request after the other: of the highest priority, or of the class that is
-//! next by the classes' rule, cores in turn. It is no faster than its rate, and has no more credits on their way or unused than it may have. A credit that
-//! is used up, or lost with an empty queue, can be given again, and what it pays for can leave `round_trip` later. Frames join their queues when a credit for which they asked at once can be
-//! there, so that round trip is in the time at which they join.
+//! A queue that holds more bytes than it has credit for requests credits. The scheduler serves one
+//! request after the other: of the highest priority, or of the class that is next by the rule of
+//! the classes; cores in turn. Its rate is limited, and so is the number of credits that are in
+//! flight or unused. A credit that is used up, or lost when its queue becomes empty, can be granted
+//! again; what it pays for can leave `round_trip` later. A frame joins its queue when a credit that
+//! was requested on its arrival can be there, so the time of joining includes that round trip.
 //!
-//! There are no timers: whoever changes anything first catches up with what the scheduler has done by then, so that both engines see the same.
+//! There are no timers. Every change first catches up with the grants that are due by then, so both
+//! engines see the same state.
 
 use super::dwrr::Weighted;
 use super::limits::Limits;
@@ -16,20 +19,21 @@ use std::collections::VecDeque;
 pub struct Credits {
     limits: Limits,
     cores: usize,
-    /// Per queue: bytes that wait, and credit left; a queue may owe up to a frame.
+    /// Per queue, in bytes: waiting frames, and remaining credit. A queue may owe up to a frame.
     backlog: Vec<u64>,
     balance: Vec<i64>,
-    /// Which core is served next, per class.
+    /// Core that is served next, per class.
     turn: Vec<usize>,
-    /// Strict classes and classes with shares, of credits; without, the highest class that asks goes first.
+    /// Scheduler of strict classes and classes with shares, in credits. `None`: the highest class
+    /// with a request is served first.
     classes: Option<Weighted>,
-    /// Before this no credit is given.
+    /// Time in ps before which no credit is granted.
     next: u64,
-    /// Everything up to this has happened.
+    /// Time in ps up to which the state is known.
     known: u64,
-    /// When credits may be given again, soonest first.
+    /// Times in ps at which credits may be granted again, in ascending order.
     free: VecDeque<u64>,
-    /// When each core has sent what it had to send through the fabric.
+    /// Time in ps at which each core's fabric to this port becomes idle.
     fabric_free: Vec<u64>,
 }
 
@@ -49,13 +53,15 @@ impl Credits {
         }
     }
 
-    /// When the scheduler may give its next credit; `None` if all are under way.
+    /// Returns the time in ps at which the scheduler may grant its next credit; `None` if all are
+    /// in use.
     fn next_credit(&self) -> Option<u64> {
         let at = self.known.max(self.next);
         if self.limits.most.is_none() { Some(at) } else { self.free.front().map(|free| at.max(*free)) }
     }
 
-    /// Bytes for which a queue asks. Debts alone are no reason: they are paid off once there is something to send.
+    /// Returns the bytes for which a queue requests credits. A debt alone is no reason for a
+    /// request: it is paid off once the queue has something to send.
     fn asked(&self, queue: usize) -> u64 {
         self.backlog[queue].saturating_sub(self.balance[queue].max(0) as u64)
     }
@@ -64,7 +70,8 @@ impl Credits {
         self.asked(queue) > 0
     }
 
-    /// The class that gets the next credit, at `at`; it is charged for it, where classes have shares.
+    /// Returns the class that gets the next credit at `at`. If classes have shares, it is charged
+    /// for the credit.
     fn served(&mut self, at: u64, from: &dyn Fn(usize) -> u64) -> Option<usize> {
         let mut classes = self.classes.take();
         let may_have = |queue: usize| self.asks(queue) && from(queue) <= at;
@@ -81,12 +88,13 @@ impl Credits {
         class
     }
 
-    /// The scheduler has done what it does up to `now`; `from` is when a queue may send, as far as pauses are concerned.
+    /// Grants all credits that are due by `now` (ps). `from` is the time from which a queue may
+    /// send, as far as pauses are concerned.
     pub fn catch_up(&mut self, now: u64, from: &dyn Fn(usize) -> u64) {
         while let Some(at) = self.next_credit().filter(|at| *at <= now) {
             self.known = at;
             let Some(class) = self.served(at, from) else {
-                // Whoever is paused asks again when that is over.
+                // A paused queue requests again when its pause ends.
                 match (0..self.balance.len()).filter(|&queue| self.asks(queue)).map(from).min().filter(|soonest| *soonest <= now) {
                     Some(soonest) => self.known = soonest,
                     None => break,
@@ -107,7 +115,8 @@ impl Credits {
         self.known = self.known.max(now);
     }
 
-    /// Changes the balance of a queue that has been given so many credits at `at`: those it no longer holds can be given again.
+    /// Changes the balance of a queue that was granted `given` credits at `at`. Credits that it no
+    /// longer holds can be granted again.
     fn change(&mut self, at: u64, queue: usize, given: u64, change: impl Fn(i64, i64) -> i64) {
         let credit = i64::from(self.limits.credit);
         let held = |balance: i64| (balance.max(0) as u64).div_ceil(credit as u64);
@@ -119,17 +128,17 @@ impl Credits {
         }
     }
 
-    /// A frame has joined `queue`; everything up to then is known.
+    /// Accounts for a frame that has joined `queue`. The state is known up to that time.
     pub fn join(&mut self, queue: usize, size: u16) {
         self.backlog[queue] += u64::from(size);
     }
 
-    /// May `queue` send at `at`, as far as credits and the fabric are concerned?
+    /// True if `queue` may send at `at`, as far as credits and the fabric are concerned.
     pub fn has(&self, queue: usize, at: u64) -> bool {
         self.balance[queue] > 0 && self.fabric_free[queue % self.cores] <= at
     }
 
-    /// A frame of `queue` leaves at `at`.
+    /// Accounts for a frame of `queue` that leaves at `at`.
     pub fn sent(&mut self, at: u64, queue: usize, size: u16) {
         self.backlog[queue] -= u64::from(size);
         let empty = self.backlog[queue] == 0;
@@ -142,7 +151,7 @@ impl Credits {
         }
     }
 
-    /// A frame of `queue` has been dropped; everything up to then is known.
+    /// Accounts for a dropped frame of `queue`. The state is known up to that time.
     pub fn dropped(&mut self, queue: usize, bytes: u64) {
         self.backlog[queue] -= bytes;
         if self.backlog[queue] == 0 {
@@ -150,7 +159,8 @@ impl Credits {
         }
     }
 
-    /// Nobody may send: the earliest time at which somebody may, if nothing else happens. Then it has to be asked again.
+    /// Returns the earliest time in ps at which a queue may send if nothing else happens. No queue
+    /// may send before. The caller has to ask again at that time.
     pub fn until(&self, from: &dyn Fn(usize) -> u64) -> u64 {
         let credit = self.next_credit().unwrap_or(u64::MAX);
         let of_queue = |queue: usize| {
@@ -158,7 +168,8 @@ impl Credits {
             waits_for.max(from(queue)).max(self.fabric_free[queue % self.cores])
         };
         let soonest = (0..self.balance.len()).filter(|&queue| self.backlog[queue] > 0).map(of_queue).min().unwrap_or(u64::MAX);
-        // Credits under way are with queues that hold something: those can go on, and give them back.
+        // Credits in use belong to queues with frames. Those queues can send, and return the
+        // credits.
         assert!(soonest < u64::MAX, "a port with frames waits for something");
         soonest
     }
@@ -171,14 +182,15 @@ mod tests {
     use afflux_units::Rate;
 
     const FREE: &dyn Fn(usize) -> u64 = &|_| 0;
-    /// Time of 1000 B at 10 Gbps.
+    /// Time in ps of 1000 B at 10 Gbps.
     const FRAME: u64 = 800_000;
 
     fn limits() -> Limits {
         Limits { credit: 1_000, interval: 0, most: None, round_trip: 0, fabric: None }
     }
 
-    /// Frames of 1000 B without end in each of `queues`, over a port of 10 Gbps: the times at which the first `count` start, and their queues.
+    /// Simulates an endless supply of frames of 1000 B in each of `queues` over a port of 10 Gbps.
+    /// Returns the start times of the first `count` frames, and their queues.
     fn starts(credits: &mut Credits, queues: &[usize], count: usize) -> Vec<(u64, usize)> {
         queues.iter().for_each(|queue| (0..count + 1).for_each(|_| credits.join(*queue, 1_000)));
         let (mut now, mut turn, mut starts) = (0, 0, Vec::new());
@@ -202,7 +214,7 @@ mod tests {
     }
 
     fn spacing(starts: &[(u64, usize)]) -> u64 {
-        // An even number of frames, as credits in flight are one to three or more than enough.
+        // An even number of frames, as the credits in flight are one to three or more than enough.
         let (first, last) = (starts.len() / 2 - 1, starts.len() - 1);
         (starts[last].0 - starts[first].0) / (last - first) as u64
     }
@@ -227,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Two cores have twice the fabric of one, and half of the credits each.
+    /// Two cores have twice the fabric of one core, and half of the credits each.
     #[test]
     fn cores_share_credits_and_have_a_fabric_each() {
         let slow = Limits { fabric: Some(Rate::from_gbps(8).pace()), ..limits() };
@@ -237,8 +249,9 @@ mod tests {
         assert_eq!((spacing(&both), both.iter().filter(|start| start.1 == 0).count()), (3 * FRAME, 50));
     }
 
-    /// Frames of 1500 B and credits of 2000 B: what is left of one is used with the next, so that a credit's bytes are sent per round trip at most, and one
-    /// that is on its way is never given twice.
+    /// Frames of 1500 B and credits of 2000 B: the rest of a credit is used for the next frame. So
+    /// at most a credit's bytes are sent per round trip, and a credit in flight is never granted
+    /// twice.
     #[test]
     fn credits_are_conserved() {
         let limits = Limits { credit: 2_000, most: Some(3), round_trip: 50 * FRAME, ..limits() };
@@ -259,7 +272,8 @@ mod tests {
         }
     }
 
-    /// A queue that owes and is empty gets no credit: it would keep the only one from a queue that has something.
+    /// An empty queue with a debt gets no credit. It would withhold the only credit from a queue
+    /// that has frames.
     #[test]
     fn debts_do_not_ask() {
         let mut credits = Credits::new(None, Limits { most: Some(1), ..limits() }, 1, 2);
@@ -273,7 +287,8 @@ mod tests {
         assert!(credits.has(1, 20) && !credits.has(0, 20));
     }
 
-    /// A paused queue gets no credit until its pause ends, and then as if it had asked at that moment.
+    /// A paused queue gets no credit until its pause ends. Then it is served as if it had requested
+    /// at that time.
     #[test]
     fn paused_queues_do_not_ask() {
         let mut credits = Credits::new(None, Limits { interval: 10, ..limits() }, 1, 2);
@@ -288,7 +303,7 @@ mod tests {
         assert_eq!((credits.balance.clone(), credits.next, credits.known), (vec![1_000, 0], 1_010, 2_000));
     }
 
-    /// The highest priority that asks is served first.
+    /// The highest priority with a request is served first.
     #[test]
     fn priorities_come_first() {
         let mut credits = Credits::new(None, Limits { interval: FRAME, ..limits() }, 2, 1);
@@ -298,13 +313,15 @@ mod tests {
         assert_eq!(credits.balance, [1_000, 2_000]);
     }
 
-    /// Credits that come more slowly than the port sends are shared by the classes' percentages, to within a turn, after the strict class has had its own.
+    /// If credits come more slowly than the port sends, classes share them by their percentages, to
+    /// within a turn, after the strict class has had its own.
     #[test]
     fn classes_share_credits() {
         let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
         let classes = Weighted::new(&Classes { of_priority: [0; 8], service, quantum: 1_000 });
         let mut credits = Credits::new(Some(classes), Limits { interval: 2 * FRAME, ..limits() }, 3, 2);
-        // A class that is fed by both cores, one that is fed by the second, and a strict one with five frames.
+        // One class is fed by both cores, one by the second core, and a strict class has five
+        // frames.
         [0, 1, 3].iter().for_each(|queue| (0..1_000).for_each(|_| credits.join(*queue, 1_000)));
         (0..5).for_each(|_| credits.join(4, 1_000));
         credits.catch_up(2 * FRAME * 504, FREE);

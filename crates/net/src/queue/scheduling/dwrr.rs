@@ -1,26 +1,28 @@
-//! Deficit weighted round robin behind strict queues (Shreedhar and Varghese, Efficient fair queuing using deficit round robin, SIGCOMM 1995).
+//! Deficit weighted round robin (DWRR) below strict queues (Shreedhar and Varghese, Efficient fair
+//! queuing using deficit round robin, SIGCOMM 1995).
 
 use super::about::{About, Classes, Scheduling, Served, Service, Share};
 use super::ets;
 use crate::Model;
 use crate::queue::class::Queue;
 
-/// Whose turn it is, and what each queue may still send. Credit is counted in bytes times `per_byte`, so that shares are exact.
+/// State of the scheduler: turn and deficit of each queue. Credit is counted in bytes times
+/// `per_byte`, so that shares are exact.
 #[derive(Debug, Clone)]
 pub struct Weighted {
-    /// One bit per queue.
+    /// Bit mask of the strict queues.
     strict: u8,
-    /// Credit per turn; zero for strict queues.
+    /// Credit per turn; 0 for strict queues.
     quantum: [u64; 8],
     per_byte: u64,
     deficit: [u64; 8],
     turn: usize,
-    /// The queue whose turn it is has had its quantum.
+    /// True if the queue whose turn it is has received its quantum.
     granted: bool,
 }
 
 impl Weighted {
-    /// None where queues do not take turns.
+    /// Creates the scheduler; `None` if the queues do not take turns.
     pub fn of(scheduling: &Scheduling) -> Option<Weighted> {
         let Scheduling::Classes(classes) = scheduling else { return None };
         Some(Weighted::new(classes))
@@ -43,8 +45,9 @@ impl Weighted {
         self.strict & 1 << queue != 0
     }
 
-    /// The queue whose head is sent next, which is charged for it: a strict one; or the one whose turn it is, as far as its deficit goes. A queue
-    /// that may not send is passed over: it gets nothing, and keeps what it has while frames wait in it.
+    /// Selects the queue whose head is sent next and charges it: a strict queue, otherwise the
+    /// queue whose turn it is, as far as its deficit goes. A queue that may not send is skipped: it
+    /// receives no quantum, and keeps its deficit while frames wait in it.
     #[inline(never)]
     pub fn next(&mut self, queues: &[Queue], may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
         let head = |queue: usize| {
@@ -54,7 +57,8 @@ impl Weighted {
         self.choose(queues.len(), |queue| may_send(&queues[queue]), |queue| queues[queue].frames.is_empty(), head)
     }
 
-    /// The rule of [`Self::next`] for `count` queues of any kind. `head` gives the bytes that a queue sends next, and whether it is empty afterwards.
+    /// Implements [`Self::next`] for `count` queues of any kind. `head` returns the bytes that a
+    /// queue sends next, and whether the queue is empty afterwards.
     #[inline(always)]
     pub fn choose(
         &mut self,
@@ -97,7 +101,8 @@ impl Weighted {
         self.granted = false;
     }
 
-    /// What `queue` was charged for has not been sent; nothing is left to a queue that is empty now.
+    /// Returns a charge to `queue`, because the frame was not sent. A queue that is now empty gets
+    /// nothing back.
     pub fn give_back(&mut self, queue: usize, bytes: u64, empty: bool) {
         if !self.is_strict(queue) && !empty {
             self.deficit[queue] += bytes * self.per_byte;
@@ -128,7 +133,7 @@ mod tests {
         Weighted::of(&Scheduling::Classes(classes)).expect("queues that take turns")
     }
 
-    /// Queues with this many frames of these sizes.
+    /// Creates queues with this many frames of these sizes.
     fn queues(content: &[(usize, u16)]) -> Vec<Queue> {
         let waiting = |size| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
         content.iter().map(|&(count, size)| Queue { frames: (0..count).map(|_| waiting(size)).collect(), ..Queue::default() }).collect()
@@ -146,7 +151,7 @@ mod tests {
         (0..count).map(|_| send(turns, queues, |_| true).expect("frames wait")).collect()
     }
 
-    /// SONiC's weights: 14 frames of one queue, 15 of the other, 14 of the third, and again.
+    /// SONiC's weights: 14 frames of the first queue, 15 of the second, 14 of the third, and again.
     #[test]
     fn turns_of_whole_frames() {
         let mut turns = turns(&[Service::Weight(14), Service::Weight(15), Service::Weight(14)], 1_500);
@@ -155,7 +160,8 @@ mod tests {
         assert_eq!(order(&mut turns, &mut queues, 86), [round.clone(), round].concat());
     }
 
-    /// Frames that do not fit into the quantum: what is left is carried, so that n turns send n * quantum less than one frame.
+    /// Frames that do not fit into the quantum: the rest is carried over, so n turns send less than
+    /// one frame below n * quantum.
     #[test]
     fn deficits_are_carried() {
         for (sizes, quantum) in [((1_000, 1_000), 1_500u32), ((900, 64), 1_500), ((9_000, 1_500), 700), ((1_499, 1_501), 1_500)] {
@@ -169,7 +175,8 @@ mod tests {
                 }
                 let queue = send(&mut turns, &mut queues, |_| true).expect("frames wait");
                 sent[queue] += [sizes.0, sizes.1][queue] as u64;
-                // Shreedhar and Varghese, lemma 2: with m rounds, m * quantum - largest <= sent <= m * quantum.
+                // Shreedhar and Varghese, lemma 2: with m rounds, m * quantum - largest <= sent <=
+                // m * quantum.
                 let rounds = |queue: usize| (sent[queue] + turns.deficit[queue]) / (weights[queue] * quantum as u64);
                 assert!(rounds(0).abs_diff(rounds(1)) <= 1, "{sizes:?}: {sent:?}");
                 assert!(turns.deficit[queue] < weights[queue] * quantum as u64 + sizes.0.max(sizes.1) as u64);
@@ -178,7 +185,7 @@ mod tests {
         }
     }
 
-    /// A queue that empties loses what it had left.
+    /// A queue that becomes empty loses its remaining deficit.
     #[test]
     fn an_empty_queue_starts_anew() {
         let mut turns = turns(&[Service::Weight(1), Service::Weight(1)], 1_500);
@@ -187,7 +194,8 @@ mod tests {
         assert_eq!(turns.deficit, [0, 500, 0, 0, 0, 0, 0, 0]);
     }
 
-    /// Strict queues go first, the highest before the other, and do not disturb the turns of the rest.
+    /// Strict queues send first, the highest before the other, and do not disturb the turns of the
+    /// rest.
     #[test]
     fn strict_queues_first() {
         let mut turns = turns(&[Service::Weight(2), Service::Strict, Service::Weight(1), Service::Strict], 1_000);
@@ -198,7 +206,7 @@ mod tests {
         assert_eq!(order(&mut turns, &mut queues, 5), [3, 2, 0, 0, 2]);
     }
 
-    /// A queue that is held back is passed over: it keeps its deficit and gets nothing while it is.
+    /// A queue that may not send is skipped: it keeps its deficit and receives nothing meanwhile.
     #[test]
     fn held_queues_keep_their_deficit() {
         let mut turns = turns(&[Service::Weight(1), Service::Weight(1)], 1_500);
@@ -211,13 +219,14 @@ mod tests {
         }
         assert_eq!(send(&mut turns, &mut queues, |_| false), None);
         let before = turns.deficit[1];
-        // 500 and a new quantum: two frames at once.
+        // Deficit of 500 and a new quantum: two frames at once.
         let sent = order(&mut turns, &mut queues, 4);
         let first = sent.iter().position(|&queue| queue == 0).expect("its turn comes");
         assert_eq!(sent[first..first + 2], [0, 0], "{sent:?}, {before} left to the other");
     }
 
-    /// The rest of the bandwidth in the ratio of the percentages, to the byte: 33 % and 67 % are not 1 and 2.
+    /// The queues share the remaining bandwidth in the ratio of the percentages, to the byte: 33 %
+    /// and 67 % are not 1 and 2.
     #[test]
     fn percentages_are_exact() {
         let mut turns = turns(&[Service::Bandwidth(33), Service::Strict, Service::Bandwidth(67)], 1_500);
@@ -226,7 +235,7 @@ mod tests {
         for _ in 0..100_000 {
             sent[send(&mut turns, &mut queues, |_| true).expect("frames wait")] += 1_000;
         }
-        // Within a turn of either.
+        // The tolerance is a turn of either queue.
         assert!((sent[0] as f64 - 33e6).abs() <= 1_500.0 * 100.0 / 33.0 && sent[0] + sent[2] == 100_000_000, "{sent:?}");
     }
 }

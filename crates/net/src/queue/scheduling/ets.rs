@@ -1,10 +1,11 @@
-//! Enhanced transmission selection: shares of the bandwidth that the strict classes leave.
+//! Enhanced transmission selection (ETS): shares of the bandwidth that the strict classes leave.
 
 use super::about::{About, Classes, Served, Service, Share};
 use crate::Model;
 
-/// Quanta of the queues that have a percentage: the least of them gets `quantum` bytes per turn, the others their multiple of it. Returns the
-/// credit that a byte takes, which makes that exact.
+/// Sets the quanta of the queues that have a percentage: the smallest percentage gets `quantum`
+/// bytes per turn, the others a proportional amount. Returns the credit per byte that makes the
+/// shares exact.
 pub fn grant(classes: &Classes, quantum: &mut [u64; 8]) -> u64 {
     let percents = classes.service.iter().enumerate().filter_map(|(queue, service)| match service {
         Service::Bandwidth(percent) => Some((queue, *percent as u64)),

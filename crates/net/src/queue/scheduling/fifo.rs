@@ -1,4 +1,4 @@
-//! First in, first out.
+//! FIFO scheduling: one queue, first in, first out.
 
 use super::about::{About, Served};
 use crate::Model;

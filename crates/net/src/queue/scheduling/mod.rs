@@ -1,4 +1,4 @@
-//! Which queue of a port sends next.
+//! Scheduling of a port: selects the queue that sends next.
 
 pub mod about;
 mod cores;
@@ -21,20 +21,23 @@ use crate::spec::Limit;
 use about::{About, Scheduling, Served};
 use afflux_config::words;
 
-/// What `scheduling` names, one line for each: its file and name in scenarios, and the same in camel case.
+/// The schedulers that `scheduling` names. Each line gives a file (which is the name in scenarios)
+/// and the same name in camel case.
 macro_rules! schedulings {
     ($with:ident) => {
         $with! {
-            /// First in, first out.
+            /// One queue, first in, first out.
             fifo Fifo;
-            /// Highest priority first, first in, first out within.
+            /// Highest priority first; first in, first out within a priority.
             strict_priority StrictPriority;
             /// Strict queues first, then the others by weight (deficit weighted round robin).
             dwrr Dwrr;
-            /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
+            /// Strict queues first, then the others by percentage (enhanced transmission selection,
+            /// IEEE 802.1Qaz).
             ets Ets;
-            /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
-            /// `buffer`, a host's `queue`), the frame with the most left is dropped.
+            /// pFabric: the flow with the fewest remaining bytes first, its frames in order. If the
+            /// queue reaches its limit (a switch's `sharing = "static"` and `buffer`, a host's
+            /// `queue`), the frame with the most remaining bytes is dropped.
             pfabric Pfabric;
         }
     };
@@ -66,12 +69,12 @@ macro_rules! registry {
 schedulings!(registry);
 
 impl Kind {
-    /// As a key that says so.
+    /// Returns the scenario key with this value.
     pub fn word(self) -> String {
         format!("scheduling = \"{}\"", self.about().model.name)
     }
 
-    /// The name of the kind that serves queues so.
+    /// Returns the name of the scheduler that serves queues in this way.
     pub fn named(served: Served) -> &'static str {
         Kind::ALL.iter().map(|kind| kind.about()).find(|about| about.served == served).map_or("", |about| about.model.name)
     }
@@ -80,28 +83,28 @@ impl Kind {
         self.about().served == Served::Urgency
     }
 
-    /// What serves and drops by urgency.
+    /// Returns the queue discipline that implements this scheduler; `None` except for pFabric.
     pub fn discipline(self, limit: Option<Limit>) -> Option<Config> {
         (self == Kind::Pfabric).then_some(Config::Pfabric(limit))
     }
 }
 
-/// Queues that take turns, whoever is highest.
+/// Schedulers in which queues take turns instead of the highest queue always sending first.
 #[derive(Debug, Clone)]
 pub enum Turns {
     /// Several ingress cores share the port.
     Cores(Cores),
-    /// Queues by weight or bandwidth.
+    /// Queues share the port by weight or bandwidth.
     Weighted(Weighted),
 }
 
 impl Turns {
-    /// None where the highest queue goes first.
+    /// Creates the scheduler; `None` if the highest queue always sends first.
     pub fn of(scheduling: &Scheduling) -> Option<Turns> {
         Weighted::of(scheduling).map(Turns::Weighted)
     }
 
-    /// Has even a frame that finds the port idle to have its turn?
+    /// True if the scheduler decides even about a frame that finds the port idle.
     pub fn decide_at_start(&self) -> bool {
         match self {
             Turns::Weighted(_) => true,
@@ -109,7 +112,7 @@ impl Turns {
         }
     }
 
-    /// Credits that can run out.
+    /// Returns the credits of the port, if they are limited.
     pub fn credits(&self) -> Option<&Credits> {
         match self {
             Turns::Weighted(_) => None,
@@ -117,7 +120,7 @@ impl Turns {
         }
     }
 
-    /// The same, to change something about them.
+    /// Returns the credits of the port for changes, if they are limited.
     pub fn credits_mut(&mut self) -> Option<&mut Credits> {
         match self {
             Turns::Weighted(_) => None,
@@ -125,7 +128,7 @@ impl Turns {
         }
     }
 
-    /// A frame that finds the port idle leaves at once.
+    /// Accounts for a frame that finds the port idle and leaves at once.
     #[cold]
     pub fn send_at_once(&mut self, queue: usize, size: u16) {
         match self {
@@ -134,7 +137,8 @@ impl Turns {
         }
     }
 
-    /// A frame of `queue` has come, is in transmission from `at`, or has been dropped: for credits that can run out.
+    /// Updates limited credits: a frame has joined `queue` (`joined`), is in transmission from `at`
+    /// on (`sent`), or has been dropped (`dropped`).
     pub fn joined(&mut self, queue: usize, size: u16) {
         self.credits_mut().into_iter().for_each(|credits| credits.join(queue, size));
     }
@@ -148,7 +152,8 @@ impl Turns {
         self.credits_mut().into_iter().for_each(|credits| credits.dropped(queue, bytes));
     }
 
-    /// What was to be sent from the head of `queue` has been dropped instead; `queues` still count it.
+    /// Returns the charge for the head of `queue`, which was dropped instead of sent. `queues`
+    /// still count the frame.
     #[cold]
     pub fn give_back(&mut self, queues: &[Queue], queue: usize, bytes: u64) {
         match self {

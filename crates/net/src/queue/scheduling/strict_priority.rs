@@ -1,4 +1,4 @@
-//! Strict priority.
+//! Strict priority scheduling: the highest priority first.
 
 use super::about::{About, Served};
 use crate::Model;

@@ -1,31 +1,32 @@
-//! What the rules reckon with, and what they answer.
+//! Input and output types of the MMU's rules.
 
 use crate::queue::Reason;
 
-/// Priorities, priority groups and queues of a port.
+/// Number of priorities, and of priority groups and queues per port.
 pub const CLASSES: usize = 8;
 
-/// How the rules take a frame in.
+/// How a frame is taken into memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Take {
-    /// It is charged to the headroom.
+    /// True if the frame is charged to the headroom.
     pub headroom: bool,
-    /// There is cause to pause the priority group.
+    /// True if the peer has to pause the priority group.
     pub pause: bool,
 }
 
-/// How a frame is taken in, or why it is dropped: no free memory at egress (`Buffer`) or at ingress.
+/// How a frame is taken, or why it is dropped: no free memory at egress (`Buffer`) or at ingress.
 pub type Answer = Result<Take, Reason>;
 
 pub const PLAIN: Answer = Ok(Take { headroom: false, pause: false });
 
-/// True under upper bounds, true with exact counters.
+/// True if the answer, when given for upper bounds of the counters, also holds for exact counters.
 #[inline(always)]
 pub fn is_safe(answer: Answer) -> bool {
     matches!(answer, PLAIN)
 }
 
-/// Largest figures, with the frame that comes, of all memory in use, of a priority group and of an egress queue.
+/// Largest values, including the arriving frame, of all memory in use, of a priority group and of
+/// an egress queue. In bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub used: u64,
@@ -33,24 +34,24 @@ pub struct Bounds {
     pub queue: u64,
 }
 
-/// A priority group of a port.
+/// Counters of a priority group of a port.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Group {
-    /// With the part in the headroom, but for HPCC's rules.
+    /// Bytes of the group. They include the headroom, except under HPCC's rules.
     pub bytes: u64,
     pub headroom: u64,
-    /// The peer has been told to stop.
+    /// True if the peer has been told to pause this group.
     pub paused: bool,
 }
 
-/// A frame as the rules see it.
+/// A frame as input of the rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charge {
-    /// Memory it takes.
+    /// Memory in bytes that the frame takes.
     pub size: u64,
     /// Ingress port, from 0.
     pub input: u32,
-    /// Number of its priority group, and of its egress queue, among all of the switch.
+    /// Switch-wide indices of its priority group and of its egress queue.
     pub group: u32,
     pub queue: u32,
 }
@@ -66,26 +67,28 @@ impl Charge {
     }
 }
 
-/// Sums over the whole switch.
+/// Sums over the whole switch, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     pub used: u64,
     pub headroom: u64,
-    /// Of the priority groups, beyond what each has to itself; by service pool.
+    /// Priority groups, by service pool. SONiC's and HPCC's rules count a group's bytes beyond its
+    /// reserve, ConWeave's count all.
     pub ingress: [u64; 2],
-    /// Of the queues, by service pool.
+    /// Egress queues, by service pool. SONiC's rules count lossy queues only, ConWeave's count all.
     pub egress: [u64; 2],
 }
 
-/// Alpha in 1/65536.
+/// Returns alpha in units of 1/65536.
 pub fn fixed(alpha: f64) -> u64 {
     assert!((0.0..=1024.0).contains(&alpha), "validated");
     (alpha * 65_536.0 + 0.5) as u64
 }
 
-/// `alpha` times `free`, rounded down.
+/// Returns `alpha` (in units of 1/65536) times `free`, rounded down.
 #[inline(always)]
 pub fn times(alpha: u64, free: u64) -> u64 {
-    // A memory has less than 2^40 bytes, and alpha at most 2^10 in 1/65536: beyond 64 bits it is more than any memory.
+    // Memory is below 2^40 bytes and alpha at most 2^10, so a product beyond 64 bits exceeds any
+    // memory.
     free.checked_mul(alpha).map_or(u64::MAX, |product| product >> 16)
 }

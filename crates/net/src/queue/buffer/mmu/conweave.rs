@@ -1,4 +1,4 @@
-//! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
+//! Buffer rules of ConWeave's ns-3 simulator, which follows TLT-RDMA and Broadcom's description.
 
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, Take, Totals, fixed, times};
 use crate::Model;
@@ -8,7 +8,7 @@ use crate::spec::ConweaveRules;
 #[derive(Debug, Clone)]
 pub struct Conweave {
     total: u64,
-    /// Of the service pools, after all minima (and, at ingress, all headroom) have been set aside.
+    /// Limits in bytes of the service pools, without all minima and (at ingress) all headroom.
     ingress_limit: u64,
     egress_limit: u64,
     ingress_alpha: u64,
@@ -16,7 +16,7 @@ pub struct Conweave {
     mtu: u64,
 }
 
-/// Queues per port there.
+/// Queues per port in that simulator.
 const QUEUES: u64 = 8;
 
 #[inline(always)]
@@ -37,7 +37,8 @@ impl Conweave {
         Conweave { total, ingress_limit, egress_limit, ingress_alpha, egress_alpha, mtu: rules.mtu }
     }
 
-    /// A queue's part of the pool: it has one byte more than an MTU to itself.
+    /// Returns the bytes of the shared pool that a queue uses. Each queue has an MTU and one byte
+    /// of its own.
     #[inline(always)]
     fn shared(&self, queue: u64) -> u64 {
         queue.saturating_sub(self.mtu + 1)
@@ -51,7 +52,7 @@ impl Conweave {
             return Err(Reason::Buffer);
         }
         let pool = totals.ingress[ingress_pool(charge.class())];
-        // A port's minimum is an MTU as well: a group above it has a port above it.
+        // The minimum of a port is an MTU as well, so a group above it belongs to a port above it.
         if totals.used + size > self.total || group.bytes + size > self.mtu && pool > self.ingress_limit && group.headroom + size > limit {
             return Err(Reason::Ingress);
         }
@@ -66,7 +67,7 @@ impl Conweave {
         self.ingress_limit
     }
 
-    /// No pool holds more than all memory in use.
+    /// Returns bounds for at most `used` bytes in use. No pool holds more than all memory in use.
     pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
         let left = self.ingress_limit.checked_sub(used)?;
         let queue = times(self.egress_alpha, self.egress_limit - used);
@@ -89,7 +90,8 @@ impl Conweave {
         totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] -= charge.size;
     }
 
-    /// group − 2 MTU < alpha · (limit − pool − 16), in reals.
+    /// Returns true if the group uses no headroom and group − 2 MTU < alpha · (limit − pool − 16),
+    /// computed exactly.
     pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
         let left = self.ingress_limit as i128 - totals.ingress[ingress_pool(class)] as i128 - 16;
         let beyond = group.bytes as i128 - 2 * self.mtu as i128;

@@ -1,4 +1,4 @@
-//! As in HPCC's ns-3.
+//! Buffer rules of HPCC's ns-3 simulator.
 
 use super::charge::{Answer, Bounds, Group, Take, Totals};
 use crate::Model;
@@ -7,17 +7,17 @@ use crate::spec::HpccRules;
 
 #[derive(Debug, Clone)]
 pub struct Hpcc {
-    /// The memory less headroom and reserves.
+    /// Memory in bytes without headroom and reserves.
     shared: u64,
     reserved: u64,
     resume_offset: u64,
-    /// By port.
+    /// Shift of the threshold, by port.
     shift: Vec<u8>,
 }
 
 impl Hpcc {
     pub fn new(rules: &HpccRules, total: u64, headroom: &[u64], rates: &[u64]) -> Self {
-        // Reserves are set aside once per port there, whatever the number of queues.
+        // HPCC's simulator sets aside one reserve per port, whatever the number of queues.
         let aside = headroom.iter().sum::<u64>() + headroom.len() as u64 * rules.reserved;
         let shift = |&rate: &u64| {
             let (mut shift, mut at) = (rules.shift, rules.nic_rate.0);
@@ -78,7 +78,9 @@ impl Hpcc {
         self.shared
     }
 
-    /// A frame larger than the threshold is not safe even where the group has a reserve: so the threshold exceeds every frame.
+    /// Returns bounds for at most `used` bytes in use. A frame larger than the threshold is not
+    /// safe even within its group's reserve, so there are no bounds unless the threshold exceeds
+    /// every frame.
     pub fn bounds(&self, used: u64) -> Option<Bounds> {
         let least = self.shared.checked_sub(used)? >> self.shift.iter().max()?;
         (least > u16::MAX as u64 + 4_096).then(|| Bounds { used, group: self.reserved + least - 1, queue: u64::MAX })

@@ -1,9 +1,11 @@
-//! The memory of a shared-memory switch as bought: counters of ingress (port, priority group) and egress (port, queue), and three rules
-//! for them. The rules answer; the switch charges, releases, pauses and counts.
+//! Memory management unit (MMU) of shared-memory switches. It counts each frame at ingress (per
+//! port and priority group) and at egress (per port and queue). Three sets of rules for these
+//! counters are available. The rules decide; the switch charges, releases, pauses and counts.
 //!
-//! All counters but those of the queue at hand may be upper bounds, since ports are brought up to date when they are looked at. Every rule
-//! is monotonous: what it takes without headroom and without cause to pause under such bounds, it takes so with exact counters too. Only
-//! other answers need them.
+//! All counters except that of the frame's own queue may be upper bounds, because a port releases
+//! its departed frames only when it is looked at. Every rule is monotonic: a frame that is taken
+//! without headroom and without a PAUSE under upper bounds is taken in the same way with exact
+//! counters. Only other answers need exact counters.
 
 pub mod cells;
 mod charge;
@@ -26,14 +28,14 @@ use hpcc::Hpcc;
 use sonic::Sonic;
 use thresholds::Thresholds;
 
-/// There is one per switch, and a box would cost each frame a load.
+/// Rules of the MMU. Not boxed: there is one per switch, and a box would cost each frame a load.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 enum Rules {
     Sonic(Sonic),
     Conweave(Conweave),
     Hpcc(Hpcc),
-    /// Beside virtual output queues.
+    /// Ingress thresholds of a switch with virtual output queues.
     Thresholds(Thresholds),
 }
 
@@ -44,18 +46,18 @@ pub struct Mmu {
     bypass: u8,
     pub lossless: u8,
     totals: Totals,
-    /// By port and class.
+    /// Priority groups by port and class.
     groups: Vec<Group>,
-    /// Memory in use by port and queue.
+    /// Bytes in use by port and queue.
     queues: Vec<u64>,
-    /// Headroom of a group, by port.
+    /// Headroom in bytes of each lossless priority group, by port.
     headroom: Vec<u64>,
-    /// How many groups are paused, and which, ascending.
+    /// Number of paused groups, and their indices in `groups` in ascending order.
     pub paused: u32,
     paused_groups: Vec<u32>,
 }
 
-/// Whole cells for a frame, without a division.
+/// Computes the whole cells of a frame without a division.
 #[derive(Debug, Clone, Copy)]
 struct Cells {
     size: u64,
@@ -67,7 +69,9 @@ impl Cells {
     fn new(size: u16) -> Self {
         Cells { size: size as u64, reciprocal: (1u64 << 32).div_ceil(size as u64) }
     }
-    /// Exact: with x the dividend, the error is below x · size / 2^32, which is below 1/size for x < 2^17 and a size up to 2^12.
+    /// Returns the bytes of the cells that a frame occupies. The result is exact: with x the
+    /// dividend, the error is below x · size / 2^32, which is below 1/size for x < 2^17 and a size
+    /// up to 2^12.
     #[inline(always)]
     fn of(self, bytes: u64) -> u64 {
         (((bytes + METADATA + self.size - 1) * self.reciprocal) >> 32) * self.size
@@ -75,7 +79,8 @@ impl Cells {
 }
 
 impl Mmu {
-    /// `headroom` by port, each for every lossless class; `rates` by port.
+    /// Creates the MMU of a switch. `headroom`: bytes by port, for each lossless class. `rates`: by
+    /// port.
     pub fn new(config: &spec::Mmu, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
         let rules = match &config.rules {
             spec::Rules::Sonic(rules) => Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom)),
@@ -85,7 +90,8 @@ impl Mmu {
         Mmu { cells: config.cell.map(Cells::new), bypass: config.bypass, ..Mmu::under(rules, lossless, headroom) }
     }
 
-    /// Of virtual output queues that pause a priority group above `xoff`, until it is down to `xon`.
+    /// Creates the ingress accounting of virtual output queues: a priority group is paused above
+    /// `xoff` bytes until it is down to `xon`.
     pub fn with_thresholds(xoff: u64, xon: u64, lossless: u8, headroom: Vec<u64>) -> Self {
         Mmu::under(Rules::Thresholds(Thresholds { xoff, xon }), lossless, headroom)
     }
@@ -106,7 +112,7 @@ impl Mmu {
         }
     }
 
-    /// Memory that a frame takes; none for a priority that is not accounted for.
+    /// Returns the memory in bytes that a frame takes; 0 for a priority that is not accounted for.
     #[inline(always)]
     pub fn size_of(&self, bytes: u64, class: u8) -> u64 {
         if self.bypass >> class & 1 != 0 {
@@ -120,7 +126,7 @@ impl Mmu {
         self.lossless >> class & 1 != 0
     }
 
-    /// May the frame come in, and where?
+    /// Decides whether the frame is taken, and whether it uses headroom.
     #[inline]
     pub fn answer(&self, charge: &Charge) -> Answer {
         if charge.size == 0 {
@@ -160,7 +166,7 @@ impl Mmu {
         }
     }
 
-    /// The frame has gone.
+    /// Releases the memory of a departed frame.
     #[inline]
     pub fn release(&mut self, charge: &Charge) {
         if charge.size == 0 {
@@ -180,7 +186,8 @@ impl Mmu {
         }
     }
 
-    /// As `release`, with the same short cut.
+    /// Releases the memory of a departed frame. Fast path of [`Self::release`] for groups that use
+    /// no headroom.
     #[inline(always)]
     pub fn give_back(&mut self, charge: &Charge) {
         if charge.size == 0 {
@@ -202,8 +209,8 @@ impl Mmu {
         }
     }
 
-    /// Bounds within which every frame of a lossless class, or of a lossy one, is taken without headroom and without cause to pause, as long as no more than
-    /// `used` is in use.
+    /// Returns bounds within which every frame of a lossless (or lossy) class is taken without
+    /// headroom and without a PAUSE, as long as at most `used` bytes are in use.
     pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
         if self.totals.headroom > 0 {
             return None;
@@ -216,7 +223,7 @@ impl Mmu {
         }
     }
 
-    /// Memory that groups share.
+    /// Returns the bytes that the priority groups share.
     pub fn shared(&self) -> u64 {
         match &self.rules {
             Rules::Sonic(rules) => rules.shared(),
@@ -226,18 +233,18 @@ impl Mmu {
         }
     }
 
-    /// The most that a group holds.
+    /// Returns the bytes of the fullest group.
     pub fn fullest_group(&self) -> u64 {
         self.groups.iter().map(|group| group.bytes).max().unwrap_or(0)
     }
 
-    /// Frames take at most so much more memory than they have bytes.
+    /// Returns the most bytes by which a frame's memory exceeds its size.
     #[inline(always)]
     pub fn overhead(&self) -> u64 {
         self.cells.map_or(0, |cells| METADATA + cells.size - 1)
     }
 
-    /// A paused group may be told to go on.
+    /// True if a paused group may be resumed.
     pub fn may_resume(&self, input: u32, class: u8) -> bool {
         let group = &self.groups[input as usize * CLASSES + class as usize];
         match &self.rules {
@@ -248,7 +255,7 @@ impl Mmu {
         }
     }
 
-    /// Is every paused group looked at when a frame has gone, or only the frame's own?
+    /// True if a departing frame can resume any paused group, not only its own.
     pub fn resumes_any(&self) -> bool {
         matches!(self.rules, Rules::Sonic(_))
     }
@@ -258,7 +265,7 @@ impl Mmu {
         self.groups[input as usize * CLASSES + class as usize].paused
     }
 
-    /// Ingress port and class of a paused group, by its place among them.
+    /// Returns the ingress port and class of the paused group at `place` in ascending order.
     pub fn paused_group(&self, place: usize) -> Option<(u32, u8)> {
         self.paused_groups.get(place).map(|number| (number / CLASSES as u32, (number % CLASSES as u32) as u8))
     }
@@ -275,20 +282,20 @@ impl Mmu {
         self.paused = self.paused_groups.len() as u32;
     }
 
-    /// Memory in use.
+    /// Returns the memory in use, in bytes.
     pub fn used(&self) -> u64 {
         self.totals.used
     }
 }
 
-/// Memory of a switch that is not shared.
+/// Memory of a switch that is not shared, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetAside {
     pub headroom: u64,
     pub reserved: u64,
 }
 
-/// What a switch with a memory management unit sets aside.
+/// Returns the memory that a switch with an MMU sets aside for headroom and reserves.
 pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
     let spec::Buffer::Mmu(mmu) = &switch.buffer else { return SetAside { headroom: 0, reserved: 0 } };

@@ -1,4 +1,4 @@
-//! As real switches, configured in SONiC's terms.
+//! Buffer rules of real switches, in SONiC's terms.
 
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
@@ -8,18 +8,19 @@ use crate::spec::SonicRules;
 #[derive(Debug, Clone)]
 pub struct Sonic {
     total: u64,
-    /// The ingress pool, less what is set aside for lossless groups.
+    /// Ingress pool in bytes without the reserves of groups.
     shared: u64,
     pool: u64,
     headroom_pool: u64,
-    /// By priority group: bytes that it has to itself, alpha, and the threshold where the product of alpha and the free memory exceeds 64 bits.
+    /// For each priority group: reserved bytes, alpha, and the fixed threshold. A group with a
+    /// fixed threshold has an alpha whose product with the free memory exceeds 64 bits.
     reserved: [u64; CLASSES],
     alpha: [u64; CLASSES],
     limit: [u64; CLASSES],
-    /// Lossy groups with a threshold at ingress, a bit for each.
+    /// Bit mask of the groups with a threshold at ingress.
     limited: u8,
     lossy_pool: u64,
-    /// By queue.
+    /// For each queue: alpha and reserved bytes.
     lossy_alpha: [u64; CLASSES],
     queue_reserved: [u64; CLASSES],
     xon: u64,
@@ -50,7 +51,7 @@ impl Sonic {
             alpha: std::array::from_fn(alpha),
             limit: std::array::from_fn(|class| groups[class].limit.unwrap_or(u64::MAX)),
             limited: (0..CLASSES).filter(|class| has_threshold(*class)).fold(0, |all, class| all | 1 << class),
-            // TU Berlin's share.
+            // Share of the pool in TU Berlin's simulator.
             lossy_pool: rules.lossy_pool.unwrap_or(pool / 10 * 8),
             lossy_alpha: std::array::from_fn(|queue| fixed(queues[queue].alpha.unwrap_or(rules.lossy_alpha))),
             queue_reserved: std::array::from_fn(|queue| queues[queue].reserved.unwrap_or(rules.queue_reserved)),
@@ -59,8 +60,10 @@ impl Sonic {
         }
     }
 
-    /// The threshold of a group while so much of the ingress pool is free: alpha times that, or the group's fixed limit. A memory has less than 2^40 bytes,
-    /// and alpha is at most 2^10 in 1/65536: a product beyond 64 bits is more than any memory, unless the group has a limit.
+    /// Returns the threshold in bytes of a group while `free` bytes of the ingress pool are free:
+    /// alpha times `free`, or the group's fixed limit. Memory is below 2^40 bytes and alpha at most
+    /// 2^10 in units of 1/65536. So a product beyond 64 bits exceeds any memory, unless the group
+    /// has a fixed limit.
     #[inline(always)]
     pub fn threshold(&self, class: usize, free: u64) -> u64 {
         free.checked_mul(self.alpha[class]).map_or(self.limit[class], |product| product >> 16)
@@ -86,13 +89,13 @@ impl Sonic {
         if in_headroom && (group.bytes + size > reserved && group.headroom + size > limit || totals.headroom + size > self.headroom_pool) || used > self.total {
             return Err(Reason::Ingress);
         }
-        // The frame itself is in the group when the group is compared.
+        // The frame counts as part of the group in this comparison.
         let shared = (group.bytes + size).saturating_sub(reserved) - group.bytes.saturating_sub(reserved);
         let headroom = in_headroom || group.bytes + size > self.threshold(class, self.shared.saturating_sub(totals.ingress[0] + shared));
         Ok(Take { headroom, pause: headroom && !group.paused })
     }
 
-    /// A group's part of the pool.
+    /// Returns the bytes of the shared pool that a group uses.
     #[inline(always)]
     fn shared_of(&self, group: &Group, class: u8) -> u64 {
         (group.bytes - group.headroom).saturating_sub(self.reserved[usize::from(class)])
@@ -122,7 +125,8 @@ impl Sonic {
         totals.ingress[0] += self.shared_of(group, class);
     }
 
-    /// Undoes that.
+    /// Releases a lossless frame of a group that uses no headroom: fast version of
+    /// [`Self::release`] that also updates `totals.used`.
     #[inline(always)]
     pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) {
         totals.used -= size;
@@ -134,7 +138,8 @@ impl Sonic {
         self.shared
     }
 
-    /// Bounds for the groups of `classes`. No pool holds more than all memory in use.
+    /// Returns bounds for the groups of `classes`. They use that no pool holds more than all memory
+    /// in use.
     pub fn bounds(&self, used: u64, classes: u8, lossless: bool) -> Option<Bounds> {
         let left = self.shared.checked_sub(used)?;
         let those = |limited: u8| (0..CLASSES).filter(move |class| limited >> class & 1 != 0);

@@ -1,4 +1,5 @@
-//! The promise of the bounds: a frame within them is taken, without headroom and without cause to pause, whatever else is in the memory.
+//! Tests of the bounds: a frame within them is taken without headroom and without a PAUSE, whatever
+//! else is in the memory.
 
 use super::*;
 use crate::spec::{ConweaveRules, GroupShare, HpccRules, OwnShares, QueueShare, SonicRules};
@@ -55,7 +56,7 @@ fn drawn(stream: &mut Stream) -> Mmu {
     Mmu::new(&spec::Mmu { total, cell, bypass: 0, rules }, lossless, vec![10_000; PORTS as usize], &[25_000_000_000; PORTS as usize])
 }
 
-/// A frame of one of these classes.
+/// Draws a frame; `None` unless its class is in `classes`.
 fn frame(stream: &mut Stream, mmu: &Mmu, classes: u8) -> Option<Charge> {
     let class = stream.below(CLASSES as u64) as u8;
     let (input, output, queue) = (stream.below(PORTS as u64) as u32, stream.below(PORTS as u64) as u32, stream.below(CLASSES as u64) as u8);

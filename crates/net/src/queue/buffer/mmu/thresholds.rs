@@ -1,5 +1,5 @@
-//! Ingress accounting of virtual output queues that pause: fixed thresholds for each lossless priority group. What the memory itself holds is for
-//! [`super::super::Voq`] to say.
+//! Ingress accounting for PFC on switches with virtual output queues: fixed thresholds for each
+//! lossless priority group. [`super::super::Voq`] limits the memory itself.
 
 use super::charge::{Answer, Group, PLAIN, Take};
 use crate::Model;
@@ -12,7 +12,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// `limit`: the headroom of the group.
+    /// Decides about a frame of `size` bytes. `limit`: headroom of the group in bytes.
     #[inline(always)]
     pub fn answer(&self, group: &Group, limit: u64, size: u64, lossless: bool) -> Answer {
         let bytes = group.bytes + size;
