@@ -258,7 +258,7 @@ pub const MODEL: Model = Model {
     name: "fq_codel",
     source: "RFC 8290; Linux sch_fq_codel.c",
     faithful: "flows by hash into buckets (two may share one), each port with its own perturbation; deficit round robin by bytes with lists of new and \
-               old flows; CoDel per flow; above the limit it drops up to 64 frames, but at most half, at the head of the flow with the most bytes",
+               old flows; CoDel per flow; above the limit it drops up to 64 frames, or until half of its bytes are gone, at the head of the flow with the most bytes",
     simplified: "CoDel's \"at most a frame left\" refers to the flow (RFC 8289), in Linux to the whole discipline; the switch's buffer is the only limit \
                  in bytes; one queue per port only",
 };
