@@ -1,4 +1,4 @@
-//! ECN marking of queues, of switches and of NICs.
+//! `[switch.ecn]` and `[host.nic_ecn]`: ECN marking in the queues of switches and NICs.
 
 use super::QueueSize;
 use afflux_config::{Chance, Duration, Off, Or, table, words};
@@ -16,19 +16,23 @@ table! {
         kmax: QueueSize,
         /// Probability at `kmax`. Default 1; ConWeave and HPCC 0.2, SONiC 0.05.
         pmax: Chance,
-        /// When the decision is made. Default `"enqueue"`, as in switches for lossy traffic; the ns-3 RDMA simulators have `"dequeue"`.
+        /// Time of the marking decision. Default `"enqueue"`, as in switches for lossy traffic; the
+        /// ns-3 RDMA simulators have `"dequeue"`.
         at: MarkAt,
-        /// Weight of the newest sample in a moving average of the length, or `"off"` for the current length. Default `"off"`;
-        /// RED's classical value is 0.002.
+        /// Weight of the newest sample in the moving average of the queue length, or `"off"` for
+        /// the current length. Default `"off"`; RED's classical value is 0.002.
         average_weight: Or<Off, f64>,
-        /// With `average_weight`: on an idle link the average decays as if one frame arrived at an empty queue in each such interval. Default: the time
-        /// of 1500 B at the port's rate. Independently of the link, ns-3's default is `"2.667ms"` (500 B at 1.5 Mbps) and that of `tc` `"1.2ms"` (`avpkt
-        /// 1500` at its default of 10 Mbps). `"off"`: only arrivals change the average. Linux behaves so if RED is below a token bucket (tbf), which peeks
-        /// before it dequeues (`red_peek`) and therefore never finds RED empty.
+        /// With `average_weight`: on an idle link the average decays as if one frame arrived at an
+        /// empty queue in each such interval. Default: the time of 1500 B at the port's rate. Two
+        /// simulators have values that do not depend on the link: ns-3 `"2.667ms"` (500 B at 1.5
+        /// Mbps), `tc` `"1.2ms"` (`avpkt 1500` at its default of 10 Mbps). `"off"`: only arrivals
+        /// change the average. Linux behaves like this if RED is below a token bucket (tbf). The
+        /// bucket peeks before it dequeues (`red_peek`), so RED never finds its queue empty.
         idle_frame: Or<Off, Duration>,
         /// Whether a length of exactly `kmin` is marked. Default `"above"` (not marked: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
         compare: Compare,
-        /// What happens to frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's `wred_green_enable`).
+        /// Treatment of frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's
+        /// `wred_green_enable`).
         incapable: Incapable,
         /// RED's gentle variant: from `kmax` to twice `kmax` the probability rises from `pmax` to 1, instead of being 1 at once. Default false;
         /// ns-3's default is true.
@@ -42,9 +46,9 @@ table! {
 }
 
 words! {
-    /// Frames that are not ECN-capable:
+    /// Treatment of frames that are not ECN-capable. Such frames:
     pub enum Incapable {
-        /// are dropped in place of a mark (RED; WRED of real switches).
+        /// are dropped instead of being marked (RED; WRED of real switches).
         Drop,
         /// pass.
         Pass,

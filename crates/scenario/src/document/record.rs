@@ -1,4 +1,4 @@
-//! `[record]`: what to write down.
+//! `[record]`: which records the run writes.
 
 use afflux_config::{Duration, Names, Off, Or, Size, table};
 
@@ -23,11 +23,13 @@ table! {
         /// Window, slow start threshold, smoothed round trip, bytes in flight and pacing rate of every sender at this interval (`senders.parquet`), or
         /// `"off"`. Default `"off"`; a fraction of the round trip shows every change.
         senders: Or<Off, Duration>,
-        /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`), at the ports of: `"switches"`, `"hosts"`, `"all"`, or names as in
+        /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`). The value
+        /// names the ports: those of `"switches"`, `"hosts"` or `"all"`, or of nodes by name as in
         /// `["leaf*", "host0"]`. Default: none: no gaps are recorded.
         gaps: Names,
-        /// Queueing by cause: which class of traffic each class waited behind (`waits.parquet`, and in `afflux explain`), at the ports of: as `gaps`.
-        /// Default: none: it is not recorded.
+        /// Queueing by cause: which class of traffic each class waited behind (`waits.parquet`, and
+        /// in `afflux explain`). The value names the ports, in the form of `gaps`. Default: none:
+        /// it is not recorded.
         waits: Names,
         /// Links to capture: `"host0>leaf0"` is what host0 sends to leaf0, `"host0-leaf0"` both directions in one file. Default: none: nothing is
         /// captured.
@@ -38,7 +40,8 @@ table! {
 
     /// Series of queues and counters.
     pub struct Ports {
-        /// A row per port, queue and interval. Default `"1s"`, as switches are polled: SONiC's flex counters read ports every second and queues every
+        /// Interval of the series; there is one row per port, queue and interval. Default `"1s"`,
+        /// as switches are polled: SONiC's flex counters read ports every second and queues every
         /// ten; shorter intervals show more than operators see.
         interval: Duration,
         /// Nodes whose ports are recorded: `"switches"`, `"hosts"`, `"all"`, or names as in `["leaf*", "host0"]`. Default `"switches"`.

@@ -1,19 +1,25 @@
-//! Who sends to whom by a pattern.
+//! Blocks whose flows follow a pattern: incast, partition-aggregate, permutation, pairs,
+//! all-to-all, datagrams.
 
 use crate::document::{HostItem, Hosts, Receivers, Senders, Sizes};
 use afflux_config::{Duration, Size, Speed};
 
 block! {
-    /// Rounds of simultaneous flows to one receiver. Every round is a query, `BLOCK.0`, `BLOCK.1` and so on in results.
+    /// Rounds of simultaneous flows to one receiver. Every round is a query, named `BLOCK.0`,
+    /// `BLOCK.1` and so on in results.
     pub struct Incast {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
-        /// The receiver: a host, or `"random"` (drawn for each round). Several hosts (an array, or text as in `"0-3"` or `"db[1-4]"`) have an incast each,
-        /// with senders and rounds of its own; queries are numbered round by round, within a round in the order of the hosts' numbers. Default: host 0.
+        /// The receiver: a host, or `"random"` (drawn for each round). Several hosts (an array, or
+        /// text as in `"0-3"` or `"db[1-4]"`) have one incast each, with their own senders and
+        /// rounds. Queries are then numbered round by round, and within a round in the order of the
+        /// hosts' numbers. Default: host 0.
         to: Receivers,
-        /// A number of senders or the hosts themselves; the receiver is left out. Default: all others.
+        /// Number of senders, or the hosts themselves; the receiver is left out. Default: all
+        /// others.
         senders: Senders,
-        /// Draw the senders anew for each round; otherwise a number means the first hosts. Default `false`.
+        /// Whether the senders are drawn anew for each round; if not, a number of senders means the
+        /// first hosts. Default `false`.
         random_senders: bool,
         /// Hosts that may take part. Default `"all"`.
         hosts: Hosts,
@@ -25,9 +31,11 @@ block! {
         rounds: u32,
         /// Time between the starts of rounds (open loop). Default: required with several rounds, unless `closed_loop = true`.
         period: Duration,
-        /// A round starts when all flows of the previous round have arrived. Default `false`.
+        /// Whether a round starts when all flows of the previous round have arrived. Default
+        /// `false`.
         closed_loop: bool,
-        /// With `closed_loop`: time of the request from the receiver to the senders. Default: the longest delay between two hosts.
+        /// With `closed_loop`: time that a request takes from the receiver to the senders. Default:
+        /// the longest delay between two hosts.
         request_delay: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
         jitter: Duration,
