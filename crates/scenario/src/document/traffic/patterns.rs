@@ -43,15 +43,18 @@ block! {
 }
 
 block! {
-    /// A service that splits its work: every host asks others, whose answers come at once; every query is a job, its answers have `deadline`, which
-    /// counts from the query, and `class`. Beside them messages (class `message`) and background (class `background`) between any two hosts. Give the
-    /// hosts' least time-out, `min_rto`, in `[host.transport]`.
+    /// A service that splits its work. Every host sends queries, and many hosts answer each query
+    /// at the same time. Every query is a job. Its answers have the block's `class` and `deadline`,
+    /// which counts from the query. In addition, any two hosts exchange messages (class `message`)
+    /// and background flows (class `background`). Give the hosts' least time-out, `min_rto`, in
+    /// `[host.transport]`.
     pub struct PartitionAggregate {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
-        /// Hosts that answer a query, drawn for each. Default: all others, 40 at most (DCTCP, SIGCOMM 2010).
+        /// Number of hosts that answer a query, drawn anew for each query. Default: all others, 40
+        /// at most (DCTCP, SIGCOMM 2010).
         workers: u32,
         /// Size of an answer. Default: from 2 to 20 kB (DCTCP; Fujii et al. 2014).
         query: Sizes,
@@ -65,7 +68,8 @@ block! {
         messages_per_second: f64,
         /// Size of a background flow. Default: from 1 to 50 MB.
         background: Sizes,
-        /// Background flows per second of one host. Default 0.1: rare, and yet most of the bytes.
+        /// Background flows per second of one host. Default 0.1: such flows are rare, and yet carry
+        /// most of the bytes.
         background_per_second: f64,
         /// Time during which flows start.
         pub duration: Duration,
@@ -111,7 +115,7 @@ block! {
 }
 
 block! {
-    /// One flow per ordered pair of hosts, together one job.
+    /// One flow per ordered pair of hosts. All flows together are one job.
     pub struct AllToAll {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
@@ -119,21 +123,24 @@ block! {
         pub sizes: Sizes,
         /// Hosts that take part. Default `"all"`.
         hosts: Hosts,
-        /// Step s starts s−1 times this later, whether or not earlier steps are done. Default `"0s"`: all at once.
+        /// Time between two steps of the shuffle: step s starts s−1 times this later, whether or
+        /// not earlier steps are complete. Default `"0s"`: all at once.
         stagger: Duration,
-        /// Number of simultaneous flows of each receiver, which asks for the next when one has ended, as Hadoop's reducers do. Default: all.
+        /// Number of simultaneous flows of each receiver. The receiver asks for the next flow when
+        /// one has ended, as Hadoop's reducers do. Default: all.
         parallel: u32,
-        /// With `parallel`: time of the request. Default: the longest delay between two hosts.
+        /// With `parallel`: time that a request takes. Default: the longest delay between two
+        /// hosts.
         request_delay: Duration,
     }
 }
 
 block! {
-    /// Datagrams at a constant rate; nothing is acknowledged or retransmitted.
+    /// Datagrams at a constant rate. Nothing is acknowledged or retransmitted.
     pub struct DatagramSource {
         /// `[[source, destination], …]`. Where a pattern or range means several hosts, each source sends to each destination.
         pub pairs: Vec<[HostItem; 2]>,
-        /// Rate of payload of each source.
+        /// Payload rate of each source.
         pub rate: Speed,
         /// Time during which each source sends. Default: required, or `bytes`.
         duration: Duration,
@@ -141,7 +148,8 @@ block! {
         bytes: Size,
         /// Payload of a frame. Default: `mtu` less the profile's headers.
         payload: Size,
-        /// Frames are ECN-capable: marked, not dropped, by marking queues. Default `false`.
+        /// Whether frames are ECN-capable: marking queues then mark them instead of dropping them.
+        /// Default `false`.
         ecn_capable: bool,
     }
 }
