@@ -22,7 +22,7 @@ pub struct Room {
 #[derive(Clone, Copy)]
 struct Limit {
     bytes: u64,
-    /// What sets the limit: a bound of the machine, or `None` for the scenario.
+    /// Bound of the machine that sets the limit; `None` if the scenario sets it.
     by: Option<Bound>,
 }
 
