@@ -1,4 +1,4 @@
-//! `[host]`: NICs, frame sizes, transports.
+//! `[host]`: NICs, frame sizes and transports.
 
 use super::{Ecn, NicQueue, Processor, Python, QueueSize, Storm};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
@@ -18,7 +18,8 @@ table! {
         delay: Duration,
         /// Limit of the NIC's queue; frames that do not fit are dropped. Default `"unlimited"`: a sender waits for its NIC.
         queue: Or<Unlimited, QueueSize>,
-        /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
+        /// Order in which the NIC sends. Default `"fifo"`, or the order that follows from the
+        /// `nic_queue` blocks.
         scheduling: SchedulingKind,
         /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
         priorities: u8,
@@ -40,9 +41,11 @@ table! {
         /// ECN marking in the NIC's queues, as on switches, or `"off"`. Default `"off"`; the
         /// pFabric authors' ns-2 also marks at NICs.
         nic_ecn: Or<Off, Ecn>,
-        /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a name, or a table with `kind` and parameters. Default:
-        /// `"fq_codel"` where `timing` is by default not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or
-        /// `pacer`, otherwise `"off"`: the NIC takes everything at once. Frames of RDMA are not held back.
+        /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a
+        /// name, or a table with `kind` and parameters. Default: `"fq_codel"` if the default of
+        /// `timing` is not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`,
+        /// `nic_queue`, `nic_ecn` or `pacer`; otherwise `"off"`: the NIC takes everything at once.
+        /// RDMA frames are not held back.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]
         qdisc: QdiscKeys,
@@ -59,7 +62,8 @@ table! {
         pacer: Or<Off, PacerKeys>,
         /// Whether the NIC obeys PAUSE frames of its switch. Default `true`.
         honours_pause: bool,
-        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no storm.
+        /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no
+        /// storm.
         storm: Storm,
         /// Processor that handles arriving frames, or `"off"`: handling takes no time. Default
         /// `"off"`.
@@ -72,15 +76,16 @@ table! {
         timing: Or<Exact, TimingKeys>,
         /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
         wire: Wire,
-        /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
-        /// `"1500B"` for `"ethernet"`.
+        /// Largest packet of the profile's network layer. Together with the profile's headers it
+        /// gives the default of `mss`. Default: the profile's, `"1500B"` for `"ethernet"`.
         mtu: Size,
-        /// The transport of all traffic that names no other. Default: Linux's TCP with CUBIC, `{ kind = "tcp", stack = "linux", congestion = "cubic" }`.
+        /// Transport of all traffic that names no other. Default: Linux's TCP with CUBIC,
+        /// `{ kind = "tcp", stack = "linux", congestion = "cubic" }`.
         transport: TransportKeys,
         /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`. Default: none: `[host.transport]` is the only one.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub transports: BTreeMap<String, TransportKeys>,
-        /// A congestion control written in Python. Default: the built-in one that `congestion` names.
+        /// Congestion control written in Python. Default: the built-in one that `congestion` names.
         python: Python,
         /// Hosts with other settings. Later overrides win. Default: none: all hosts are alike.
         #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
@@ -115,9 +120,11 @@ table! {
         hardware_queues: u8,
         /// Whether the NIC obeys PAUSE frames of its switch. Default: that of `[host]`.
         honours_pause: bool,
-        /// A fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: that of `[host]`.
+        /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: that of
+        /// `[host]`.
         storm: Storm,
-        /// A processor that handles arriving frames, or `"off"`; the whole value is replaced. Default: that of `[host]`.
+        /// Processor that handles arriving frames, or `"off"`; the whole value is replaced.
+        /// Default: that of `[host]`.
         processor: Or<Off, Processor>,
         /// Timing of real hosts, or `"exact"`; the whole value is replaced. Default: that of `[host]`.
         timing: Or<Exact, TimingKeys>,

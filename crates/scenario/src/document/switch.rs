@@ -20,20 +20,25 @@ macro_rules! switch {
                 /// `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"`
                 /// `"9MiB"`, with `"hpcc"` `"32MiB"`.
                 buffer: QueueSize,
-                /// Rule by which queues share the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
-                /// `"voq"` if there is `[switch.voq]`.
+                /// Rule by which queues share the buffer. Default `"dynamic"`, `"static"` if
+                /// `buffer` is in packets, `"voq"` if there is `[switch.voq]`.
                 sharing: Sharing,
-                /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
-                /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"`, of lossy queues at egress: default
-                /// 8; with `"conweave"`, of all queues at egress: default 1.
+                /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory
+                /// (Choudhury and Hahne 1998). Default 1, as in the ns-3 RDMA simulators; SONiC
+                /// gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"` it limits
+                /// lossy queues at egress: default 8; with `"conweave"` it limits all queues at
+                /// egress: default 1.
                 alpha: f64,
-                /// With `sharing = "dynamic"`: bytes that each queue may always hold, independently of the other queues. Default `"0B"`; SONiC has 1792 B on
-                /// Trident 3. With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
+                /// With `sharing = "dynamic"`: bytes that each queue may always hold, independently
+                /// of the other queues. Default `"0B"`; SONiC has 1792 B on Trident 3. With
+                /// `"sonic"` it applies to lossy queues: default `"1792B"`; with `"hpcc"` to every
+                /// port and priority: default `"4KiB"`.
                 reserved: Size,
                 /// Accounting and limits of the memory management unit, with `sharing = "sonic"`,
                 /// `"conweave"` or `"hpcc"`. Default: every key has its own default.
                 mmu: Mmu,
-                /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"`, `"hpcc"` or `"voq"`. Default `"off"`.
+                /// Priority flow control, or `"off"`. It needs `sharing = "sonic"`, `"conweave"`,
+                /// `"hpcc"` or `"voq"`. Default `"off"`.
                 pfc: Or<Off, Pfc>,
                 /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,
@@ -51,17 +56,20 @@ macro_rules! switch {
                 /// would be above the limit (`"above"`), or already if it would reach the limit
                 /// (`"at_or_above"`, ns-2's convention). Default `"above"`.
                 drop_when: Compare,
-                /// ECN marking of each queue, or `"off"`. Default `"off"`.
+                /// ECN marking in each queue, or `"off"`. Default `"off"`.
                 ecn: Or<Off, Ecn>,
-                /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
+                /// Queue discipline that controls delay, instead of `ecn`, or `"off"`. Default
+                /// `"off"`.
                 aqm: Or<Off, AqmKeys>,
-                /// Cut data frames to headers if a queue is full, for `kind = "ndp"` in `[host.transport]`. Default: none: a full queue
-                /// drops them.
+                /// Trimming: if a queue is full, data frames are cut to their headers, for
+                /// `kind = "ndp"` in `[host.transport]`. Default: none: a full queue drops them.
                 trimming: TrimKeys,
-                /// Order in which a port sends. Default `"fifo"`, or what the `queue` blocks say.
+                /// Order in which a port sends. Default `"fifo"`, or the order that follows from
+                /// the `queue` blocks.
                 scheduling: SchedulingKind,
-                /// With `scheduling = "strict_priority"` and without `queue` blocks: number of queues per port, 2 to 8; priority p goes to queue
-                /// min(p, queues−1), the highest first. Default 8.
+                /// With `scheduling = "strict_priority"` and without `queue` blocks: number of
+                /// queues per port, 2 to 8. Priority p goes to queue min(p, queues−1), and the
+                /// highest queue is served first. Default 8.
                 priorities: u8,
                 /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
                 quantum: Size,
@@ -71,8 +79,9 @@ macro_rules! switch {
                 /// With `forwarding = "cut_through"`: number of bytes that must have arrived before
                 /// a frame may leave. Default `"128B"`.
                 cut_through_header: Size,
-                /// Pipeline latency added to every frame between its arrival and its joining the output queue. Default `"0ns"`, as in the ns-3
-                /// simulators; shallow switches of today take 500 to 800 ns.
+                /// Pipeline latency added to every frame between its arrival and its entry into the
+                /// output queue. Default `"0ns"`, as in the ns-3 simulators; shallow switches of
+                /// today take 500 to 800 ns.
                 latency: Duration,
                 /// Processor that handles arriving frames, or `"off"`: handling takes no time.
                 /// Default `"off"`. In an override the whole value is replaced.
@@ -159,7 +168,8 @@ words! {
         Voq,
         /// A queue has no limit, so no frame is dropped for lack of memory.
         Unlimited,
-        /// One memory with ingress and egress accounting, as real switches configured in SONiC's terms: see `mmu` and `pfc`.
+        /// One memory with ingress and egress accounting, as in real switches, configured in
+        /// SONiC's terms: see `mmu` and `pfc`.
         Sonic,
         /// One memory with ingress and egress accounting as in ConWeave's ns-3.
         Conweave,

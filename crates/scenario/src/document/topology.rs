@@ -74,7 +74,8 @@ fabric! {
 }
 
 fabric! {
-    /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i usually sends to host pairs+i.
+    /// Two switches with hosts 0 … pairs−1 on the left and hosts pairs … 2·pairs−1 on the right.
+    /// Host i usually sends to host pairs+i.
     pub struct Dumbbell, named {
         /// Number of hosts on each side.
         pub pairs: u32,
@@ -90,7 +91,8 @@ fabric! {
 }
 
 fabric! {
-    /// Oversubscription is `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
+    /// Leaf switches with a rack of hosts each, linked to spine switches. The oversubscription is
+    /// `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
     pub struct LeafSpine, named {
         /// Number of leaf switches, each with a rack of hosts.
         pub leaves: u32,

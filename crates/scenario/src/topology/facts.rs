@@ -20,7 +20,7 @@ impl<'a> Facts<'a> {
         Facts { topology, ports: Ports::new(topology), names: OnceCell::new() }
     }
 
-    /// Rate of the first host's first link.
+    /// Returns the rate of the first host's first link.
     pub fn nic(&self) -> Rate {
         self.ports.of(0).first().map_or(Rate::from_gbps(100), |port| self.rate(port))
     }
@@ -43,7 +43,7 @@ impl<'a> Facts<'a> {
         self.topology.hosts
     }
 
-    /// The shortest delay of a link.
+    /// Returns the shortest delay of a link.
     pub fn shortest_link(&self) -> Span {
         self.topology.links.iter().map(|link| link.delay).min().unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! Topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
+//! Reads topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then
+//! `a b rate delay error` per link.
 
 use super::builder::{Builder, check_delay, check_size, wrong_rate};
 use super::connected;

@@ -1,4 +1,4 @@
-//! `[switch] balance`.
+//! `[switch] balance`: resolves the balancer, and checks it against the fabric.
 
 use crate::topology::Names;
 use afflux_config::spelling;

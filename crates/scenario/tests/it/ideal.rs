@@ -87,8 +87,8 @@ fn data_mining_on_144_hosts() {
     within_two_percent(&LARGE, "pfabric-datamining", 0.5, 150_000, &[1.018, 1.000, 1.007, 1.36]);
 }
 
-/// Tests that a lone flow takes the time of the idle fabric. If two flows go to one host, the shorter
-/// goes first and the other behind it, each with its own latency.
+/// Tests that a lone flow takes the time of the idle fabric. If two flows go to one host, the
+/// shorter goes first and the other behind it, each with its own latency.
 #[test]
 fn one_flow_and_two() {
     let list = "[[traffic]]\nkind = \"pairs\"\npairs = [[0, 5]]\nsizes = \"146kB\"\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 5]]\nsizes = \"14600B\"\nstart = \"1us\"\n";

@@ -72,7 +72,7 @@ impl Cluster {
     }
 
     /// Connects a task to its job's master and requests its work. A reused container has its
-    /// connection already. Of `all` round trips in a new container, returns the number of calls
+    /// connection already. `all` is the number of round trips in a new container. Returns the calls
     /// that remain for the end of the task.
     pub async fn first_report(&self, job: usize, place: Place, master: u32, all: u32, rpc: &mut Stream) -> u32 {
         let first = all.min(GREETING);

@@ -129,11 +129,12 @@ table! {
     pub struct Disks {
         /// Number of disks of a node. Default 12.
         count: u32,
-        /// Rate of each disk for reading; concurrent requests share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
+        /// Read rate of each disk, which concurrent requests share. Default `"1.2Gbps"` (150 MB/s,
+        /// a hard disk).
         read: Speed,
-        /// Rate of each disk for writing; concurrent requests share it. Default: `read`.
+        /// Write rate of each disk, which concurrent requests share. Default: `read`.
         write: Speed,
-        /// Time before each request. Default `"8ms"`.
+        /// Seek time before each request. Default `"8ms"`.
         seek: Duration,
     }
 
@@ -152,8 +153,9 @@ table! {
         master: Receiver,
         /// The host from which jobs are submitted. Default: `master`.
         client: Receiver,
-        /// Time from the end of a transfer until the programs learn of it, and from a decision until a transfer starts. It bounds the engine's lookahead:
-        /// much less than the links' delay makes runs slow. Default `"5us"`.
+        /// Time from the end of a transfer until the programs learn of it, and from a decision
+        /// until a transfer starts. It limits the engine's lookahead, so a value much below the
+        /// links' delay makes runs slow. Default `"5us"`.
         message_delay: Duration,
         /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`). Default `"8GiB"`.
         node_memory: Size,
@@ -181,8 +183,9 @@ table! {
         /// Time that a node needs to start a container, without `launch_rpcs` and
         /// `localized_files`. Default `["0.5s", "3s"]`.
         container_start: Between,
-        /// Round trips of a job's master to a node to start a container: TCP's handshake, two for the token, the call. As many threads do this as there are
-        /// compute nodes, and 10 more. Default 4.
+        /// Round trips of a job's master to a node to start a container: TCP's handshake, two for
+        /// the token, the call. The master starts containers with one thread per compute node, and
+        /// 10 more. Default 4.
         launch_rpcs: u32,
         /// Files that a node fetches from data nodes before the first container of a job starts there: for tasks, and for the job's master. The first two share
         /// `resources`, each further one has 100 B per map. Each takes two calls to the name node and a new connection to a data node. Default `[2, 4]`, with Tez
@@ -190,7 +193,8 @@ table! {
         localized_files: [u32; 2],
         /// Time to start a container's Java virtual machine. Default `["0.5s", "2s"]`.
         jvm_start: Between,
-        /// Time that a job's master needs before it asks for containers. Default `"1s"`.
+        /// Time that a job's master needs after its start before it asks for containers. Default
+        /// `"1s"`.
         master_init: Between,
         /// Round trips of a job's master to `master` after `master_init`: connection, files and
         /// directories, registration, what its containers need. Default 28, with Tez 16
@@ -312,9 +316,11 @@ table! {
         block_rpcs: u32,
         /// Remote calls of the commit of a job. Default 7, with Tez 9 (CommitterEventHandler; DAGAppMaster).
         commit_rpcs: u32,
-        /// Algorithm of `FileOutputCommitter` (`mapreduce.fileoutputcommitter.algorithm.version`). Default `"v2"`, as in Hadoop 3; Hadoop 2 has 1. With
-        /// `"v1"` a reducer has two calls less than `task_rpcs`, and the commit of a job has, beside `commit_rpcs`, four for each task that has written
-        /// output, and one for each 1000 tasks to list them (`dfs.ls.limit`). Each takes `rpc_service` and its way over the network.
+        /// Algorithm of `FileOutputCommitter` (`mapreduce.fileoutputcommitter.algorithm.version`).
+        /// Default `"v2"`, as in Hadoop 3; Hadoop 2 has 1. With `"v1"` a reducer has two calls less
+        /// than `task_rpcs`. The commit of a job then has, in addition to `commit_rpcs`, four calls
+        /// for each task that has written output, and one for each 1000 tasks to list them
+        /// (`dfs.ls.limit`). Each call takes `rpc_service` and its time on the network.
         committer: Committer,
         /// Whether a second attempt of a slow map is started (`mapreduce.map.speculative`; DefaultSpeculator with LegacyTaskRuntimeEstimator), only with
         /// MapReduce. The attempt that ends first counts, and the other one is killed. Default `false`; Hadoop's default is `true`. It is off here because the
@@ -326,19 +332,23 @@ table! {
         reduce_speculative: bool,
         /// Remote calls after the commit that close and copy the job's history. Default 49, with Tez 0 (JobHistoryEventHandler.processDoneFiles).
         history_rpcs: u32,
-        /// Time between the two calls with which a job's master takes its leave (RMCommunicator.doUnregistration); with `"0s"` there is one. Default `"1s"`, with
-        /// Tez `"0s"`.
+        /// Time between the two calls with which a job's master unregisters
+        /// (RMCommunicator.doUnregistration). With `"0s"` there is only one call. Default `"1s"`,
+        /// with Tez `"0s"`.
         unregister: Duration,
-        /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
+        /// Size of a call, and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
         rpc_size: Size,
         /// Time that the server needs for a call. Default `["100us", "1ms"]`.
         rpc_service: Between,
-        /// A job's history, written when it ends. Default `"1MB"`, with Tez `"0B"`.
+        /// Size of a job's history, which is written when the job ends. Default `"1MB"`, with Tez
+        /// `"0B"`.
         history: Size,
-        /// Time between two checks of the client whether the job has ended. Default `"2s"`: it looks each second, and asks if its answer is older than two (Job,
-        /// `MAX_JOBSTATUS_AGE`).
+        /// Time between two checks of the client whether the job has ended. Default `"2s"`: the
+        /// client checks each second, and asks again if its last answer is older than two seconds
+        /// (Job, `MAX_JOBSTATUS_AGE`).
         client_poll: Duration,
-        /// Log of each container, uploaded when the job has ended (`yarn.log-aggregation-enable`); `"0B"`: none. Default `"0B"`.
+        /// Size of the log of each container, uploaded when the job has ended
+        /// (`yarn.log-aggregation-enable`); `"0B"`: no log. Default `"0B"`.
         log_size: Size,
     }
 }

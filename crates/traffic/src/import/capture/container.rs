@@ -23,7 +23,7 @@ pub struct Frame<'a> {
 /// An error in a capture file.
 pub enum Wrong {
     Io(std::io::Error),
-    /// What was found, and what was expected.
+    /// An error of the format: the text that was found, and the one that was expected.
     Format(String, String),
 }
 
