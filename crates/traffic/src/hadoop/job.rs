@@ -210,8 +210,8 @@ impl Cluster {
         self.rest();
     }
 
-    /// Counts down after a job has ended, or after its logs have been sent. Reports that the cluster
-    /// is done when no job and no upload is left.
+    /// Counts down after a job has ended, or after its logs have been sent. Reports the cluster as
+    /// done when no job and no upload is left.
     fn rest(&self) {
         let mut state = self.state();
         state.busy -= 1;
