@@ -19,7 +19,7 @@ fn main() {
     let expected = afflux_net::expected(&scenario.plan).unwrap_or_else(|error| panic!("{error}"));
     let estimate = afflux_net::memory::Memory::of(&scenario.plan, &expected).bytes;
     let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap_or_else(|error| panic!("{error}"));
-    // PAUSE frames are no hops here, as in `make bench`.
+    // PAUSE frames do not count as packet hops, as in `make bench`.
     let (hops, cpu) = (output.counters.packet_hops - output.counters.pause_frames, output.engine.thread_cpu_s.iter().sum::<f64>());
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak_kb: u64 = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);

@@ -1,9 +1,10 @@
-//! Errors and warnings of a scenario, and the one place where they become text.
+//! Errors and warnings of a scenario, and the one place that turns them into text.
 
 use afflux_config::tree::{NotToml, Origin, Tree, Wrong};
 use std::path::{Path, PathBuf};
 
-/// A wrong scenario. `Display` gives the whole message for a person: file, line, key, what was found, what is allowed, nearest spelling.
+/// A wrong scenario. `Display` gives the whole message for a person: file, line, key, what was
+/// found, what is allowed, nearest spelling.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ScenarioError {
@@ -13,15 +14,16 @@ pub struct ScenarioError {
     pub key: Option<String>,
 }
 
-/// A key that is valid and yet has no effect, or not the one that its name says. `Display` gives the whole line for a person, as an error's.
+/// A valid key that has no effect, or another effect than its name suggests. `Display` gives the
+/// whole line for a person, as for an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     pub message: String,
     pub file: PathBuf,
-    /// `None` for what an option of the command line says.
+    /// Line of the key, from 1; `None` for a key that a command-line option sets.
     pub line: Option<usize>,
     pub key: String,
-    /// The text without place and key.
+    /// Text of the warning without place and key.
     pub text: String,
 }
 
@@ -31,10 +33,12 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Longer messages lose their middle: what a file holds may be of any length.
+/// Longest message in characters. Longer messages lose their middle, because a value in a file may
+/// have any length.
 const LONGEST: usize = 1_200;
 
-/// A message in one line, of a reasonable length, with nothing in it that a terminal would act on.
+/// Returns a message on one line, of limited length, without characters that a terminal would act
+/// on.
 fn tidy(message: &str) -> String {
     let visible = |c: char| if afflux_traffic::names::is_hidden(c) { c.escape_default().collect::<String>() } else { c.to_string() };
     let count = message.chars().count();
@@ -75,7 +79,7 @@ impl ScenarioError {
         }
     }
 
-    /// Names file, line (or option of the command line) and key.
+    /// Creates an error that names file, line (or command-line option) and key.
     pub(crate) fn wrong(path: &Path, tree: &Tree, wrong: Wrong) -> Self {
         let line = match tree.origin_of(&wrong.key) {
             Origin::Line(line) if !wrong.key.is_top() => Some(line),

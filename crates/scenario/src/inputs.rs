@@ -1,4 +1,5 @@
-//! Files that a scenario names: found beside it, or in a store by their SHA-256, by which they are identified.
+//! Files that a scenario names. Each is identified by its SHA-256, and is read from its path or
+//! from a store of files by SHA-256.
 
 use afflux_config::tree::{Key, Wrong};
 use sha2::{Digest, Sha256};
@@ -6,13 +7,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files that are read whole into memory, the scenario among them, have at most so many bytes.
+/// Largest size in bytes of a file that is read whole into memory, such as the scenario.
 pub(crate) const LONGEST_BYTES: u64 = 64 << 20;
 
 pub struct Inputs {
-    /// Where relative paths begin.
+    /// Directory that relative paths start from: that of the scenario.
     beside: PathBuf,
-    /// A directory that holds every input under its SHA-256. Then no path that the scenario names is read.
+    /// Directory that holds every input under its SHA-256. If it is set, no path that the scenario
+    /// names is read.
     store: Option<PathBuf>,
 }
 
@@ -21,14 +23,16 @@ impl Inputs {
         Inputs { beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf(), store: store.map(Path::to_path_buf) }
     }
 
-    /// Finds a file, checks its hash against the one that is written, and writes down its absolute path and hash.
+    /// Finds a file and checks its SHA-256 against the written one. Replaces the path by the
+    /// absolute path, and writes the SHA-256.
     pub fn identify(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
         let path = self.find(file, sha256.as_deref(), key)?;
         let found = hash(&path).map_err(|error| unreadable(&path, key, &error))?;
         self.check(&path, found, file, sha256, key)
     }
 
-    /// As [`Inputs::identify`], with the content. The path is that of the author, for messages.
+    /// Finds, checks and identifies a file as [`Inputs::identify`] does, and returns its content.
+    /// The returned path is that of the author, for messages.
     pub fn read(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<(PathBuf, Vec<u8>), Wrong> {
         let path = self.find(file, sha256.as_deref(), key)?;
         let mut bytes = Vec::new();
@@ -55,7 +59,7 @@ impl Inputs {
             let message = format!("the file is not the one of this scenario: its SHA-256 is {found}, the scenario says {written}");
             return Err(Wrong::input(key.clone(), path, None, message));
         }
-        // The scenario names the file of its author, wherever the content was read.
+        // The scenario keeps the path of its author, even if the content was read from a store.
         let absolute = std::path::absolute(self.beside.join(&*file)).map_err(|error| unreadable(path, key, &error))?;
         *file = absolute.to_string_lossy().into_owned();
         *sha256 = Some(found);
@@ -67,7 +71,8 @@ fn unreadable(path: &Path, key: &Key, error: &std::io::Error) -> Wrong {
     Wrong::input(key.clone(), path, None, format!("cannot be read: {error}"))
 }
 
-/// Opens a file that a scenario names. It is read twice, so a pipe is refused; a device may have no end.
+/// Opens a file that a scenario names. Refuses pipes, because a file is read twice, and devices,
+/// because a device may have no end.
 fn open(path: &Path) -> std::io::Result<File> {
     match std::fs::metadata(path)? {
         found if found.is_file() => File::open(path),
@@ -88,7 +93,8 @@ fn hash(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// The text of a file; else the line, from 1, of the first byte that is not UTF-8, and a message.
+/// Returns the text of a file, or the line (from 1) of the first byte that is not UTF-8 and a
+/// message.
 pub fn text_of(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
@@ -97,7 +103,7 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     })
 }
 
-/// SHA-256 of text, hexadecimal.
+/// Returns the SHA-256 of a text in hexadecimal.
 pub fn hash_of(text: &str) -> String {
     hexadecimal(&Sha256::digest(text.as_bytes()))
 }

@@ -1,4 +1,5 @@
-//! The scenario file: documents (what is written), validation, topologies, and the plan that the engine runs.
+//! The scenario file: its document (the keys as written), validation, topologies, and the plan that
+//! the engine runs.
 
 mod document;
 mod error;
@@ -27,7 +28,7 @@ use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
 
-/// The version of the file format.
+/// Version of the file format.
 const FORMAT: i64 = 1;
 
 /// Reads and validates a scenario file.
@@ -47,14 +48,15 @@ fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Tables and keys of `afflux decide` that may stand in a scenario file.
+/// Tables and keys of `afflux decide` that a scenario file may contain.
 const OF_DECISIONS: [&str; 6] = ["design", "tenant", "goal", "condition", "seeds", "currency"];
 
-/// Takes the tables of a decision out of a scenario, with a note that this simulation is of none of its designs.
+/// Removes the tables of a decision from a scenario. Returns a note that this simulation runs none
+/// of the decision's designs.
 fn leave_to_decide(tree: &mut Tree) -> Option<String> {
     let Value::Table(entries) = &mut tree.value else { return None };
     let names: Vec<String> = entries.iter().filter(|entry| OF_DECISIONS.contains(&entry.name.as_str())).map(|entry| entry.name.clone()).collect();
-    // A lone key is more likely a key in the wrong place than a decision.
+    // Without `design`, such a key is more likely a misplaced key than a decision.
     if !names.iter().any(|name| name == "design") {
         return None;
     }
@@ -62,7 +64,7 @@ fn leave_to_decide(tree: &mut Tree) -> Option<String> {
     Some(format!("{} of this file are for afflux decide; this is the scenario without a design's changes", names.join(", ")))
 }
 
-/// Validates scenario text as if it stood in `path` (relative inputs are relative to it).
+/// Validates scenario text as if it were the content of `path`, which relative inputs refer to.
 pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
     let mut tree = Tree::read(text).map_err(|error| ScenarioError::not_toml(path, error))?;
     change(&mut tree, overrides, path)?;
@@ -96,7 +98,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     })
 }
 
-/// Why no directory can have this name.
+/// Returns why no directory can have this name, or `None`.
 fn wrong_name(name: &str) -> Option<String> {
     const LONGEST: usize = 200;
     let directory = "it becomes the name of a directory";
@@ -109,7 +111,7 @@ fn wrong_name(name: &str) -> Option<String> {
     afflux_traffic::names::wrong(name).map(|expected| format!("write {expected}"))
 }
 
-/// Applies what the command line changes.
+/// Applies the changes of the command line.
 fn change(tree: &mut Tree, overrides: &Overrides, path: &Path) -> Result<(), ScenarioError> {
     for (key, value) in &overrides.set {
         tree.set(key, value).map_err(|message| ScenarioError::option(path, &format!("--set {key}={value}"), key, &message))?;
@@ -125,7 +127,8 @@ fn change(tree: &mut Tree, overrides: &Overrides, path: &Path) -> Result<(), Sce
     Ok(())
 }
 
-/// The format comes before all else: another version may have other keys.
+/// Checks the version of the format before all other keys, because another version may have other
+/// keys.
 fn check_format(tree: &Tree) -> Result<(), Wrong> {
     let Value::Table(entries) = &tree.value else { return Ok(()) };
     match entries.iter().find(|entry| entry.name == "format").map(|entry| &entry.tree.value) {
@@ -135,7 +138,7 @@ fn check_format(tree: &Tree) -> Result<(), Wrong> {
     }
 }
 
-/// The JSON Schema of scenario files.
+/// Returns the JSON Schema of scenario files.
 pub fn schema() -> String {
     schema::schema()
 }

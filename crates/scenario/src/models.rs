@@ -1,4 +1,4 @@
-//! What this crate contributes to `afflux models`: fabrics, switches as bought and frame sizes.
+//! Models of this crate in `afflux models`: fabrics, switch presets and frame sizes.
 
 use crate::document::Preset;
 use crate::wire::PROFILES;
@@ -50,7 +50,7 @@ const fn fabric(name: &'static str, source: &'static str, faithful: &'static str
     Model { kind: "topology", name, source, faithful, simplified }
 }
 
-/// Every model of this crate.
+/// Returns every model of this crate.
 pub fn models() -> Vec<Model> {
     let wires = PROFILES.iter().map(|profile| Model {
         kind: "wire",

@@ -1,7 +1,8 @@
 //! The resolved scenario, and its hash.
 //!
-//! What was written stands there as it was written. A default that follows from other keys must go on following from them when somebody changes
-//! those, so defaults stand there as comments, except the few that name a design or never depend on anything.
+//! The resolved scenario contains all written keys as they were written. A default that follows
+//! from other keys must keep following them when somebody changes those keys. Defaults are
+//! therefore comments, except the few that name a design or never depend on anything.
 
 use crate::document::{Document, Run, Sizes, Switch, Topology, Traffic};
 use crate::inputs::hash_of;
@@ -10,8 +11,9 @@ use afflux_net::spec::EngineKind;
 use std::fmt::Write;
 use toml::{Table, Value};
 
-/// TOML of the scenario: its keys as written in `tree`, with inputs as `document` identifies them, and all other keys of `document` as comments.
-/// Without the comment signs it is `document`.
+/// Returns the resolved scenario as TOML: its keys as written in `tree`, with inputs as `document`
+/// identifies them, and all other keys of `document` as comments. Without the comment signs the
+/// text equals `document`.
 pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result<String, String> {
     let Value::Table(full) = Value::try_from(document).map_err(|error| error.to_string())? else { return Err("it is no table".into()) };
     let merger = Merger { default_transport };
@@ -20,18 +22,19 @@ pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result
     Ok(out)
 }
 
-/// TOML of the keys of a switch, every default filled in.
+/// Returns the keys of a switch as TOML, every default filled in.
 pub fn of_switch(switch: &Switch) -> Result<String, String> {
     toml::to_string(switch).map_err(|error| error.to_string())
 }
 
-/// A key's value, and whether it is one or a comment.
+/// Value of a key, and whether it is written as a key or as a comment.
 enum Node {
     Leaf {
         value: String,
         kept: bool,
     },
-    /// A table that was written is one even if none of its keys was.
+    /// Table with its entries. A table that was written (`written`) stays a table even if none of
+    /// its keys was.
     Table {
         entries: Vec<(String, Node)>,
         written: bool,
@@ -40,7 +43,7 @@ enum Node {
 }
 
 struct Merger {
-    /// Traffic uses `[host.transport]`, written or not.
+    /// Whether traffic uses `[host.transport]`, written or not.
     default_transport: bool,
 }
 
@@ -50,7 +53,7 @@ impl Merger {
             Some(tree::Value::Table(entries)) => entries,
             _ => &[],
         };
-        // A name stands for a table of that kind.
+        // A bare name, as in `aqm = "codel"`, is short for a table of that kind.
         let by_name = tree.is_some_and(|tree| matches!(tree.value, tree::Value::Text(_)));
         let mut entries: Vec<(String, Node)> = Vec::new();
         for (name, value) in full {
@@ -60,11 +63,11 @@ impl Merger {
             entries.push((name.clone(), self.node(value, below, kept, path)));
             path.pop();
         }
-        // A key that stands for others, which the document has instead.
+        // Some written keys stand for others, and the document has only those others.
         for entry in written.iter().filter(|entry| !full.contains_key(&entry.name)) {
             entries.push((entry.name.clone(), Node::Leaf { value: inline(&value_of(&entry.tree)), kept: true }));
         }
-        // What was written comes first, in its order.
+        // Written keys come first, in their order in the file.
         let first = |name: &str| ["format", "name", "kind", "stack"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
         let place = |(name, node): &(String, Node)| {
             let as_written = written.iter().position(|entry| entry.name == *name).unwrap_or(usize::MAX);
@@ -88,7 +91,8 @@ impl Merger {
         }
     }
 
-    /// Keys that stand in the resolved scenario whether written or not: those that name the design, and those whose default depends on nothing.
+    /// True for keys that the resolved scenario contains whether written or not: keys that name the
+    /// design, and keys whose default depends on nothing.
     fn names_the_design(&self, path: &[String]) -> bool {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         match path.as_slice() {
@@ -105,7 +109,7 @@ fn is_kind(name: &str) -> bool {
     matches!(name, "kind" | "stack" | "congestion" | "mode")
 }
 
-/// Keys by which an input is found and known again.
+/// True for keys that locate and identify an input file.
 fn identifies(name: &str) -> bool {
     matches!(name, "file" | "sha256" | "matrix" | "matrix_sha256")
 }
@@ -120,7 +124,8 @@ impl Node {
     }
 }
 
-/// Keys first, then tables: what follows a table's head belongs to it.
+/// Prints keys first, then tables, because in TOML every key after a table's header belongs to that
+/// table.
 fn print(node: &Node, path: &mut Vec<String>, out: &mut String) {
     let Node::Table { entries, .. } = node else { return };
     for (name, node) in entries {
@@ -148,7 +153,7 @@ fn print(node: &Node, path: &mut Vec<String>, out: &mut String) {
     }
 }
 
-/// A key, or all keys of a table of which none is kept.
+/// Prints a key, or all keys of a table of which none is kept.
 fn keys(name: &str, node: &Node, out: &mut String) {
     match node {
         Node::Leaf { value, kept } => {
@@ -163,7 +168,8 @@ fn keys(name: &str, node: &Node, out: &mut String) {
     }
 }
 
-/// Parts of a key, which are divided by a character that no key has.
+/// Returns the dotted form of a key. The parts of `name` are separated by NUL, which no key
+/// contains.
 fn dotted(name: &str) -> String {
     name.split('\0').map(key).collect::<Vec<_>>().join(".")
 }
@@ -173,7 +179,7 @@ fn key(name: &str) -> String {
     if bare { name.to_string() } else { quoted(name) }
 }
 
-/// On one line, whatever is in it.
+/// Returns a TOML string on one line, with all special characters escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -215,7 +221,9 @@ fn value_of(tree: &Tree) -> Value {
     }
 }
 
-/// SHA-256 of what determines the results: without names, threads, which engine of packets, what is recorded, prices, and where inputs lie.
+/// Returns the SHA-256 of everything that determines the results. Names, descriptions, threads, the
+/// choice of packet engine, the memory limit, records, prices, the imported SONiC tables and paths
+/// of inputs do not count.
 pub fn hash(document: &Document) -> Result<String, String> {
     let mut document = document.clone();
     document.name = None;
@@ -223,7 +231,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.record = Default::default();
     document.sonic = None;
     document.cost = None;
-    // The engines of packets are alike, that of flows is another model.
+    // The packet engines give the same results; the flow-level engine is another model.
     let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
     document.run = Run { threads: None, engine, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {

@@ -1,4 +1,4 @@
-//! A scenario that is ready to run, and what callers give to load one.
+//! A scenario that is ready to run, and the options for loading one.
 
 use crate::error::Warning;
 use crate::validate::OwnCongestion;
@@ -10,75 +10,82 @@ use std::path::{Path, PathBuf};
 /// A validated scenario, ready to run.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// `name` of the file, or the file's stem.
+    /// `name` of the file, or the file's name without extension.
     pub name: String,
     pub plan: Plan,
-    /// Names that `Flow::class` indexes; class 0 is `"default"`.
+    /// Class names, indexed by `Flow::class`; class 0 is `"default"`.
     pub classes: Vec<String>,
-    /// Names that `Flow::job` indexes.
+    /// Jobs, indexed by `Flow::job`.
     pub jobs: Vec<Job>,
-    /// Names of the blocks of traffic that `Job::block` indexes: those before the dots in the names of their jobs.
+    /// Names of the traffic blocks, indexed by `Job::block`. They are the part before the dot in
+    /// the names of their jobs.
     pub blocks: Vec<String>,
-    /// Flows that start before this are left out of all statistics.
+    /// Warm-up time: flows that start before it are left out of all statistics.
     pub warmup: Span,
-    /// Upper bounds of the size classes of the summary, bytes, ascending; the last class is open.
+    /// Upper bounds in bytes of the size classes of the summary, ascending. The last class is open.
     pub size_bounds: Vec<u64>,
-    /// The resolved scenario as TOML: keys as written, inputs with absolute path and SHA-256, defaults as comments. Running it gives the same result,
-    /// and changing a key of it is like changing that key of the scenario.
+    /// The resolved scenario as TOML: keys as written, inputs with absolute path and SHA-256,
+    /// defaults as comments. Running it gives the same result. Changing one of its keys has the
+    /// same effect as changing that key in the scenario.
     pub resolved: String,
-    /// SHA-256 of the scenario with all defaults, without what does not change results (threads, record paths), hexadecimal.
+    /// SHA-256 in hexadecimal of the scenario with all defaults, without keys that do not change
+    /// results (threads, records, paths of inputs, prices, names).
     pub hash: String,
-    /// Things the user should know: flows dropped by an importer, the load basis, …
+    /// Notes for the user, such as flows that an importer dropped, or the load basis.
     pub notes: Vec<String>,
-    /// Keys that are valid and yet do not do what they seem to say.
+    /// Warnings about valid keys that do not do what they seem to say.
     pub warnings: Vec<Warning>,
-    /// The cost of the fabric, if the scenario has prices.
+    /// Cost of the fabric, if the scenario has prices.
     pub cost: Option<FabricCost>,
-    /// How packets of real hosts become frames.
+    /// How packets of real hosts become frames (`afflux live`).
     pub packets: Packets,
-    /// The keys of `[switch]` as TOML, every default filled in, for each of the plan's settings of switches.
+    /// Keys of `[switch]` as TOML, every default filled in, for each entry of the plan's switch
+    /// settings.
     pub switch_settings: Vec<String>,
-    /// The class of `[host.python]`; the plan has only its place, so whoever runs the plan brings it.
+    /// Python class of `[host.python]`. The plan contains only a placeholder, which the caller that
+    /// runs the plan replaces.
     pub own_congestion: Option<OwnCongestion>,
 }
 
 /// How IP packets become frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packets {
-    /// Bytes of the largest packet.
+    /// Size in bytes of the largest packet.
     pub mtu: u16,
     /// Bytes of a frame around its packet.
     pub link_header: u16,
-    /// As `host.dscp_to_priority` says.
+    /// Priority of each DSCP, as `host.dscp_to_priority` says.
     pub priority_of_dscp: [u8; 64],
 }
 
-/// The cost of a fabric, by the prices of `[cost]`.
+/// Cost of a fabric, by the prices of `[cost]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FabricCost {
     pub currency: String,
     pub total: f64,
     pub switches: u64,
-    /// Ports of switches that a link is plugged into.
+    /// Number of switch ports that have a link.
     pub ports: u64,
 }
 
-/// Changes of the command line before validation, and the place of inputs.
+/// Command-line changes to a scenario before validation, and the place of its inputs.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
-    /// `key.path=value` pairs of `--set`, in order; values are TOML, or bare words taken as strings.
+    /// `key.path=value` pairs of `--set`, in order. Values are TOML, or bare words taken as
+    /// strings.
     pub set: Vec<(String, String)>,
     pub seed: Option<u64>,
     pub threads: Option<u32>,
-    /// A directory that holds every input of the scenario under its SHA-256, which the scenario states. `None`: inputs are at the paths it names.
+    /// Directory that holds every input of the scenario under the SHA-256 that the scenario states.
+    /// `None`: inputs are at the paths that the scenario names.
     pub store: Option<PathBuf>,
-    /// For an estimate: of each random process only so many flows are drawn, about. The others are in `Plan::undrawn`, and the scenario cannot
-    /// be run.
+    /// Approximate number of flows that are drawn from each random process, for an estimate. The
+    /// other flows are summarized in `Plan::undrawn`, and the scenario cannot be run.
     pub most_flows: Option<u64>,
 }
 
-/// Reads flow lists in formats this crate does not know.
+/// Reader of flow lists in formats that this crate does not know.
 pub trait Reader {
-    /// At most so many rows: more are refused before they are read.
+    /// Reads a Parquet flow list. Refuses lists of more than `most` rows before it reads them.
     fn parquet(&self, path: &Path, most: u64) -> Result<FlowColumns, String>;
 }

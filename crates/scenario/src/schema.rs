@@ -6,7 +6,7 @@ use serde_json::Value;
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Document).to_value();
     without_null(&mut schema);
-    // A transport without `kind` is TCP.
+    // `kind` is optional in a transport: without it, the transport is TCP.
     if let Some(forms) = schema.pointer_mut("/$defs/Transport/oneOf").and_then(Value::as_array_mut)
         && let Some(required) = forms.first_mut().and_then(|tcp| tcp.get_mut("required")).and_then(Value::as_array_mut)
     {
@@ -15,7 +15,7 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// TOML has no null: a key that may be left out is not there.
+/// Removes null from the schema. TOML has no null; an optional key is left out instead.
 fn without_null(schema: &mut Value) {
     let is_null = |form: &Value| form.get("type").is_some_and(|kind| kind == "null");
     if let Value::Object(entries) = schema {

@@ -1,8 +1,8 @@
-//! Frame sizes: built-in profiles, and the sizes that a scenario has.
+//! Frame sizes: built-in profiles, and the sizes that a scenario uses.
 
 use afflux_net::spec::Wire;
 
-/// Frame sizes with their source.
+/// A named set of frame sizes, with its source.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     pub name: &'static str,
@@ -10,9 +10,9 @@ pub struct Profile {
     pub data_header: u16,
     pub mtu_header: u16,
     pub ack: u16,
-    /// Congestion notification of RDMA in a frame of its own.
+    /// Size of an RDMA congestion notification in a frame of its own.
     pub cnp: u16,
-    /// SYN and SYN-ACK, with their options.
+    /// Size of a SYN or SYN-ACK with its options.
     pub syn: u16,
     pub sack_base: u16,
     pub sack_block: u16,
@@ -20,9 +20,9 @@ pub struct Profile {
     pub gap: u16,
     /// Default MTU.
     pub mtu: u16,
-    /// What it is taken from.
+    /// Source of the sizes.
     pub source: &'static str,
-    /// For the schema and the reference.
+    /// Description for the schema and the reference.
     pub about: &'static str,
 }
 
@@ -177,21 +177,22 @@ impl Profile {
     }
 }
 
-/// Frame sizes and what they leave for payload.
+/// Frame sizes and the payload that they leave.
 pub struct Frames {
     pub wire: Wire,
-    /// Payload of a full frame.
+    /// Payload of a full frame in bytes.
     pub payload: u16,
-    /// How `payload` follows from the MTU, for messages.
+    /// Explanation of how `payload` follows from the MTU, for messages.
     pub why: String,
-    /// Bytes of the largest IP packet.
+    /// Size of the largest IP packet in bytes.
     pub mtu: u16,
     /// Bytes of a frame around its packet: the headers that do not count towards the MTU.
     pub link_header: u16,
 }
 
 impl Frames {
-    /// Bytes of a frame that do not count towards the MTU, and the smallest packet that carries data.
+    /// Returns the bytes of a frame that do not count towards the MTU, and the size of the smallest
+    /// packet that carries data.
     pub fn around(&self) -> (u16, u16) {
         (self.link_header, self.wire.data_header - self.link_header + 1)
     }

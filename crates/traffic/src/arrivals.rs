@@ -1,22 +1,24 @@
-//! When flows start: gaps between arrivals.
+//! Arrival processes: the gaps between the starts of flows.
 
 use crate::{Draws, TrafficError, purpose};
 use afflux_engine::random::Stream;
 use afflux_units::Time;
 
-/// A renewal process: gaps are drawn independently around a mean. Nothing here depends on sizes, destinations or the network.
+/// A renewal process: gaps are drawn independently around a mean. They do not depend on sizes,
+/// destinations or the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// Exponential gaps, −ln(1−u)/λ: the sampler of the HPCC and ConWeave generators.
     Poisson,
-    /// Log-normal gaps of the given mean; `sigma` is the standard deviation of their logarithm: 1 or 2 in Parsimon (NSDI'23).
+    /// Log-normal gaps of the given mean. `sigma` is the standard deviation of their logarithm: 1
+    /// or 2 in Parsimon (NSDI'23).
     LogNormal { sigma: f64 },
-    /// Equal gaps. The first arrival is at the start, or with `random_phase` uniform within the first gap, so that hosts are
-    /// not in step.
+    /// Equal gaps. The first arrival is at the start, or with `random_phase` at a uniformly drawn
+    /// time within the first gap, so that hosts are not in step.
     Fixed { random_phase: bool },
 }
 
-/// Wider log-normals have means that no simulation gets to see.
+/// Largest `sigma`. With a larger one, the mean depends on gaps too rare to occur in a simulation.
 const LARGEST_SIGMA: f64 = 5.0;
 const PS_PER_SECOND: f64 = 1e12;
 
@@ -29,7 +31,7 @@ impl Arrivals {
             _ => Ok(()),
         }
     }
-    /// A gap as a multiple of the mean.
+    /// Returns a gap as a multiple of the mean.
     fn gap(&self, stream: &mut Stream) -> f64 {
         match self {
             Arrivals::Poisson => -libm::log(1.0 - stream.next_f64()),
@@ -37,20 +39,21 @@ impl Arrivals {
             Arrivals::Fixed { .. } => 1.0,
         }
     }
-    /// The arrivals of `host` at `per_second` from `start` on.
+    /// Returns the arrivals of `host` at a rate of `per_second` flows per second, from `start` on.
     pub fn times(self, per_second: f64, start: Time, draws: &Draws, host: u32) -> ArrivalTimes {
         ArrivalTimes { process: self, mean_ps: PS_PER_SECOND / per_second, clock: start, first: true, stream: draws.stream(purpose::GAP, u64::from(host)) }
     }
 }
 
-/// A standard normal number: Box and Muller's cosine; the sine is not used, so that every gap takes the same two draws.
+/// Returns a standard normal number by Box and Muller's cosine. Their sine is not used, so that
+/// every gap takes the same two draws.
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - stream.next_f64())).sqrt();
     radius * libm::cos(std::f64::consts::TAU * stream.next_f64())
 }
 
-/// Arrivals in order, whole nanoseconds. The clock runs in whole picoseconds, so rounding does not accumulate. Ends only where
-/// time does.
+/// Arrivals in order, in whole nanoseconds. The clock runs in whole picoseconds, so rounding does
+/// not accumulate. The iterator ends only at the end of representable time.
 #[derive(Debug, Clone)]
 pub struct ArrivalTimes {
     process: Arrivals,
@@ -69,7 +72,7 @@ impl Iterator for ArrivalTimes {
             _ => self.process.gap(&mut self.stream),
         };
         self.first = false;
-        // A rate of zero has infinite gaps; the conversion saturates.
+        // A rate of 0 has infinite gaps, for which the conversion saturates.
         self.clock = Time(self.clock.0.checked_add((gap * self.mean_ps + 0.5) as u64).filter(|ps| *ps < u64::MAX - 1_000)?);
         Some(Time::from_ns(self.clock.round_ns()))
     }
@@ -105,7 +108,8 @@ mod tests {
     fn fixed_gaps_and_whole_nanoseconds() {
         let start = Time::from_ns(10);
         let thirds = Arrivals::Fixed { random_phase: false }.times(3e9, start, &Draws::new(1, ""), 0);
-        // A third of a nanosecond: the clock does not drift by more than the picosecond rounding of each gap.
+        // The gap is a third of a nanosecond. The clock drifts by no more than the picosecond
+        // rounding of each gap.
         let times: Vec<Time> = thirds.take(3_001).collect();
         assert_eq!(times[0], start);
         assert_eq!(times[3_000], start + Span::from_ns(999));

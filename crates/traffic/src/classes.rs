@@ -1,13 +1,14 @@
-//! Names of traffic classes, as `Flow::class` indexes them.
+//! Names of traffic classes, indexed by `Flow::class`.
 
 use rustc_hash::FxHashMap;
 
-/// A list of distinct names; the first is `"default"`.
+/// A list of distinct class names. The first one is `"default"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
     names: Vec<String>,
     numbers: FxHashMap<String, u16>,
-    /// The name asked for last: neighbouring rows of a flow list mostly share one.
+    /// Index of the name of the last lookup. Neighbouring rows of a flow list mostly share a name,
+    /// so it is tried first.
     last: u16,
 }
 
@@ -18,7 +19,8 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// The index of `name`, which is added if it is new; `None` if there are more than 65,536 names.
+    /// Returns the index of `name`, which is added if it is new; `None` if there are more than
+    /// 65,536 names.
     pub fn index(&mut self, name: &str) -> Option<u16> {
         if self.names[self.last as usize] == name {
             return Some(self.last);

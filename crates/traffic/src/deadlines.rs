@@ -1,11 +1,12 @@
-//! Deadlines that are drawn.
+//! Deadlines drawn from a distribution.
 
 use crate::{Draws, Generated, purpose};
 use afflux_engine::random::Stream;
 use afflux_units::Span;
 use std::collections::BTreeMap;
 
-/// Exponential with a mean, and never less than a floor: what is drawn below counts as the floor.
+/// An exponential distribution of deadlines with a mean and a floor. Draws below the floor are
+/// raised to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {
     pub mean: Span,
@@ -13,13 +14,15 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// The deadline for a uniform draw `u` in [0, 1): whole nanoseconds, as in flow lists.
+    /// Returns the deadline for a uniform draw `u` in [0, 1), in whole nanoseconds as in flow
+    /// lists.
     pub fn sample(&self, u: f64) -> Span {
         let drawn = Span::from_ns((-libm::log(1.0 - u) * (self.mean.0 as f64 / 1e3) + 0.5) as u64);
         drawn.max(self.least).max(Span::from_ns(1))
     }
 
-    /// Gives every flow without a deadline one. Each source draws by itself, in the order of its flows.
+    /// Gives a deadline to every flow without one. Each source draws independently, in the order of
+    /// its flows.
     pub fn assign(&self, part: &mut Generated, draws: &Draws) {
         let mut streams: BTreeMap<u32, Stream> = BTreeMap::new();
         for flow in part.flows.iter_mut().chain(&mut part.local).filter(|flow| flow.deadline.is_none()) {

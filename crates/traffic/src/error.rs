@@ -1,38 +1,39 @@
-//! What can be wrong with traffic.
+//! Errors of traffic files and parameters.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A wrong file or parameter. `Display` gives the whole message: where, what was found, what is allowed, nearest spelling.
+/// A wrong file or parameter. `Display` gives the whole message: place, what was found, what is
+/// allowed, nearest spelling.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
     #[error("{}: cannot be read: {reason}", file.display())]
     Unreadable { file: PathBuf, reason: String },
     #[error(transparent)]
     Input(Box<InputError>),
-    /// `key` is named as in scenario files.
+    /// `key` has its name in scenario files.
     #[error("`{key}`: found {found}, allowed is {allowed}{}", Hint(nearest))]
     Parameter { key: &'static str, found: String, allowed: String, nearest: Option<String> },
 }
 
-/// Something in a file.
+/// An error at one place of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: found {found}, expected {expected}{}", Hint(nearest))]
 pub struct InputError {
     pub place: Place,
     pub found: String,
     pub expected: String,
-    /// The nearest valid spelling of what was found.
+    /// Valid spelling that is nearest to what was found.
     pub nearest: Option<String>,
 }
 
-/// Where in a file.
+/// Place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub file: PathBuf,
-    /// From 1. `None` concerns the whole file.
+    /// Line or row number, from 1. `None` means the whole file.
     pub line: Option<u64>,
-    /// `line` counts rows of data (Parquet), not lines of text.
+    /// Whether `line` counts rows of data (Parquet) instead of lines of text.
     pub row: bool,
     pub column: Option<String>,
 }
@@ -40,7 +41,7 @@ pub struct Place {
 struct Hint<'a>(&'a Option<String>);
 
 impl TrafficError {
-    /// The file concerned, if it is one.
+    /// Returns the file that the error is about, if any.
     pub fn file(&self) -> Option<&Path> {
         match self {
             TrafficError::Unreadable { file, .. } => Some(file),
@@ -48,14 +49,14 @@ impl TrafficError {
             TrafficError::Parameter { .. } => None,
         }
     }
-    /// The line of text concerned, from 1.
+    /// Returns the line of text that the error is about, from 1.
     pub fn line(&self) -> Option<u64> {
         match self {
             TrafficError::Input(input) if !input.place.row => input.place.line,
             _ => None,
         }
     }
-    /// The parameter concerned.
+    /// Returns the parameter that the error is about.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             TrafficError::Parameter { key, .. } => Some(key),
@@ -74,7 +75,7 @@ impl TrafficError {
         }
         self
     }
-    /// Adds the nearest of the `allowed` spellings, if one is near.
+    /// Adds the nearest of the allowed spellings to the message, if one is near.
     pub(crate) fn near(mut self, word: &str, spellings: &[&str]) -> Self {
         let best = crate::spelling::nearest(word, spellings).map(str::to_string);
         match &mut self {

@@ -1,10 +1,10 @@
-//! What every generator and reader of this crate returns.
+//! The result type of every generator and reader of this crate.
 
 use crate::{Place, TrafficError};
 use afflux_net::spec::{Flow, Start};
 use afflux_units::{Span, Time};
 
-/// What all flows of a block share.
+/// Properties that all flows of a block share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Template {
     /// Index into the scenario's class names; a flow list's `class` column overrides it.
@@ -12,34 +12,35 @@ pub struct Template {
     /// Index into `Plan::transports`.
     pub transport: u16,
     pub priority: u8,
-    /// Relative to each flow's start; a flow list's `deadline_ns` overrides it.
+    /// Deadline relative to each flow's start; a flow list's `deadline_ns` overrides it.
     pub deadline: Option<Span>,
 }
 
 /// A set of flows that together are one piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Generators and readers give its name within the block, empty for a block that is one job. [`Generated::name_jobs`] puts the block's name in front.
+    /// Name of the job. Generators and readers give the name within the block, which is empty if
+    /// the block is one job. [`Generated::name_jobs`] puts the block's name in front.
     pub name: String,
-    /// Number of its block.
+    /// Number of the block.
     pub block: u32,
-    /// When the job was submitted; `None` if it starts when another ends.
+    /// Time at which the job was submitted; `None` if it starts when another job ends.
     pub arrival: Option<Time>,
     pub kind: JobKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JobKind {
-    /// A request and the answers of all senders or workers; ends with the last answer.
+    /// A request and the answers of all senders or workers. It ends with the last answer.
     Query,
-    /// Flows between two groups of hosts; ends with the last of them.
+    /// Flows between two groups of hosts. It ends with the last of them.
     Coflow,
-    /// An application runs the job and records its times.
+    /// A job that an application runs, which also records its times.
     Application,
 }
 
 impl JobKind {
-    /// The word for it in results.
+    /// Returns the word for this kind in results.
     pub fn word(self) -> &'static str {
         match self {
             JobKind::Query => "query",
@@ -55,24 +56,26 @@ impl Job {
     }
 }
 
-/// Stands between the name of a block and that of a job within it.
+/// Separator between the name of a block and the name of a job within it.
 pub const JOB_SEPARATOR: char = '.';
 
-/// Flows ready for a plan, but for the indices of jobs and groups, which count from 0 within one `Generated`
-/// ([`Generated::merge`] makes them common).
+/// Flows that are ready for a plan, except that the indices of jobs and groups count from 0 within
+/// one `Generated`. [`Generated::merge`] makes these indices unique.
 #[derive(Debug, Clone, Default)]
 pub struct Generated {
-    /// Those with `Start::At` first, by start (stable); then those with `Start::After`, by group.
+    /// Flows with `Start::At` first, by start (stable), then flows with `Start::After`, by group.
     pub flows: Vec<Flow>,
-    /// Flows from a host to itself that the caller asked to keep: they never see the network and finish at their start.
+    /// Flows from a host to itself that the caller asked to keep. They finish at their start and do
+    /// not use the network.
     pub local: Vec<Flow>,
-    /// What `Flow::job` indexes.
+    /// Jobs, indexed by `Flow::job`.
     pub jobs: Vec<Job>,
-    /// How many groups `Flow::group` uses: `0..groups`.
+    /// Number of groups: `Flow::group` is in `0..groups`.
     pub groups: u32,
-    /// Identifiers come from the input and are kept; otherwise they are running numbers that merging may change.
+    /// Whether identifiers come from the input and are kept. Otherwise they are running numbers
+    /// that merging may change.
     pub own_ids: bool,
-    /// Things the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -104,7 +107,8 @@ fn order(flow: &Flow) -> (bool, u64) {
 }
 
 impl Generated {
-    /// Makes the jobs those of block `number`: `name` where the block is one job, else `name.JOB`.
+    /// Assigns the jobs to block `number`. A job's name becomes `name` if the block is one job, and
+    /// `name.JOB` otherwise.
     pub fn name_jobs(&mut self, name: &str, number: u32) {
         for job in &mut self.jobs {
             job.block = number;
@@ -112,14 +116,14 @@ impl Generated {
         }
     }
 
-    /// Puts the flows from a host to itself among the others, in order.
+    /// Merges the flows from a host to itself into the other flows, in order.
     pub fn with_local(mut self) -> Generated {
         self.flows.append(&mut self.local);
         self.flows.sort_by_key(order);
         self
     }
 
-    /// Sorts, and numbers the flows unless they have identifiers of their own.
+    /// Sorts the flows, and numbers them unless they have their own identifiers.
     pub(crate) fn finish(mut self) -> Self {
         self.flows.sort_by_key(order);
         self.local.sort_by_key(order);
@@ -135,7 +139,8 @@ impl Generated {
         ids
     }
 
-    /// Refuses identifiers that occur twice in a file. `place_of` tells where the last flow with one stands.
+    /// Refuses identifiers that occur twice in a file. `place_of` returns the place of the last
+    /// flow with an identifier.
     pub(crate) fn distinct(&self, place_of: impl Fn(i64) -> Place) -> Result<(), TrafficError> {
         match twice(&self.ids()) {
             Some(twice) => Err(TrafficError::input(place_of(twice).column("id"), format!("{twice} a second time"), "an identifier that no other flow has")),
@@ -149,8 +154,9 @@ impl Generated {
         }
     }
 
-    /// One list from several blocks; where starts are equal, flows with identifiers of their own come first, then the order of
-    /// the blocks. Those identifiers are kept and must not collide; all other flows get running numbers above them.
+    /// Merges several blocks into one list. Among equal starts, flows with their own identifiers
+    /// come first, then the order of the blocks applies. Own identifiers are kept and must not
+    /// collide. All other flows get running numbers above them.
     pub fn merge(parts: Vec<Generated>) -> Result<Generated, TrafficError> {
         let mut all = Generated::default();
         let mut numbered = Generated { own_ids: true, ..Generated::default() };
@@ -185,7 +191,7 @@ impl Generated {
     }
 }
 
-/// The first free identifier, if all are distinct.
+/// Returns the first free identifier. Refuses identifiers that occur twice.
 fn unique(given: &Generated) -> Result<i64, TrafficError> {
     let ids = given.ids();
     if let Some(twice) = twice(&ids) {

@@ -1,6 +1,7 @@
-//! What is sent, by whom, to whom and when: flow-size distributions, arrival processes, definitions of load, patterns,
-//! flow lists and other tools' traffic files. Everything ends in one shape, [`Generated`]: flows sorted by their start, the
-//! jobs they belong to, and notes for the user.
+//! Generates the flows of a simulation: flow-size distributions, arrival processes, definitions of
+//! load, traffic patterns, and readers of flow lists and of other tools' traffic files. All
+//! generators and readers return [`Generated`]: flows sorted by their start, the jobs they belong
+//! to, and notes for the user.
 //!
 //! # From a `[[traffic]]` block to flows
 //! ```
@@ -22,7 +23,7 @@
 //!     start: Time::ZERO,
 //!     stop: Stop::after(Span::from_ms(1)),
 //! };
-//! // The draws of a block depend on the seed and the block's name, on nothing else.
+//! // The draws of a block depend only on the seed and the block's name.
 //! let background = pattern.generate(&Template::default(), &Draws::new(1, "background"))?;
 //! // Several blocks become one list: jobs and groups are renumbered, flows sorted, identifiers made unique.
 //! let all = Generated::merge(vec![background])?;
@@ -31,11 +32,13 @@
 //! ```
 //!
 //! # Randomness
-//! Each host (or pair, or round) has streams of its own for gaps, sizes and destinations ([`purpose`]): adding a host, a block
-//! or a thread, or changing the switch, changes no other draw. Two designs under comparison see identical traffic.
+//! Each host (or pair, or round) has its own streams for gaps, sizes and destinations
+//! ([`purpose`]). Adding a host, a block or a thread, or changing the switch, therefore changes no
+//! other draw. Two designs under comparison see identical traffic.
 //!
 //! # Times
-//! Starts are whole nanoseconds, because results give `start_ns`; clocks run in picoseconds and are rounded once per start.
+//! Starts are whole nanoseconds, because results contain `start_ns`. Clocks run in picoseconds and
+//! are rounded once per start.
 
 mod arrivals;
 mod classes;

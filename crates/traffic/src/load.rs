@@ -1,5 +1,5 @@
-//! What "load 0.5" means. Definitions differ between studies by the headers they count and the link they refer to, so a load
-//! always names its basis.
+//! Converts a load, such as 0.5, into flows per second. Studies differ in the headers that they
+//! count and in the link that they refer to, so a load always names its basis.
 
 use crate::{SizeDistribution, TrafficError};
 use afflux_net::spec::Wire;
@@ -7,40 +7,44 @@ use afflux_units::Rate;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a load is a share of. λ is the flows per second of one host, ρ the load, C the host's rate, S the size of a flow.
+/// Capacity that a load is a fraction of. λ is the flows per second of one host, ρ the load, C the
+/// host's rate, S the size of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadBasis {
-    /// ρ of the host's link, payload only: λ = ρ·C / (8·E\[S\]). The HPCC generator; ConWeave's inside.
+    /// ρ of the host's link, payload only: λ = ρ·C / (8·E\[S\]). Used by the HPCC generator, and
+    /// inside ConWeave's.
     HostPayload,
-    /// ρ of the host's link with all headers: λ = ρ·C / (8·E\[S\]·w), w the ratio of wire bytes to payload bytes of the flows
-    /// (1500/1460 for flows of whole packets). The pFabric family's scripts.
+    /// ρ of the host's link with all headers: λ = ρ·C / (8·E\[S\]·w), where w is the ratio of wire
+    /// bytes to payload bytes of the flows (1500/1460 for flows of whole packets). Used by the
+    /// pFabric family's scripts.
     HostWire,
-    /// ρ of the ToR's uplinks as if all traffic left the rack: λ = ρ·C / (o·8·E\[S\]), o the oversubscription. ConWeave's
-    /// "network load"; ABM and Reverie. With uniform destinations the true load of the uplinks is lower by the share that
-    /// stays in the rack.
+    /// ρ of the ToR's uplinks as if all traffic left the rack: λ = ρ·C / (o·8·E\[S\]), where o is
+    /// the oversubscription. This is ConWeave's "network load", also used by ABM and Reverie. With
+    /// uniform destinations the true load of the uplinks is lower by the share that stays in the
+    /// rack.
     FabricOversub,
-    /// ρ of the bisection bandwidth B (one direction) as if all traffic crossed it: the H/2 hosts of one half send ρ·B, so
-    /// λ = 2·ρ·B / (H·8·E\[S\]). CONGA and others.
+    /// ρ of the bisection bandwidth B (one direction) as if all traffic crossed it: the H/2 hosts
+    /// of one half send ρ·B, so λ = 2·ρ·B / (H·8·E\[S\]). Used by CONGA and others.
     Bisection,
-    /// The most loaded channel carries ρ of its rate, payload only: λ = ρ / (H·8·E\[S\]·max(a/r)), a the share of all traffic on
-    /// a channel, r its rate. Parsimon.
+    /// The most loaded channel carries ρ of its rate, payload only: λ = ρ / (H·8·E\[S\]·max(a/r)),
+    /// where a is the share of all traffic on a channel and r its rate. Used by Parsimon.
     MaxLink,
 }
 
-/// What a load is measured against; made from the topology.
+/// Capacities of a topology that a load can refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capacity {
-    /// Hosts that send.
+    /// Number of hosts that send.
     pub hosts: u32,
     /// Rate of a host's link.
     pub host_rate: Rate,
-    /// Downlink by uplink capacity of a ToR; 1 if there is nothing above.
+    /// Downlink capacity of a ToR divided by its uplink capacity; 1 if there is nothing above.
     pub oversubscription: f64,
-    /// One direction.
+    /// Bisection bandwidth in one direction.
     pub bisection: Option<Rate>,
-    /// The most loaded channel for this block's pattern.
+    /// Most loaded channel for the pattern of this block.
     pub busiest: Option<Channel>,
-    /// Sizes on the wire, for `host_wire`.
+    /// Frame sizes on the wire, for `host_wire`.
     pub framing: Option<Framing>,
 }
 
@@ -51,25 +55,25 @@ pub struct Channel {
     pub rate: Rate,
 }
 
-/// How payload becomes frames.
+/// Sizes in bytes of the frames that carry the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
-    /// Payload of a full frame.
+    /// Payload of a full frame in bytes.
     pub payload: u32,
-    /// Headers and trailers of a frame.
+    /// Headers and trailers of a frame in bytes.
     pub header: u32,
-    /// Shorter frames are padded to this.
+    /// Size in bytes to which shorter frames are padded.
     pub min_frame: u32,
-    /// Preamble and inter-frame gap.
+    /// Preamble and inter-frame gap in bytes.
     pub gap: u32,
 }
 
 impl Framing {
-    /// Frames with `payload` bytes when full.
+    /// Creates the framing for frames with `payload` bytes when full.
     pub fn of(wire: &Wire, payload: u32) -> Self {
         Framing { payload, header: u32::from(wire.data_header), min_frame: u32::from(wire.min_frame), gap: u32::from(wire.gap) }
     }
-    /// Bytes that a flow of `bytes` takes on a link.
+    /// Returns the bytes that a flow of `bytes` takes on a link.
     pub fn wire_bytes(&self, bytes: u64) -> u64 {
         let payload = u64::from(self.payload.max(1));
         let frames = bytes.div_ceil(payload).max(1);
@@ -81,7 +85,7 @@ impl Framing {
 }
 
 impl Channel {
-    /// The one with the highest share by rate.
+    /// Returns the channel with the highest share per rate.
     pub fn busiest(channels: impl IntoIterator<Item = Channel>) -> Option<Channel> {
         channels.into_iter().filter(|channel| channel.rate.0 > 0).max_by(|a, b| a.share_per_bps().total_cmp(&b.share_per_bps()))
     }
@@ -91,7 +95,7 @@ impl Channel {
 }
 
 impl Capacity {
-    /// Enough for `host_payload`; set the other fields for the other bases.
+    /// Creates the capacities that `host_payload` needs. The other bases need further fields.
     pub fn new(hosts: u32, host_rate: Rate) -> Self {
         Capacity { hosts, host_rate, oversubscription: 1.0, bisection: None, busiest: None, framing: None }
     }
@@ -101,12 +105,13 @@ impl LoadBasis {
     pub const ALL: [LoadBasis; 5] = [LoadBasis::HostPayload, LoadBasis::HostWire, LoadBasis::FabricOversub, LoadBasis::Bisection, LoadBasis::MaxLink];
     const NAMES: [&'static str; 5] = ["host_payload", "host_wire", "fabric_oversub", "bisection", "max_link"];
 
-    /// As in scenario files.
+    /// Returns the name of the basis in scenario files.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// Flows per second of one host (of the average host, where sources differ) such that `load` is offered.
+    /// Returns the flows per second of one host (of the average host, if sources differ) that offer
+    /// `load`.
     pub fn flows_per_second(self, load: f64, capacity: &Capacity, sizes: &SizeDistribution) -> Result<f64, TrafficError> {
         if !(load > 0.0 && load.is_finite()) {
             return Err(TrafficError::parameter("load", load, "a number above 0"));
@@ -160,7 +165,7 @@ impl FromStr for LoadBasis {
 mod tests {
     use super::*;
 
-    /// 128 hosts of 100G in racks of 16, 2:1: the fabric of the ConWeave study.
+    /// Fabric of the ConWeave study: 128 hosts of 100G in racks of 16, oversubscription 2:1.
     fn leaf_spine() -> Capacity {
         Capacity {
             oversubscription: 2.0,
@@ -176,13 +181,14 @@ mod tests {
 
     #[test]
     fn formulas() {
-        // Half of 100 Gbit/s in flows of 8 Mbit.
+        // Half of 100 Gbit/s in flows of 8 Mbit is 6,250 flows per second.
         assert!((rate(LoadBasis::HostPayload, 0.5) - 6_250.0).abs() < 1e-6);
         assert!((rate(LoadBasis::HostWire, 0.5) - 6_250.0 / 1.048).abs() < 1e-6);
         assert!((rate(LoadBasis::FabricOversub, 0.5) - 3_125.0).abs() < 1e-6);
-        // Bisection of a 2:1 fabric: the same as the oversubscribed load.
+        // The bisection of a 2:1 fabric gives the same rate as the oversubscribed load.
         assert!((rate(LoadBasis::Bisection, 0.5) - 3_125.0).abs() < 1e-6);
-        // If every byte left its rack, each rack's uplinks would carry an eighth of all traffic: again the same.
+        // If every byte left its rack, each rack's uplinks would carry an eighth of all traffic.
+        // This gives the same rate again.
         assert!((rate(LoadBasis::MaxLink, 0.5) - 3_125.0).abs() < 1e-6);
     }
 

@@ -1,4 +1,4 @@
-//! What this crate contributes to `afflux models`.
+//! Models of this crate in `afflux models`.
 
 use afflux_net::Model;
 
@@ -14,7 +14,7 @@ const PATTERN: &str = "traffic pattern";
 const APPLICATION: &str = "application";
 const IMPORT: &str = "traffic import";
 
-/// Points of a published distribution.
+/// Text about distributions that are given by published points.
 const POINTS: &str = "the published points, straight lines between them as in the authors' generators";
 const BYTES: &str = "sizes are rounded to whole bytes, at least one";
 const PACKETS: &str = "none: sizes are rounded up to whole packets of 1460 B as the scripts do";
@@ -149,7 +149,7 @@ const MODELS: &[Model] = &[
     model(IMPORT, "hpcc", "flow files of HPCC's and ConWeave's ns-3", "sources, destinations, sizes, starts", "priority groups and ports are not used"),
 ];
 
-/// One row for each distribution, arrival process, load basis, pattern and importer.
+/// Returns one row for each distribution, arrival process, load basis, pattern and importer.
 pub fn models() -> Vec<Model> {
     MODELS.to_vec()
 }

@@ -1,19 +1,20 @@
-//! Names that come from files: of hosts, classes, blocks, jobs. They stand in tables, pages, file names and on terminals.
+//! Names from files: of hosts, classes, blocks and jobs. They appear in tables, pages, file names
+//! and on terminals.
 
 use crate::text;
 
-/// Bytes of the longest name.
+/// Length of the longest name in bytes.
 pub const LONGEST_BYTES: usize = 255;
 
-/// Hosts by what a file calls them.
+/// Hosts by their names in a file.
 pub trait HostNames {
-    /// The host of this name or address.
+    /// Returns the host with this name or address.
     fn find(&self, text: &str) -> Option<u32>;
-    /// The known name that differs least from `text`, if one is near.
+    /// Returns the known name that differs least from `text`, if one is near.
     fn nearest(&self, text: &str) -> Option<String>;
 }
 
-/// A fabric whose hosts have numbers alone.
+/// A fabric whose hosts have only numbers.
 pub struct NumbersOnly;
 
 impl HostNames for NumbersOnly {
@@ -25,7 +26,8 @@ impl HostNames for NumbersOnly {
     }
 }
 
-/// What a name may not be, if `name` is that: the end of a sentence that begins with what was found.
+/// Returns what a name must be, if `name` is invalid. The text ends a sentence that begins with
+/// what was found.
 pub fn wrong(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("a name that is not empty".into());
@@ -40,14 +42,14 @@ pub fn wrong(name: &str) -> Option<String> {
     Some(format!("a name without control characters and invisible ones (this one has U+{:04X})", u32::from(hidden)))
 }
 
-/// Control characters, separators of lines, and characters that change the order of writing or cannot be seen. Joiners stay: scripts and emoji
-/// need them.
+/// True for control characters, line separators, and characters that are invisible or change the
+/// direction of text. Joiners are allowed, because scripts and emoji need them.
 pub fn is_hidden(c: char) -> bool {
     let invisible = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
     c.is_control() || invisible || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The name in a message: shortened, with nothing unprintable.
+/// Returns the name for a message: shortened, without unprintable characters.
 pub fn shown(name: &str) -> String {
     text::shown(name.as_bytes()).replace('`', "\"")
 }

@@ -1,4 +1,4 @@
-//! Every purpose this crate draws random numbers for, and how a block of traffic gets streams of its own.
+//! Purposes for which this crate draws random numbers, and the random streams of a traffic block.
 
 use afflux_engine::random::{Stream, mix};
 
@@ -6,45 +6,46 @@ const fn named(name: &[u8; 8]) -> u64 {
     u64::from_be_bytes(*name)
 }
 
-/// Gaps between arrivals; entity: source host.
+/// Gaps between arrivals. Entity: source host.
 pub const GAP: u64 = named(b"traf-gap");
-/// Flow sizes; entity: source host (or pair, for bulk transfers).
+/// Flow sizes. Entity: source host (or pair, for bulk transfers).
 pub const SIZE: u64 = named(b"traf-siz");
-/// Choice of a destination; entity: source host.
+/// Choice of a destination. Entity: source host.
 pub const DESTINATION: u64 = named(b"traf-dst");
-/// Deadlines; entity: source host.
+/// Deadlines. Entity: source host.
 pub const DEADLINE: u64 = named(b"traf-ddl");
-/// A permutation of hosts; entity: 0.
+/// A permutation of hosts. Entity: 0.
 pub const PERMUTATION: u64 = named(b"traf-prm");
-/// Jitter of starts; entity: pair, or round and sender.
+/// Jitter of starts. Entity: pair, or round and sender.
 pub const JITTER: u64 = named(b"traf-jit");
-/// An incast's receiver and senders; entity: round.
+/// Receiver and senders of an incast. Entity: round.
 pub const INCAST: u64 = named(b"traf-inc");
-/// Of a service that splits its work: draws of its control messages, and of its updates.
+/// Messages (`MESSAGES`) and background flows (`UPDATES`) of a partition-aggregate service.
 pub const MESSAGES: u64 = named(b"traf-msg");
 pub const UPDATES: u64 = named(b"traf-upd");
-/// Hosts within racks for a trace's tasks; entity: rack-level task.
+/// Hosts within racks for a trace's tasks. Entity: rack-level task.
 pub const PLACEMENT: u64 = named(b"traf-plc");
 
-/// The random streams of one block of traffic: they depend on the run's seed and the block's name, on nothing else.
+/// Random streams of one traffic block. They depend only on the run's seed and the block's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draws {
     seed: u64,
 }
 
 impl Draws {
-    /// Blocks of different `name` draw independently; give a block its position as name if it has none.
+    /// Creates the streams of the block `name`. Blocks with different names draw independently. A
+    /// block without a name needs its position as name.
     pub fn new(seed: u64, name: &str) -> Self {
         Draws { seed: name.bytes().fold(seed, |state, byte| mix(state ^ u64::from(byte))) }
     }
-    /// Those of a part of the block.
+    /// Returns the streams of a part of the block.
     pub fn within(&self, part: u64) -> Self {
         Draws { seed: mix(self.seed ^ part) }
     }
     pub fn stream(&self, purpose: u64, entity: u64) -> Stream {
         Stream::new(self.seed, purpose, entity)
     }
-    /// The stream of an ordered pair of hosts (or round and host).
+    /// Returns the stream of an ordered pair of hosts (or of a round and a host).
     pub fn pair(&self, purpose: u64, a: u32, b: u32) -> Stream {
         self.stream(purpose, u64::from(a) << 32 | u64::from(b))
     }

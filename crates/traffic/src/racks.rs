@@ -1,16 +1,16 @@
-//! Which hosts stand in which rack.
+//! Racks and the hosts in them.
 
 use std::ops::Range;
 
-/// Hosts are numbered in rack order, so a rack is a range of host numbers.
+/// Racks of a fabric. Hosts are numbered in rack order, so a rack is a range of host numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Racks {
-    /// The first host of each rack, then the number of hosts.
+    /// Number of the first host of each rack, followed by the number of hosts.
     bounds: Vec<u32>,
 }
 
 impl Racks {
-    /// Racks of these many hosts each; empty racks are left out.
+    /// Creates racks with these numbers of hosts. Empty racks are left out.
     pub fn new(sizes: &[u32]) -> Self {
         let mut bounds = vec![0];
         for size in sizes.iter().filter(|size| **size > 0) {
@@ -18,7 +18,7 @@ impl Racks {
         }
         Racks { bounds }
     }
-    /// Racks of `per_rack` hosts; the last one may be smaller.
+    /// Creates racks of `per_rack` hosts. The last one may be smaller.
     pub fn uniform(hosts: u32, per_rack: u32) -> Self {
         let per_rack = per_rack.max(1);
         let mut sizes = vec![per_rack; (hosts / per_rack) as usize];
@@ -31,15 +31,15 @@ impl Racks {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The number of hosts.
+    /// Returns the number of hosts.
     pub fn hosts(&self) -> u32 {
         self.bounds[self.bounds.len() - 1]
     }
-    /// The hosts of `rack`, which must exist.
+    /// Returns the hosts of `rack`, which must exist.
     pub fn of(&self, rack: u32) -> Range<u32> {
         self.bounds[rack as usize]..self.bounds[rack as usize + 1]
     }
-    /// The rack of `host`, which must exist.
+    /// Returns the rack of `host`, which must exist.
     pub fn rack(&self, host: u32) -> u32 {
         assert!(host < self.hosts(), "host {host} of {}", self.hosts());
         self.bounds.partition_point(|first| *first <= host) as u32 - 1

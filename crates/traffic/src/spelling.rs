@@ -1,7 +1,7 @@
-//! The nearest of several spellings, for messages.
+//! Finds the nearest of several spellings, for messages.
 
-/// The one of `allowed` that differs least from `word`, if it differs little: letter case, `-` for `_`, or up to a third of
-/// its letters.
+/// Returns the word of `allowed` that differs least from `word`, if it differs little: in letter
+/// case, in `-` for `_`, or in up to a third of its letters.
 pub fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| -> Vec<char> { text.chars().take(64).map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect() };
     let word = plain(word);
@@ -9,7 +9,8 @@ pub fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
     (distance <= (best.chars().count() / 3).max(1)).then_some(best)
 }
 
-/// Letters to insert, leave out, replace or swap with their neighbour (optimal string alignment).
+/// Returns the edit distance: letters to insert, leave out, replace or swap with their neighbour
+/// (optimal string alignment).
 fn edits(a: &[char], b: &[char]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Reading text files line by line: gzip, numbers without detours through floating point.
+//! Reads text files line by line, plain or compressed, and parses numbers without detours through
+//! floating point.
 
 use crate::{Place, TrafficError};
 use afflux_units::Bytes;
@@ -8,14 +9,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Longer lines are refused, so that a file that is something else altogether does not fill the memory.
+/// Length limit of a line in bytes. A file that is not text would otherwise fill the memory.
 const LONGEST_LINE_BYTES: u64 = 64 << 20;
-/// What may come out of a compressed file without asking: this, or so many times its size.
+/// Default limit on the unpacked size of a compressed file: the larger of `UNPACKED_BYTES` and
+/// `UNPACKED_TIMES` times the packed size.
 const UNPACKED_BYTES: u64 = 16 << 20;
 const UNPACKED_TIMES: u64 = 32;
-/// Raises the limit, as in `AFFLUX_MAX_UNPACKED=4GB`.
+/// Environment variable that raises the limit, as in `AFFLUX_MAX_UNPACKED=4GB`.
 pub const MAX_UNPACKED: &str = "AFFLUX_MAX_UNPACKED";
-/// Memory of an xz decoder, KiB: xz itself writes dictionaries of up to 64 MiB.
+/// Memory limit of an xz decoder in KiB. xz itself writes dictionaries of up to 64 MiB.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -24,24 +26,26 @@ pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> TrafficError {
     TrafficError::Unreadable { file: file.to_path_buf(), reason: error.to_string() }
 }
 
-/// How many bytes may come out of a compressed file of this size: small files that grow without bounds are refused.
+/// Returns the largest unpacked size in bytes of a compressed file of `packed` bytes. Small files
+/// that grow without bounds are refused.
 pub fn most_unpacked(packed: u64) -> u64 {
     most_of(packed, UNPACKED_BYTES)
 }
 
-/// As [`most_unpacked`], where `least` bytes may come out of any file.
+/// Returns the largest unpacked size in bytes of a compressed file, if any file may grow to `least`
+/// bytes.
 pub fn most_of(packed: u64, least: u64) -> u64 {
     let asked = std::env::var(MAX_UNPACKED).ok().and_then(|text| text.parse::<Bytes>().ok()).map_or(0, |bytes| bytes.0);
     asked.max(least).max(packed.saturating_mul(UNPACKED_TIMES))
 }
 
-/// Why reading ends at the limit.
+/// Returns the message of a file that exceeds the limit.
 pub fn too_much_unpacked(most: u64) -> String {
     let shown = most.div_ceil(1_000_000);
     format!("more than {shown} MB come out of it, the limit for a compressed file of its size: unpack it first, or set {MAX_UNPACKED} as in {MAX_UNPACKED}=4GB")
 }
 
-/// Ends with an error where more comes out of a decoder than is allowed.
+/// Reader of unpacked data that fails if more than `most` bytes come out of the decoder.
 struct Unpacked<R> {
     inner: R,
     left: u64,
@@ -56,7 +60,8 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// Opens a file; gzip and xz are recognised by their content. What comes out of them is limited ([`most_unpacked`]).
+/// Opens a file. gzip and xz are recognised by their content, and the unpacked size is limited
+/// ([`most_unpacked`]).
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
     let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
     let most = most_unpacked(opened.metadata().map_or(0, |metadata| metadata.len()));
@@ -71,7 +76,8 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
     })
 }
 
-/// Lines without their ends, numbered from 1; blanks at either end are cut off, a byte order mark is skipped.
+/// Lines without their line ends, numbered from 1. Blanks at both ends are cut off, and a byte
+/// order mark is skipped.
 pub(crate) struct Lines<'f, R> {
     reader: R,
     file: &'f Path,
@@ -83,7 +89,7 @@ impl<'f, R: BufRead> Lines<'f, R> {
     pub fn new(reader: R, file: &'f Path) -> Self {
         Lines { reader, file, buffer: Vec::new(), number: 0 }
     }
-    /// The next line, or `None` at the end.
+    /// Returns the next line, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<&[u8]>, TrafficError> {
         self.buffer.clear();
         let read = (&mut self.reader).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut self.buffer).map_err(|error| unreadable(self.file, &error))?;
@@ -97,7 +103,7 @@ impl<'f, R: BufRead> Lines<'f, R> {
         let line = self.buffer.trim_ascii();
         Ok(Some(if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii() } else { line }))
     }
-    /// The next line that is neither blank nor a comment (`#`).
+    /// Returns the next line that is neither blank nor a comment (`#`).
     pub fn next_filled(&mut self) -> Result<Option<&[u8]>, TrafficError> {
         loop {
             match self.next()? {
@@ -106,7 +112,7 @@ impl<'f, R: BufRead> Lines<'f, R> {
                 Some(_) => break,
             }
         }
-        // The borrow checker does not let the loop hand its line out.
+        // The borrow checker does not allow the loop to return its line.
         let line = self.buffer.trim_ascii();
         Ok(Some(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()))
     }
@@ -115,12 +121,12 @@ impl<'f, R: BufRead> Lines<'f, R> {
     }
 }
 
-/// Fields separated by blanks.
+/// Returns the fields of a line that is separated by blanks.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Input in quotes for a message, shortened and with anything unprintable escaped.
+/// Returns input in quotes for a message, shortened and with unprintable characters escaped.
 pub(crate) fn shown(found: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(&found[..found.len().min(4 * LONGEST)]);
@@ -131,7 +137,8 @@ pub(crate) fn shown(found: &[u8]) -> String {
     if found.is_empty() { "nothing".to_string() } else { format!("`{short}`") }
 }
 
-/// A whole decimal number. `None` for anything else, and when it is too large.
+/// Parses a whole decimal number. Returns `None` for anything else, and for numbers that are too
+/// large.
 pub(crate) fn whole(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 20 {
         return None;
@@ -139,8 +146,9 @@ pub(crate) fn whole(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, byte| if byte.is_ascii_digit() { value.checked_mul(10)?.checked_add(u64::from(byte - b'0')) } else { None })
 }
 
-/// A decimal number such as `2.000000027` times `scale`, rounded to the nearest whole number in integer arithmetic; numbers
-/// with an exponent go through floating point. `None` for anything else, negative or too large numbers.
+/// Returns a decimal number such as `2.000000027` times `scale`, rounded to the nearest whole
+/// number in integer arithmetic. Numbers with an exponent go through floating point. Returns `None`
+/// for anything else, and for negative or too large numbers.
 pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
     let (integer, fraction) = match text.iter().position(|byte| *byte == b'.') {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
@@ -158,7 +166,7 @@ pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
     u64::try_from(value).ok()
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub(crate) fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
 }

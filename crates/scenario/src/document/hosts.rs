@@ -1,4 +1,4 @@
-//! Hosts and flow sizes as traffic names them.
+//! Types of the keys that name hosts and flow sizes in `[[traffic]]`.
 
 use afflux_config::{Size, form, table};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,7 +7,8 @@ use serde::de::{self, MapAccess, SeqAccess, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A number of a host, or text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`, `"host1[2-8]"`.
+/// One host by its number, or several as text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`,
+/// `"host1[2-8]"`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum HostItem {
@@ -29,7 +30,7 @@ form! {
     }
 }
 
-/// One item or an array of them.
+/// Hosts, written as one item or as an array of items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hosts(pub Vec<HostItem>);
 
@@ -65,7 +66,7 @@ fn item_schema() -> Schema {
     json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] })
 }
 
-/// Hosts, or `"random"`.
+/// Receiving hosts, or `"random"`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Receivers(pub Hosts);
@@ -109,7 +110,7 @@ impl JsonSchema for Receiver {
     }
 }
 
-/// A number of senders, or the hosts themselves (an array, or text as in `"0-15"`).
+/// Number of senders, or the hosts themselves (an array, or text as in `"0-15"`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Senders {
     Count(u32),
@@ -120,7 +121,7 @@ impl Serialize for Senders {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Senders::Count(count) => count.serialize(serializer),
-            // One host stays an array: a bare number counts.
+            // A single host is written as an array, because a bare number means a count.
             Senders::These(Hosts(hosts)) => hosts.serialize(serializer),
         }
     }
@@ -146,7 +147,7 @@ form! {
     }
 }
 
-/// Sizes of flows: a word or a table.
+/// Flow sizes: a word or a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Sizes {
@@ -156,7 +157,7 @@ pub enum Sizes {
 }
 
 table! {
-    /// A distribution of sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
+    /// A distribution of flow sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
     #[derive(Default)]
     pub struct SizeTable {
         /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2). Default: none: one
@@ -168,13 +169,17 @@ table! {
         unit: Size,
         /// Round sizes up to whole units, as ns-2's scripts do with packets. Default `false`.
         whole_units: bool,
-        /// Every flow has this size. Default: none: one of `file`, `min` with `max`, and `mean` is required instead.
+        /// Size of every flow. Default: none: one of `file`, `min` with `max`, and `mean` is
+        /// required instead.
         fixed: Size,
-        /// Uniform distribution from `min` to `max`, both included. Default: none: one of `file`, `fixed` and `mean` is required instead.
+        /// Smallest size of a uniform distribution from `min` to `max`, both included. Default:
+        /// none: one of `file`, `fixed` and `mean` is required instead.
         min: Size,
-        /// Uniform distribution from `min` to `max`, both included. Default: none: one of `file`, `fixed` and `mean` is required instead.
+        /// Largest size of a uniform distribution from `min` to `max`, both included. Default:
+        /// none: one of `file`, `fixed` and `mean` is required instead.
         max: Size,
-        /// Exponential distribution with this mean. Default: none: one of `file`, `fixed`, and `min` with `max` is required instead.
+        /// Mean of an exponential distribution. Default: none: one of `file`, `fixed`, and `min`
+        /// with `max` is required instead.
         mean: Size,
     }
 }

@@ -1,4 +1,5 @@
-//! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
+//! The scenario file as Rust types. Every optional key is an `Option`; validation
+//! (`crate::validate`) writes its default into it.
 
 mod cost;
 mod ecn;
@@ -44,7 +45,8 @@ table! {
         pub format: u32,
         /// Name in results and of the default output directory. Default: the file's name without `.toml`.
         name: String,
-        /// What the scenario is about, for readers and reports. Default: none: results have no description.
+        /// Description of the scenario, for readers and reports. Default: none: results have no
+        /// description.
         description: String,
         /// The fabric.
         pub topology: Topology,
@@ -54,17 +56,17 @@ table! {
         /// Settings of all hosts: NIC, frame sizes and transport. Default: every key has its own default.
         #[serde(default)]
         pub host: Host,
-        /// The traffic: any number of blocks, which are all active together. Default: required: at least one block.
+        /// Blocks of traffic, all active together. Default: required: at least one block.
         #[serde(default)]
         pub traffic: Vec<Traffic>,
-        /// How to run. Default: every key has its own default.
+        /// Settings of the run. Default: every key has its own default.
         #[serde(default)]
         pub run: Run,
         /// Records to write. Default: every key has its own default.
         #[serde(default)]
         pub record: Record,
-        /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none: the
-        /// fabric has no cost.
+        /// Prices of switches and ports. `summary.json` contains the cost of the fabric. Default:
+        /// none: the fabric has no cost.
         cost: Cost,
         /// Tables of the SONiC configuration that the switches were imported from. Default: none: the switches were not imported.
         sonic: Sonic,

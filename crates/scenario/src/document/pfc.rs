@@ -1,4 +1,5 @@
-//! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
+//! `[switch.mmu]`, `[switch.pfc]` and `[host.storm]`: ingress accounting, priority flow control,
+//! and hosts that send PAUSE frames without cause.
 
 use afflux_config::{Duration, Off, Or, Size, Speed, Word, form, table};
 use afflux_net::spec::{Formula, Refresh, StormAction};
@@ -8,12 +9,14 @@ use serde::de;
 use serde::{Serialize, Serializer};
 
 table! {
-    /// With `sharing = "sonic"`, `"conweave"` or `"hpcc"`: how the memory management unit counts and decides. Ingress is counted by port and
-    /// priority (its priority group), egress by port and queue. `alpha` and `reserved` of `[switch]` are those of egress queues.
+    /// Accounting and limits of the memory management unit, with `sharing = "sonic"`, `"conweave"`
+    /// or `"hpcc"`. Ingress is counted per port and priority (a priority group), egress per port
+    /// and queue. `alpha` and `reserved` of `[switch]` apply to egress queues.
     #[derive(Default)]
     pub struct Mmu {
-        /// Size of a memory cell; a frame takes whole cells, with 64 B of metadata in the first. `"off"` counts bytes, as the ns-3 simulators do.
-        /// Default `"off"`; Trident 3 has `"256B"`, Trident 2 and Tomahawk `"208B"`.
+        /// Size of a memory cell. A frame takes whole cells, with 64 B of metadata in the first.
+        /// `"off"` counts bytes, as the ns-3 simulators do. Default `"off"`; Trident 3 has
+        /// `"256B"`, Trident 2 and Tomahawk `"208B"`.
         cell: Or<Off, Size>,
         /// Priorities that are neither counted nor limited. Default `[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements.
         bypass: Vec<u8>,
@@ -22,7 +25,8 @@ table! {
         lossless_alpha: f64,
         /// With `"sonic"`: memory reserved for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
         lossless_reserved: Size,
-        /// With `"sonic"`: as `lossless_alpha`, for lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as in SONiC on Trident 3.
+        /// With `"sonic"`: a lossy priority group may hold this multiple of the free ingress pool,
+        /// or `"off"` for no limit at ingress. Default `"off"`, as in SONiC on Trident 3.
         lossy_ingress_alpha: Or<Off, f64>,
         /// With `"sonic"`: memory for lossy queues. Default: 80 % of the memory without the headroom (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
         lossy_pool: Size,
@@ -31,17 +35,18 @@ table! {
         headroom_pool: Size,
         /// With `"sonic"`: a paused group that holds less than this is resumed. Default `"4608B"` (SONiC on Trident 3).
         xon: Size,
-        /// With `"sonic"` and `"hpcc"`: a paused group that is this far below its threshold is resumed. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"`
-        /// `"3KiB"`.
+        /// With `"sonic"` and `"hpcc"`: a paused group that has fallen this far below its threshold
+        /// is resumed. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
         xon_offset: Size,
         /// With `"conweave"`: a priority group may hold this multiple of the free ingress pool before it is paused. Default 0.0625.
         ingress_alpha: f64,
         /// With `"conweave"`: guaranteed memory of each port and of each priority group. Default `"1048B"`.
         mtu: Size,
-        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of the free memory; twice that for every doubling of the rate.
-        /// Default 3.
+        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of the free
+        /// memory, and twice that for every doubling of the rate. Default 3.
         shift: u8,
-        /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
+        /// With `"hpcc"`: rate of the ports to which `shift` applies as it is. Default: the lowest
+        /// rate of a host's link.
         nic_rate: Speed,
         /// With `"sonic"`: priority groups that differ from the others. In an override all of them are replaced. Default: none: all groups are alike.
         group: Vec<MmuGroup>,
@@ -76,12 +81,14 @@ table! {
         quanta: u16,
         /// Duration of a PAUSE frame, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
         pause_time: Duration,
-        /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
+        /// Time at which a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"`
+        /// `"arrival"`.
         refresh: Refresh,
         /// Time from the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: the time that IEEE 802.3 annex 31B allows at the link's
         /// rate (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
         response: Or<Standard, Duration>,
-        /// Watchdog that treats a queue which is paused for too long as the victim of a storm, or `"off"`. Default `"off"`.
+        /// Watchdog that treats a queue that stays paused for too long as the victim of a storm, or
+        /// `"off"`. Default `"off"`.
         watchdog: Or<Off, Watchdog>,
         /// Time after which a cycle of links that have paused each other is reported as a deadlock, or `"off"`. Default `"1ms"`.
         deadlock_after: Or<Off, Duration>,
@@ -98,19 +105,20 @@ table! {
         poll: Duration,
         /// Action of the watchdog in a storm. Default `"drop"`.
         action: StormAction,
-        /// Lossless priorities that it watches. Default: all of them.
+        /// Lossless priorities that the watchdog watches. Default: all of them.
         priorities: Vec<u8>,
     }
 
     /// A host that repeatedly sends PAUSE frames for a priority, independently of its traffic.
     pub struct Storm {
-        /// The priority that is paused.
+        /// Priority that is paused.
         pub priority: u8,
         /// Time between PAUSE frames.
         pub period: Duration,
-        /// When it begins. Default `"0ns"`.
+        /// Simulated time at which the storm begins. Default `"0ns"`.
         from: Duration,
-        /// When it ends. Default: never; the scenario then needs `run.until`.
+        /// Simulated time at which the storm ends. Default: never; the scenario then needs
+        /// `run.until`.
         until: Duration,
         /// Duration of each PAUSE frame. Default: 65535 quanta of 512 bit times.
         pause_time: Duration,
@@ -123,14 +131,14 @@ impl Word for Standard {
     const WORD: &'static str = "standard";
 }
 
-/// A size or a formula.
+/// Headroom of a priority group: a size, or the name of a formula.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Headroom {
     Size(Bytes),
     Formula(Formula),
 }
 
-/// Formulas by name.
+/// Names of the headroom formulas, the formulas, and their descriptions.
 const FORMULAS: [(&str, Formula, &str); 6] = [
     ("sonic", Formula::Sonic, "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty"),
     ("mellanox", Formula::Mellanox, "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU"),
@@ -170,7 +178,7 @@ impl Serialize for Headroom {
     }
 }
 
-/// Metres: `"40m"`.
+/// Length in metres, written as `"40m"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Length(pub f64);
 

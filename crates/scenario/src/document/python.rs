@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 table! {
-    /// A class in a Python file, which replaces `congestion` of TCP and of Multipath TCP with `coupling = "off"`: in every transport of the scenario, or in
-    /// those that `transports` names. ECN and the initial window still follow `congestion`. Slow (about 10 us for each acknowledgement), on one thread.
+    /// A class in a Python file, which replaces `congestion` of TCP and of Multipath TCP with
+    /// `coupling = "off"`: in every transport of the scenario, or in the transports that
+    /// `transports` names. ECN and the initial window still follow `congestion`. The class is slow
+    /// (about 10 us for each acknowledgement) and runs on one thread.
     pub struct Python {
         /// The Python file. A relative path starts at the scenario's directory.
         pub file: String,

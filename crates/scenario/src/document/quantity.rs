@@ -1,4 +1,4 @@
-//! Lengths of queues as they are written: text with a unit.
+//! Queue lengths in scenario files: text with a unit.
 
 use afflux_config::form;
 use afflux_net::spec::Limit;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A length of a queue in bytes or packets: `"225kB"`, `"100packets"`.
+/// Length of a queue in bytes or packets: `"225kB"`, `"100packets"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueueSize(pub Limit);
 

@@ -1,4 +1,5 @@
-//! `[[switch.queue]]` and `[[host.nic_queue]]`: what the queues of a port are for.
+//! `[[switch.queue]]` and `[[host.nic_queue]]`: the queues of a port, their priorities and their
+//! service rules.
 
 use super::{Ecn, QueueSize};
 use afflux_config::{Off, Or, Size, form, table};
@@ -6,22 +7,25 @@ use schemars::json_schema;
 use serde::de;
 use serde::{Serialize, Serializer};
 
-/// Adds the keys that queues of switches and of NICs have.
+/// Defines a block type with the keys that queues of switches and of NICs share.
 macro_rules! queue {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
         table! {
             $(#[$meta])*
             #[derive(Default)]
             pub struct $name {
-                /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest is served first. Default: the block's position.
+                /// Number of the queue, from 0, as in `ports.parquet`. Among strict queues the
+                /// highest number is served first. Default: the block's position.
                 index: u8,
                 /// Name of the queue, for readers. Default: `"queue"` and its number.
                 name: String,
-                /// Priorities (0 to 7) whose frames go to this queue; priorities that no queue names go to queue 0. SONiC's queues are
-                /// numbered as its traffic classes. Default: if no queue names any, each priority p whose
-                /// min(p, queues−1) is the number of the queue; otherwise none.
+                /// Priorities (0 to 7) whose frames go to this queue. A priority that no queue
+                /// names goes to queue 0. SONiC's queues are numbered as its traffic classes.
+                /// Default: if no queue names any, each priority p whose min(p, queues−1) is the
+                /// number of the queue; otherwise none.
                 priorities: Vec<u8>,
-                /// Served before all queues that are not strict. Default: `false`, with `scheduling = "strict_priority"` `true`.
+                /// Whether this queue is served before all queues that are not strict. Default:
+                /// `false`, with `scheduling = "strict_priority"` `true`.
                 strict: bool,
                 /// With `scheduling = "dwrr"`: share of the bandwidth that strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6)
                 /// and 15 (3 and 4). Default: required with `"dwrr"`, unless the queue is strict.
@@ -53,13 +57,17 @@ queue! {
         /// ECN marking of this queue, or `"off"`. Default: that of `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
         ecn: Or<Off, Ecn>,
-        /// With `sharing = "dynamic"` and `"sonic"`: as in `[switch]`, for this queue (SONiC's `dynamic_th` n is 2^n). Default: that of `[switch]`.
+        /// With `sharing = "dynamic"` and `"sonic"`: `alpha` of `[switch]` for this queue (SONiC's
+        /// `dynamic_th` n is 2^n). Default: that of `[switch]`.
         alpha: f64,
-        /// With `sharing = "dynamic"` and `"sonic"`: as in `[switch]`, for this queue. Default: that of `[switch]`.
+        /// With `sharing = "dynamic"` and `"sonic"`: `reserved` of `[switch]` for this queue.
+        /// Default: that of `[switch]`.
         reserved: Size,
-        /// Limit of this queue, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, in addition to the
-        /// threshold with `"dynamic"` and `"sonic"`, in addition to `max_bytes` and `max_time` for each virtual output queue with `"voq"` (there not of
-        /// lossless priorities). Default: none: no limit of its own.
+        /// Limit of this queue in bytes or packets. With `sharing = "static"` it replaces
+        /// `[switch] buffer`. With `"dynamic"` and `"sonic"` it applies in addition to the dynamic
+        /// threshold. With `"voq"` it applies to each virtual output queue in addition to
+        /// `max_bytes` and `max_time`, but not to lossless priorities. Default: none: no limit of
+        /// its own.
         buffer: QueueSize,
     }
 }
@@ -69,7 +77,7 @@ queue! {
     pub struct NicQueue {}
 }
 
-/// How a queue is chosen and served.
+/// Keys of one queue that decide which priorities it takes and how it is served.
 pub struct QueueRules<'a> {
     pub index: &'a mut Option<u8>,
     pub name: &'a mut Option<String>,
@@ -80,7 +88,7 @@ pub struct QueueRules<'a> {
 }
 
 impl QueueRules<'_> {
-    /// Is its share written, as the key `share`?
+    /// True if the key `share` (`"weight"` or `"bandwidth"`) is written.
     pub fn has(&self, share: &str) -> bool {
         if share == "weight" { self.weight.is_some() } else { self.bandwidth.is_some() }
     }

@@ -1,4 +1,4 @@
-//! `[run]`: how to run.
+//! `[run]`: settings of the run, such as its end, seed, engine and threads.
 
 use afflux_config::{Duration, Off, Or, Size, table};
 use afflux_net::spec::{Compat, EngineKind, FctEnd};
@@ -8,18 +8,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
 table! {
-    /// How to run.
+    /// Settings of the run.
     #[derive(Default)]
     pub struct Run {
-        /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until no event is
-        /// left. Default `"off"`.
+        /// Simulated time at which the run stops. `"jobs"`: the run stops when all Hadoop jobs have
+        /// ended and their logs are uploaded. `"off"`: it stops when no event is left. Default
+        /// `"off"`.
         until: Or<Off, Until>,
-        /// The warm-up: flows that start before this are left out of completion times, slowdowns and their parts. Counters (drops, marks, …) cover the
-        /// whole run. Default `"0s"`.
+        /// Warm-up time. Flows that start before it are left out of completion times, slowdowns and
+        /// their parts. Counters (drops, marks, …) cover the whole run. Default `"0s"`.
         warmup: Duration,
         /// Seed of all random draws. Default 1.
         seed: u64,
-        /// When a flow counts as complete. Default `"last_ack"`.
+        /// Event at which a flow counts as complete. Default `"last_ack"`.
         fct_end: FctEnd,
         /// Engine of the run; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
         engine: EngineKind,
@@ -27,8 +28,9 @@ table! {
         threads: u32,
         /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none: the papers' and standards' rules.
         compat: Compat,
-        /// End a run without progress: flow control holds frames in the network, and for this simulated time none has left it. The result says who waits for
-        /// whom. `"off"`: go on until `until`. Default `"10s"`.
+        /// Simulated time without progress after which the run ends: flow control holds frames in
+        /// the network, and no frame has left it for this time. The result says who waits for whom.
+        /// `"off"`: the run goes on until `until`. Default `"10s"`.
         stall: Or<Off, Duration>,
         /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
         size_bounds: Vec<Size>,
@@ -38,7 +40,7 @@ table! {
     }
 }
 
-/// When to stop.
+/// Condition that ends the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Until {
     Jobs,

@@ -23,7 +23,7 @@ tagged! {
         "bcube" => Bcube,
         /// A topology file of HPCC or ConWeave.
         "hpcc" => Hpcc,
-        /// Link by link.
+        /// Any fabric, written link by link.
         "custom" => Custom,
     }
 }
@@ -46,7 +46,8 @@ macro_rules! fabric {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// Links that differ in rate, delay or MTU. Default: none: all links are as the keys above say.
+                /// Links with another rate, delay or MTU. Default: none: all links are as the keys
+                /// above say.
                 #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
                 pub overrides: Vec<LinkOverride>,
                 /// Links that lose frames or are down for a time. Default: none: all links work.
@@ -60,7 +61,8 @@ macro_rules! fabric {
 fabric! {
     /// All hosts on one switch.
     pub struct Star {
-        /// The hosts: a number of them (`host0` …), or an array with a name, or a table of name and addresses, for each.
+        /// The hosts: their number (`host0` …), or an array with a name, or a table of name and
+        /// addresses, for each host.
         pub hosts: HostList,
         /// Name of the switch, in an array. Default: `switch0`.
         switches: Vec<String>,
@@ -72,7 +74,8 @@ fabric! {
 }
 
 fabric! {
-    /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i usually sends to host pairs+i.
+    /// Two switches with hosts 0 … pairs−1 on the left and hosts pairs … 2·pairs−1 on the right.
+    /// Host i usually sends to host pairs+i.
     pub struct Dumbbell, named {
         /// Number of hosts on each side.
         pub pairs: u32,
@@ -88,7 +91,8 @@ fabric! {
 }
 
 fabric! {
-    /// Oversubscription is `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
+    /// Leaf switches with a rack of hosts each, linked to spine switches. The oversubscription is
+    /// `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
     pub struct LeafSpine, named {
         /// Number of leaf switches, each with a rack of hosts.
         pub leaves: u32,
@@ -115,7 +119,7 @@ fabric! {
     /// k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores; aggregation switch j of each pod is linked to the cores
     /// j·k/2 … j·k/2+k/2−1 (Al-Fares, SIGCOMM 2008).
     pub struct FatTree, named {
-        /// Ports of a switch; even.
+        /// Number of ports of a switch; an even number.
         pub k: u32,
         /// Hosts under an edge switch for each of its uplinks: `oversubscription · k/2` hosts per edge switch. Default 1.
         oversubscription: u32,
@@ -142,12 +146,16 @@ fabric! {
 }
 
 fabric! {
-    /// Racks with two uplinks each to aggregation switches, every one of which is linked to every intermediate switch. Equal-cost paths lead over all
-    /// intermediate switches, as with its load balancing; between racks that share an aggregation switch they lead only over that switch.
+    /// Racks with two uplinks each to aggregation switches. Every aggregation switch is linked to
+    /// every intermediate switch. Equal-cost paths lead over all intermediate switches, as with
+    /// VL2's load balancing. Between racks that share an aggregation switch, paths lead only over
+    /// that switch.
     pub struct Vl2, named {
-        /// Ports of an aggregation switch (D_A), even: half go to racks, half to intermediate switches, of which there are D_A/2.
+        /// Ports of an aggregation switch (D_A), an even number: half go to racks, half to
+        /// intermediate switches. There are D_A/2 intermediate switches.
         pub aggregation_ports: u32,
-        /// Ports of an intermediate switch (D_I), even: the number of aggregation switches. There are D_A · D_I / 4 racks.
+        /// Ports of an intermediate switch (D_I), an even number, which is the number of
+        /// aggregation switches. There are D_A · D_I / 4 racks.
         pub intermediate_ports: u32,
         /// Hosts of a rack. Default 20.
         hosts_per_tor: u32,
@@ -161,13 +169,16 @@ fabric! {
 }
 
 fabric! {
-    /// BCube(n, k): n^(k+1) hosts with k+1 NICs each, numbered by k+1 digits from 0 to n−1. A switch of level i joins the n hosts that differ in
-    /// digit i (the last is digit 0) alone; there are n^k on each level, `level<i>_<number>` by the other digits. Hosts forward frames for other hosts,
-    /// by hash over the shortest paths (the orders in which digits are corrected); BCube's longer paths, over a digit that is already right, are not used.
+    /// BCube(n, k): n^(k+1) hosts with k+1 NICs each, numbered by k+1 digits from 0 to n−1. A
+    /// switch of level i joins the n hosts that differ only in digit i (the last digit is digit 0).
+    /// Each level has n^k switches, named `level<i>_<number>` by the other digits. Hosts forward
+    /// frames for other hosts. A hash selects among the shortest paths (the orders in which digits
+    /// are corrected). BCube's longer paths, over a digit that is already right, are not used.
     pub struct Bcube, named {
         /// Ports of a switch, n.
         pub ports: u32,
-        /// Levels of switches, k + 1, from 2; NICs of a host. Default 2.
+        /// Levels of switches, k + 1, which is also the number of NICs of a host; at least 2.
+        /// Default 2.
         levels: u32,
         /// Rate of every link. Default `"1Gbps"`.
         rate: Speed,
@@ -190,13 +201,14 @@ fabric! {
 fabric! {
     /// Any fabric. Ports are numbered in the order of the links.
     pub struct Custom {
-        /// The hosts: a number of them (`host0` …), or an array with a name, or a table of name and addresses, for each.
+        /// The hosts: their number (`host0` …), or an array with a name, or a table of name and
+        /// addresses, for each host.
         pub hosts: HostList,
-        /// The switches: a number of them (`switch0` …) or their names.
+        /// The switches: their number (`switch0` …) or their names.
         pub switches: Switches,
-        /// Rate of the links that name none. Default `"100Gbps"`.
+        /// Rate of the links that name no rate. Default `"100Gbps"`.
         rate: Speed,
-        /// Propagation delay, one way, of the links that name none. Default `"1us"`.
+        /// Propagation delay, one way, of the links that name no delay. Default `"1us"`.
         delay: Duration,
         /// The links. Default: required: every host and every switch needs a link.
         #[serde(default)]
@@ -204,7 +216,7 @@ fabric! {
     }
 }
 
-/// Number of hosts, or their names.
+/// Number of hosts, or a name for each.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum HostList {
@@ -255,12 +267,12 @@ pub enum HostName {
 }
 
 table! {
-    /// A host's name and addresses; one without a name is called by its first address.
+    /// Name and addresses of a host. A host without a name is called by its first address.
     pub struct NamedHost {
         /// Name of the host. Default: its first address.
         name: String,
-        /// Its IP address, or an array of them: captures and flow lists may name it by any of them. Default: none: they
-        /// know it by its name.
+        /// IP address of the host, or an array of addresses. Captures and flow lists may name the
+        /// host by any of them. Default: none: captures and flow lists know the host by its name.
         address: Names,
     }
 }
@@ -284,7 +296,7 @@ impl<'de> Deserialize<'de> for HostName {
     }
 }
 
-/// How many switches, or their names.
+/// Number of switches, or their names.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Switches {
@@ -328,27 +340,29 @@ table! {
         count: u32,
     }
 
-    /// Links that differ from the others of the fabric. Later overrides win.
+    /// Other settings of some links of the fabric. Later overrides win.
     pub struct LinkOverride {
-        /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. The name means all parallel links; `"leaf0-spine1#0"` is the first one.
-        /// `"leaf0>spine1"` is the direction from leaf0 to spine1 alone.
+        /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. A name means all
+        /// parallel links; `"leaf0-spine1#0"` is the first one. `"leaf0>spine1"` is only the
+        /// direction from leaf0 to spine1.
         pub link: Names,
-        /// Another rate. Default: unchanged.
+        /// Rate of these links. Default: unchanged.
         rate: Speed,
-        /// Another propagation delay, of both directions. Default: unchanged.
+        /// Propagation delay of both directions. Default: unchanged.
         delay: Duration,
-        /// Largest IP packet: the ports at both ends discard longer frames that arrive, and hosts at its ends send and accept no larger packets.
-        /// Default: unchanged.
+        /// Largest IP packet. The ports at both ends discard longer frames that arrive, and hosts
+        /// at the ends send and accept no larger packets. Default: unchanged.
         mtu: Size,
     }
 
     /// Links with faults.
     pub struct Fault {
-        /// The links, as in `[[topology.override]]`.
+        /// The links, in the form of `link` in `[[topology.override]]`.
         pub link: Names,
         /// Probability that a frame is lost on the wire, in each direction that `link` names. Default 0.
         loss: Chance,
-        /// When the links are down, in both directions. Default: none: they are never down.
+        /// Times during which the links are down, in both directions. Default: none: they are never
+        /// down.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub down: Vec<Down>,
     }
@@ -357,13 +371,14 @@ table! {
     pub struct Down {
         /// Simulated time at which the link goes down.
         pub from: Duration,
-        /// The link comes up at this simulated time. Default: it never comes up again.
+        /// Simulated time at which the link comes up. Default: it never comes up again.
         to: Duration,
-        /// Time until the nodes at its ends notice that the link went down or came up. Then they choose among their other next hops. Default `"0ns"`: at
-        /// once.
+        /// Time until the nodes at the link's ends notice that it went down or came up. They then
+        /// choose again among their next hops. Default `"0ns"`: at once.
         detect: Duration,
-        /// Time from then until the routes of all other nodes have changed: a node whose only way led over the link loses what others still send it.
-        /// A link that has returned is used again after both times. Default `"0ns"`: together with the ends.
+        /// Further time until the routes of all other nodes have changed. Until then, a node whose
+        /// only path used the link loses the frames that others still send to it. A link that has
+        /// returned is used again after both times. Default `"0ns"`: together with the ends.
         converge: Duration,
     }
 }

@@ -1,5 +1,6 @@
-//! BCube (Guo et al. 2009): hosts are numbered by digits, a switch of level i joins those that differ in digit i alone, and hosts forward. Ports of a
-//! host: by level; of a switch: by its digit.
+//! BCube (Guo et al. 2009). Hosts are numbered by digits, a switch of level i joins the hosts that
+//! differ only in digit i, and hosts forward frames. Order of ports: a host's by level, a switch's
+//! by digit.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Bcube;
@@ -36,7 +37,8 @@ pub fn build(fabric: &mut Bcube, key: &Key) -> Result<Topology, Wrong> {
     }
     for host in 0..hosts {
         for level in 0..levels {
-            // Its digits but the one of this level.
+            // The number of the switch consists of the host's digits without the digit of this
+            // level.
             let weight = ports.pow(level);
             let number = host / (weight * ports) * weight + host % weight;
             builder.link(host, hosts + level * per_level + number, rate, delay);

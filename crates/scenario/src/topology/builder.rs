@@ -1,4 +1,4 @@
-//! What all kinds of fabric share: adding nodes and links, and limits on their number.
+//! Builder that all kinds of fabric share: it adds nodes and links, and limits their number.
 
 use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
@@ -6,11 +6,11 @@ use afflux_config::{Duration, Speed};
 use afflux_net::spec::{Link, Node, NodeId, NodeKind, Topology};
 use afflux_units::{Probability, Rate, Span};
 
-/// More links than this are taken for a mistake.
+/// Largest number of links. A larger number is taken for a mistake.
 const MOST_LINKS: u64 = 4_000_000;
-/// Ports of a node are numbered by 16 bits.
+/// Largest number of ports of a node, because ports are numbered by 16 bits.
 const MOST_PORTS: u64 = 65_535;
-/// Longer delays are taken for a mistake (and could overflow sums of times).
+/// Longest delay of a link. A longer one is taken for a mistake, and could overflow sums of times.
 const LONGEST_DELAY: Span = Span::from_s(3_600);
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Hosts come first.
+    /// Adds a host. All hosts must be added before the first switch.
     pub fn host(&mut self, group: Option<u32>) {
         debug_assert_eq!(self.topology.hosts as usize, self.topology.nodes.len());
         let name = format!("host{}", self.topology.hosts);
@@ -39,11 +39,11 @@ impl Builder {
     pub fn add(&mut self, link: Link) {
         self.topology.links.push(link);
     }
-    /// Hosts forward what is not for them.
+    /// Lets hosts forward frames for other hosts.
     pub fn hosts_relay(&mut self) {
         self.topology.relays = true;
     }
-    /// Hosts so far.
+    /// Returns the number of hosts so far.
     pub fn hosts(&self) -> u32 {
         self.topology.hosts
     }
@@ -52,7 +52,7 @@ impl Builder {
     }
 }
 
-/// The rate of links, from the document or its default.
+/// Returns the rate of links from the document, or writes and returns the default.
 pub fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<Rate, Wrong> {
     let rate = fill(slot, Speed(default)).0;
     match wrong_rate(rate) {
@@ -61,10 +61,12 @@ pub fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<Rate, W
     }
 }
 
-/// At this rate a frame of 64 B takes 5 ps; the engine counts in whole picoseconds.
+/// Highest rate of a link (100 Tbps). A frame of 64 B takes 5 ps there, and the engine counts in
+/// whole picoseconds.
 const FASTEST: Rate = Rate(100_000_000_000_000);
 
-/// What is wrong with a link's rate. The lower limit keeps the times of long queues within the engine's range.
+/// Returns the reason why a link cannot have this rate, or `None`. The lower limit keeps the times
+/// of long queues within the engine's range.
 pub fn wrong_rate(rate: Rate) -> Option<String> {
     match rate.0 {
         0 => Some(format!("\"{rate}\": a link has a rate above 0")),
@@ -74,7 +76,7 @@ pub fn wrong_rate(rate: Rate) -> Option<String> {
     }
 }
 
-/// The delay of links, from the document or its default.
+/// Returns the delay of links from the document, or writes and returns the default.
 pub fn delay(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Span, Wrong> {
     check_delay(fill(slot, Duration(default)).0, key)
 }
@@ -87,7 +89,7 @@ pub fn check_delay(delay: Span, key: Key) -> Result<Span, Wrong> {
     }
 }
 
-/// A count of at least one.
+/// Returns the count, or an error if it is 0.
 pub fn at_least_one(count: u32, what: &str, key: Key) -> Result<u32, Wrong> {
     match count {
         0 => Err(Wrong::at(key, format!("found 0: a fabric has at least one {what}"))),
@@ -105,7 +107,7 @@ pub fn check_size(hosts: u64, links: u64, ports: u64, key: &Key) -> Result<(), W
     Ok(())
 }
 
-/// To add links to nodes that are there.
+/// Adds links to the nodes of an existing topology.
 impl From<Topology> for Builder {
     fn from(topology: Topology) -> Self {
         Builder { topology }

@@ -1,4 +1,4 @@
-//! `[[topology.override]]` and `[[topology.fault]]`.
+//! `[[topology.override]]` and `[[topology.fault]]`: changes to single links.
 
 use super::builder::{check_delay, delay, wrong_rate};
 use super::names::Names;
@@ -10,7 +10,8 @@ use afflux_net::routing::Ports;
 use afflux_net::spec::{Down, LinkId, Topology};
 use afflux_units::{Probability, Span, Time};
 
-/// `frame`: bytes that frames have beside their IP packet, and the smallest packet.
+/// Applies overrides and faults to the links. `frame`: bytes of a frame outside its IP packet, and
+/// the smallest packet size.
 pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &mut [Fault], frame: (u16, u16), key: &Key) -> Result<(), Wrong> {
     let ports = Ports::new(topology);
     for (index, change) in overrides.iter_mut().enumerate() {
@@ -81,7 +82,8 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
     Ok(())
 }
 
-/// The links, and for each the direction if the text names one.
+/// Returns the links that `texts` name. The direction is `None` if the text does not name one
+/// (`>`), and otherwise `Some(true)` if it is from `Link::b`.
 fn meant(topology: &Topology, ports: &Ports, texts: &[String], key: &Key) -> Result<Vec<(LinkId, Option<bool>)>, Wrong> {
     let names = Names::of(topology);
     let mut links = Vec::new();
@@ -96,7 +98,8 @@ fn meant(topology: &Topology, ports: &Ports, texts: &[String], key: &Key) -> Res
     Ok(links)
 }
 
-/// The longest frame that a link with this MTU carries. `around`: bytes that frames have beside their IP packet, and the smallest useful packet.
+/// Returns the longest frame in bytes on a link with this MTU. `around`: bytes of a frame outside
+/// its IP packet, and the smallest useful packet size.
 pub fn longest(Size(mtu): Size, around: (u16, u16), key: Key) -> Result<u16, Wrong> {
     let (link_header, least) = around;
     match u16::try_from(mtu.0 + u64::from(link_header)) {

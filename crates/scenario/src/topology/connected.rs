@@ -1,11 +1,11 @@
-//! Which hosts can reach each other? And for fabrics read link by link: tiers and racks.
+//! Reachability between hosts, and tiers and racks of fabrics that are written link by link.
 
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{NodeId, NodeKind, Topology};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Routing tables hold at most so many equal-cost next hops.
+/// Largest number of equal-cost next hops in a routing table.
 const MOST_NEXT_HOPS: usize = 1_023;
 
 /// Refuses hosts without a link, and switches with too many ports.
@@ -32,13 +32,15 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Which hosts have a path to each other. Separate planes are valid: only hosts that talk need one.
+/// Reachability between hosts. Separate planes are valid: a path is needed only between hosts that
+/// send to each other.
 pub struct Reach<'a> {
     topology: &'a Topology,
     ports: &'a Ports,
-    /// By host: the pieces of forwarding nodes that it is part of or linked to, ascending.
+    /// For each host, the components of forwarding nodes that it is part of or linked to,
+    /// ascending.
     pieces: Vec<Vec<u32>>,
-    /// One piece that every host is linked to.
+    /// True if every host is linked to one common component.
     whole: bool,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Reach<'a> {
         one == other || self.pieces[one as usize].iter().any(|piece| self.pieces[other as usize].binary_search(piece).is_ok()) || linked()
     }
 
-    /// Refuses pairs of hosts without a path; `key` is the block whose traffic they are.
+    /// Refuses pairs of hosts without a path. `key` is the block whose traffic they carry.
     pub fn check(&self, mut pairs: impl Iterator<Item = (NodeId, NodeId)>, key: &Key) -> Result<(), Wrong> {
         if self.whole {
             return Ok(());
@@ -72,7 +74,8 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// The nodes that forward in groups that are linked with each other, and how many groups there are. Other nodes are in none.
+/// Divides the forwarding nodes into connected components. Returns the component of each node
+/// (`None` for nodes that do not forward) and the number of components.
 fn pieces(topology: &Topology, ports: &Ports) -> (Vec<Option<u32>>, u32) {
     let mut piece = vec![None; topology.nodes.len()];
     let mut count = 0;
@@ -95,7 +98,7 @@ fn pieces(topology: &Topology, ports: &Ports) -> (Vec<Option<u32>>, u32) {
     (piece, count)
 }
 
-/// Why two hosts cannot reach each other.
+/// Returns the message that explains why two hosts cannot reach each other.
 fn apart(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
     let name = |node: NodeId| topology.nodes[node as usize].name.as_str();
     let hangs_on_hosts = |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
@@ -109,7 +112,8 @@ fn apart(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> Stri
     }
 }
 
-/// Sets every switch's tier to its distance from the nearest host, and the groups of hosts and their switches to racks.
+/// Sets the tier of every switch to its distance in links from the nearest host, and the groups of
+/// hosts and of their switches to racks.
 pub fn find_tiers(topology: &mut Topology) {
     let ports = Ports::new(topology);
     let mut tier: Vec<Option<u8>> = topology.nodes.iter().map(|node| (node.kind == NodeKind::Host).then_some(0)).collect();

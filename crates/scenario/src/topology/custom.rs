@@ -1,4 +1,4 @@
-//! Link by link.
+//! `kind = "custom"`: a fabric that is written link by link.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use super::changes::longest;

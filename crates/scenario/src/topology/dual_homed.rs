@@ -1,6 +1,7 @@
-//! The dual-homed FatTree of Raiciu et al. (2011): edge switches come in pairs, and every host has a link to both of its pair; the first of a pair is
-//! linked to the first half of its pod's aggregation switches, the second to the other. Ports of an edge switch: its hosts, then its uplinks; else as
-//! in a fat-tree.
+//! The dual-homed FatTree of Raiciu et al. (2011). Edge switches come in pairs, and every host has
+//! a link to both switches of its pair. The first switch of a pair is linked to the first half of
+//! its pod's aggregation switches, the second to the other half. Ports of an edge switch: its
+//! hosts, then its uplinks. All other ports are in the order of a fat-tree.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::DualHomed;

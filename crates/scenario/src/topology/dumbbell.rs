@@ -1,4 +1,4 @@
-//! Pairs of hosts over one bottleneck.
+//! `kind = "dumbbell"`: pairs of hosts over one bottleneck.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Dumbbell;

@@ -1,4 +1,4 @@
-//! What traffic needs to know of a fabric: racks, capacities, distances.
+//! Properties of a fabric that traffic depends on: racks, capacities, distances.
 
 use super::Names;
 use afflux_net::routing::{PortInfo, Ports};
@@ -20,17 +20,17 @@ impl<'a> Facts<'a> {
         Facts { topology, ports: Ports::new(topology), names: OnceCell::new() }
     }
 
-    /// Rate of the first host's first link.
+    /// Returns the rate of the first host's first link.
     pub fn nic(&self) -> Rate {
         self.ports.of(0).first().map_or(Rate::from_gbps(100), |port| self.rate(port))
     }
 
-    /// At which a port sends.
+    /// Rate at which a port sends.
     fn rate(&self, port: &PortInfo) -> Rate {
         self.topology.links[port.link as usize].rate_of(port.reverse)
     }
 
-    /// Nodes by name; made when first asked for.
+    /// Nodes by name, built on first use.
     pub fn names(&self) -> &Names<'a> {
         self.names.get_or_init(|| Names::of(self.topology))
     }
@@ -43,12 +43,12 @@ impl<'a> Facts<'a> {
         self.topology.hosts
     }
 
-    /// The shortest delay of a link.
+    /// Returns the shortest delay of a link.
     pub fn shortest_link(&self) -> Span {
         self.topology.links.iter().map(|link| link.delay).min().unwrap_or_default()
     }
 
-    /// The switch on which a host hangs with its only link; otherwise the host itself.
+    /// Returns the switch of a host that has a single link; for any other host, the host itself.
     fn anchor(&self, host: u32) -> NodeId {
         match self.ports.of(host) {
             [only] if self.topology.nodes[only.peer as usize].kind == NodeKind::Switch => only.peer,
@@ -56,7 +56,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The hosts of each switch, in the order of hosts. Refuses fabrics whose hosts are not numbered rack by rack.
+    /// Returns the hosts of each switch, in the order of hosts. Refuses fabrics whose hosts are not
+    /// numbered rack by rack.
     pub fn racks(&self) -> Result<Racks, String> {
         let anchors: Vec<NodeId> = (0..self.hosts()).map(|host| self.anchor(host)).collect();
         let mut sizes: Vec<u32> = Vec::new();
@@ -79,12 +80,13 @@ impl<'a> Facts<'a> {
         Ok(Racks::new(&sizes))
     }
 
-    /// The longest frame that all links of a host carry, if any of them has a limit.
+    /// Longest frame in bytes that all links of a host carry, if any of these links has a limit.
     pub fn longest_frame(&self, host: u32) -> Option<u16> {
         self.ports.of(host).iter().filter_map(|port| self.topology.links[port.link as usize].longest).min()
     }
 
-    /// The rate at which these hosts can send, if it is the same for all.
+    /// Rate at which each of these hosts can send over all its links. Refuses hosts whose rates
+    /// differ.
     pub fn host_rate(&self, hosts: &[u32]) -> Result<Rate, String> {
         let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.rate(port).0).sum());
         let first = hosts.first().map(rate).unwrap_or_default();
@@ -99,7 +101,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Capacity of a rack's hosts by that of its switch's other links; 1 without such links.
+    /// Oversubscription of a rack: capacity of its hosts' links divided by the capacity of its
+    /// switch's other links; 1 if there are no such links.
     pub fn oversubscription(&self) -> Result<f64, String> {
         let mut found: Option<(f64, NodeId)> = None;
         let mut last = None;
@@ -129,8 +132,9 @@ impl<'a> Facts<'a> {
         Ok(found.map_or(1.0, |(ratio, _)| ratio))
     }
 
-    /// Capacity between two halves of the hosts, one direction: half of the least total capacity between two neighbouring tiers. Known where
-    /// links join neighbouring tiers only (star, leaf-spine, fat-tree), and for two switches with hosts on both.
+    /// Capacity between two halves of the hosts in one direction: half of the least total capacity
+    /// between two neighbouring tiers. `None` unless all links join neighbouring tiers (star,
+    /// leaf-spine, fat-tree), or there are two switches with hosts on both.
     pub fn bisection(&self) -> Option<Rate> {
         if self.topology.relays {
             return None;
@@ -160,8 +164,9 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The longest of all shortest ways between two hosts (in a fabric with loops, of those found by two sweeps of each plane), for a frame
-    /// of so many bytes on each link; 0 counts propagation only.
+    /// Longest of all shortest paths between two hosts, as the time of a frame of `frame_bytes`
+    /// bytes on each link; 0 counts propagation only. In a fabric with loops, the longest of the
+    /// paths that two sweeps of each plane find.
     pub fn longest(&self, frame_bytes: u64) -> Span {
         let mut reached = vec![false; self.hosts() as usize];
         let mut longest = Span::ZERO;
@@ -180,7 +185,8 @@ impl<'a> Facts<'a> {
         hosts.map(|(host, distance)| (*distance, Reverse(host))).max().map(|(distance, Reverse(host))| (host as NodeId, Span(distance)))
     }
 
-    /// Of each host, in picoseconds; the largest number if there is no way.
+    /// Returns the shortest time in ps from `from` to each host, including serialization of
+    /// `frame_bytes` on each link; `u64::MAX` if there is no path.
     fn distances(&self, from: NodeId, frame_bytes: u64) -> Vec<u64> {
         let mut best = vec![u64::MAX; self.topology.nodes.len()];
         let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
@@ -203,8 +209,8 @@ impl<'a> Facts<'a> {
         best
     }
 
-    /// The most loaded direction of a link when each of `sources` sends the share `share(source, destination)` of its traffic, spread evenly
-    /// over all shortest paths.
+    /// Returns the most loaded direction of a link when each of `sources` sends the share
+    /// `share(source, destination)` of its traffic, spread evenly over all shortest paths.
     pub fn busiest(&self, sources: &[u32], destinations: &[u32], share: impl Fn(u32, u32) -> f64) -> Option<Channel> {
         let nodes = self.topology.nodes.len();
         let mut load = vec![[0.0f64; 2]; self.topology.links.len()];
@@ -230,7 +236,8 @@ impl<'a> Facts<'a> {
         Channel::busiest(links.flat_map(|(link, load)| [false, true].map(|back| Channel { share: load[usize::from(back)], rate: link.rate_of(back) })))
     }
 
-    /// Sends `demand` of all nodes to `anchor`.
+    /// Spreads the `demand` of each node for `anchor` evenly over all shortest paths, and adds it
+    /// to `load`.
     fn spread(&self, anchor: NodeId, demand: &mut [f64], load: &mut [[f64; 2]]) {
         let mut distance = vec![u32::MAX; demand.len()];
         distance[anchor as usize] = 0;

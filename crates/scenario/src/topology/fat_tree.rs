@@ -1,5 +1,6 @@
-//! Al-Fares's fat-tree. Ports of an edge switch: its hosts, then the pod's aggregation switches; of an aggregation switch: the pod's edge
-//! switches, then its cores; of a core: by pod.
+//! Al-Fares's fat-tree. Ports of an edge switch: its hosts, then the pod's aggregation switches.
+//! Ports of an aggregation switch: the pod's edge switches, then its cores. Ports of a core switch:
+//! by pod.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::FatTree;

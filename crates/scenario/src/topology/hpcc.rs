@@ -1,4 +1,5 @@
-//! Topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
+//! Reads topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then
+//! `a b rate delay error` per link.
 
 use super::builder::{Builder, check_delay, check_size, wrong_rate};
 use super::connected;
@@ -17,7 +18,7 @@ pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topolo
     read(&text).map_err(|(line, message)| Wrong::input(key, &path, line, message))
 }
 
-/// Where it is wrong (line from 1) and how.
+/// An error in the file: its line (from 1, if known) and a message.
 type At = (Option<usize>, String);
 
 fn read(text: &str) -> Result<Topology, At> {
@@ -79,7 +80,7 @@ fn read(text: &str) -> Result<Topology, At> {
     if found < links {
         return Err((None, format!("found {found} links: the first line says {links}")));
     }
-    // ConWeave's files have text behind the links.
+    // ConWeave's files have text after the links.
     let is_link = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         words.len() >= 3 && words[..2].iter().all(|word| word.parse::<u64>().is_ok()) && words[2].parse::<Rate>().is_ok()
@@ -104,7 +105,7 @@ impl Words<'_> {
     }
     fn whole(&mut self, what: &str) -> Result<u64, At> {
         let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
-        // A plus sign, which Rust takes, is none of these files.
+        // Rust's parser accepts a plus sign, but these files do not use one.
         let number = if word.starts_with('+') { None } else { word.parse().ok() };
         number.ok_or_else(|| (Some(self.line), format!("found \"{word}\" where {what} is expected: write a whole number from 0")))
     }

@@ -1,4 +1,5 @@
-//! Racks under leaves, every leaf linked to every spine. Ports of a leaf: its hosts, then its uplinks by spine; ports of a spine: by leaf.
+//! `kind = "leaf_spine"`: racks under leaf switches, every leaf linked to every spine. Ports of a
+//! leaf: its hosts, then its uplinks by spine. Ports of a spine: by leaf.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::LeafSpine;

@@ -1,4 +1,4 @@
-//! From `[topology]` to nodes and links.
+//! Builds the nodes and links of the fabric from `[topology]`.
 
 mod bcube;
 mod builder;
@@ -27,7 +27,8 @@ use crate::inputs::Inputs;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Topology;
 
-/// `frame`: bytes of a frame that do not count towards the MTU, and the smallest packet. Builds the fabric and writes the defaults that it used into `document`.
+/// Builds the fabric, and writes the defaults that it used into `document`. `frame`: bytes of a
+/// frame that do not count towards the MTU, and the smallest packet size.
 pub fn build(document: &mut document::Topology, inputs: &mut Inputs, frame: (u16, u16)) -> Result<Topology, Wrong> {
     use document::Topology as Kind;
     let key = Key::from("topology");
@@ -56,7 +57,7 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs, frame: (u16
         Kind::Vl2(d) => parts!(d),
         Kind::Bcube(d) => parts!(d),
         Kind::Hpcc(d) => parts!(d),
-        // Its links needed the names.
+        // A custom fabric's nodes already have their names, because its links refer to them.
         Kind::Custom(d) => (None, None, &mut d.overrides, &mut d.faults),
     };
     names::name_hosts(&mut topology, hosts, &key)?;

@@ -1,4 +1,4 @@
-//! Names of nodes and links in a scenario: exact, or patterns.
+//! Names and patterns of nodes and links in a scenario.
 
 use super::pattern::Pattern;
 use crate::document::{HostName, NamedHost};
@@ -10,9 +10,9 @@ use afflux_traffic::names::{HostNames, shown, wrong};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
-/// Bytes of a node's longest name: two of them make the name of a capture's file.
+/// Longest name of a node in bytes. The name of a capture file contains the names of two nodes.
 const LONGEST: usize = 100;
-/// Words that mean several nodes.
+/// Words that mean several nodes, and so cannot name one.
 const WORDS: [&str; 5] = ["all", "random", "hosts", "switches", "default"];
 
 /// Gives the hosts their names and addresses.
@@ -68,7 +68,7 @@ pub fn name_switches(topology: &mut Topology, switches: Option<&[String]>, key: 
     distinct(topology, &key)
 }
 
-/// Refuses what no switch can be called, and a name that is there twice.
+/// Refuses invalid names of switches, and names that occur twice.
 pub fn check_switches(switches: &[String], key: &Key) -> Result<(), Wrong> {
     let mut known = HashSet::new();
     for (index, name) in switches.iter().enumerate() {
@@ -103,7 +103,8 @@ fn distinct(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     }
 }
 
-/// What other keys could not tell from something else, and what no file can be called.
+/// Refuses names that other keys could not distinguish from something else, and names that no file
+/// can have.
 fn check_name(name: &str, key: &Key) -> Result<(), Wrong> {
     let refuse = |reason: String| Err(Wrong::at(key.clone(), format!("{}: {reason}", shown(name))));
     if name.is_empty() {
@@ -130,7 +131,7 @@ fn check_name(name: &str, key: &Key) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The number in `host3`.
+/// Returns the number in a name such as `host3`.
 fn is_numbered(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("host")?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -139,7 +140,8 @@ fn is_numbered(name: &str) -> Option<u32> {
     Some(digits.parse().unwrap_or(u32::MAX))
 }
 
-/// Nodes by name, hosts by address too. `host3` means the host of that number, unless hosts are named in this form.
+/// Nodes by name, and hosts also by address. `host3` means the host with that number, unless hosts
+/// have names of this form.
 pub struct Names<'a> {
     topology: &'a Topology,
     by_name: HashMap<&'a str, NodeId>,
@@ -154,7 +156,7 @@ impl<'a> Names<'a> {
         Names { topology, by_name, by_number }
     }
 
-    /// The node of this name or address.
+    /// Returns the node with this name or address.
     pub fn find(&self, name: &str) -> Result<NodeId, String> {
         self.get(name).ok_or_else(|| self.unknown(name))
     }
@@ -171,10 +173,10 @@ impl<'a> Names<'a> {
         is_numbered(name).filter(|number| self.by_number && *number < self.topology.hosts)
     }
 
-    /// The nodes of this name, or whose names match this pattern; at least one.
+    /// Returns the nodes with this name, or whose names match this pattern; at least one.
     pub fn matching(&self, pattern: &str, kind: Option<NodeKind>) -> Result<Vec<NodeId>, String> {
         let right = |id: &NodeId| kind.is_none_or(|kind| self.topology.nodes[*id as usize].kind == kind);
-        // Names may have brackets, so a name takes precedence over a pattern.
+        // A name may contain brackets, so a name takes precedence over a pattern.
         if self.get(pattern).is_some() || !Pattern::is_in(pattern) {
             return self.get(pattern).filter(right).map(|id| vec![id]).ok_or_else(|| self.unknown(pattern));
         }
@@ -212,8 +214,8 @@ impl<'a> Names<'a> {
         spelling::nearest(name, self.topology.nodes.iter().map(|node| node.name.as_str())).map(str::to_string)
     }
 
-    /// The links that `"leaf0-spine*"` or `"leaf0-spine1#0"` means, in order, with the direction: `true` if written from `Link::b`.
-    /// `separator` stands between the ends.
+    /// Returns the links that `"leaf0-spine*"` or `"leaf0-spine1#0"` means, in order, each with its
+    /// direction: `true` if written from `Link::b`. `separator` stands between the ends.
     pub fn links(&self, text: &str, separator: char, ports: &Ports) -> Result<Vec<(LinkId, bool)>, String> {
         let (ends, nth) = match text.rsplit_once('#') {
             Some((ends, number)) => match number.parse::<usize>() {
@@ -226,7 +228,7 @@ impl<'a> Names<'a> {
         let mut reason = None;
         let mut split = false;
         for (at, _) in ends.match_indices(separator) {
-            // A range in brackets.
+            // A separator within brackets belongs to a range.
             if ends[..at].matches('[').count() > ends[..at].matches(']').count() && self.get(ends[..at].trim()).is_none() {
                 continue;
             }
@@ -270,7 +272,7 @@ impl HostNames for Names<'_> {
     }
 }
 
-/// Names of nodes, shortened: first and last of each kind.
+/// Returns names of nodes in short form: the first and the last of each kind.
 fn overview(nodes: &[Node]) -> String {
     fn stem(name: &str) -> &str {
         name.trim_end_matches(|c: char| c.is_ascii_digit())

@@ -1,9 +1,10 @@
-//! Patterns of names: `*`, `?`, and numbers or words in brackets, as in lists of hosts of batch systems (`srv[1-8,12]`).
+//! Patterns of names: `*`, `?`, and numbers or words in brackets, as in the host lists of batch
+//! systems (`srv[1-8,12]`).
 
 use afflux_traffic::names::shown;
 use std::collections::BTreeSet;
 
-/// A pattern that a whole name has to match.
+/// A pattern that must match a whole name.
 pub struct Pattern(Vec<Part>);
 
 enum Part {
@@ -12,13 +13,14 @@ enum Part {
     /// `?`: one character.
     One,
     Is(char),
-    /// `[…]`: one of these.
+    /// `[…]`: one of these items.
     Choice(Vec<Choice>),
 }
 
 enum Choice {
     Word(Vec<char>),
-    /// Numbers from the first to the last; with `digits` so many, else without zeros at the front.
+    /// Numbers from `first` to `last`, written with `digits` digits, or without leading zeros if
+    /// `digits` is `None`.
     Numbers {
         first: u64,
         last: u64,
@@ -27,7 +29,8 @@ enum Choice {
 }
 
 impl Pattern {
-    /// Whether `text` has a character that names with this meaning do not have: names may have brackets.
+    /// True if `text` contains a character that is special in patterns. A name may contain
+    /// brackets, so `text` can still be a name.
     pub fn is_in(text: &str) -> bool {
         text.contains(['*', '?', '['])
     }
@@ -52,7 +55,7 @@ impl Pattern {
 
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
-        // Places in the name up to which the parts so far can match.
+        // Positions in the name up to which the parts so far can match.
         let mut reached = BTreeSet::from([0]);
         for part in &self.0 {
             reached = match part {
@@ -65,7 +68,7 @@ impl Pattern {
 }
 
 impl Part {
-    /// Lengths of the beginnings of `name` that match.
+    /// Returns the lengths of all prefixes of `name` that this part matches.
     fn lengths(&self, name: &[char]) -> impl Iterator<Item = usize> {
         let found: Vec<usize> = match self {
             Part::Any => (0..=name.len()).collect(),
@@ -94,7 +97,7 @@ impl Choice {
     }
 }
 
-/// An item between brackets.
+/// Parses one item between brackets.
 fn choice(item: &str, pattern: &str) -> Result<Choice, String> {
     let wrong = |reason: &str| Err(format!("{}: {reason}", shown(pattern)));
     let number = |text: &str| text.parse::<u64>().ok().filter(|_| text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit()));

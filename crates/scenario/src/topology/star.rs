@@ -1,4 +1,4 @@
-//! All hosts on one switch.
+//! `kind = "star"`: all hosts on one switch.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Star;

@@ -1,27 +1,32 @@
-//! A fabric tier by tier, for drawings.
+//! The tiers of a fabric, for drawings.
 
 use afflux_net::spec::{NodeId, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Nodes of one height above the hosts.
+/// All nodes of one height above the hosts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tier {
     pub height: u8,
-    /// What their names have in common but for numbers at their end; `"host"` of hosts, `"switch"` if there is nothing.
+    /// Common name of the nodes, without the numbers at their ends: `"host"` for hosts, `"switch"`
+    /// if the names differ.
     pub name: String,
     pub count: usize,
-    /// Hosts of each rack, in the order of their first hosts. Of hosts alone.
+    /// Number of hosts of each rack, in the order of the racks' first hosts. Empty for tiers of
+    /// switches.
     pub racks: Vec<usize>,
-    /// To the tier below, and within this one.
+    /// Links to the tier below (`down`), and between nodes of this tier (`within`).
     pub down: Links,
     pub within: Links,
-    /// Capacity down by capacity up, the least and the most of any switch that has both.
+    /// Lowest and highest ratio of downlink to uplink capacity among the tier's switches that have
+    /// both.
     pub oversubscription: Option<(f64, f64)>,
-    /// The hosts of each rack, with the name of its switch, where hosts have names of their own.
+    /// Names of the hosts of each rack, with the name of the rack's switch. Empty unless hosts have
+    /// names of their own.
     pub named: Vec<(String, Vec<String>)>,
 }
 
-/// Links, with their different rates (bits per second) and delays (picoseconds), ascending.
+/// Number of links, with their different rates (bits per second) and delays (picoseconds),
+/// ascending.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Links {
     pub count: usize,
@@ -29,7 +34,7 @@ pub struct Links {
     pub delays: BTreeSet<u64>,
 }
 
-/// From the top down; hosts are the last.
+/// Returns the tiers of a fabric from the top down; hosts are the last.
 pub fn tiers(topology: &Topology) -> Vec<Tier> {
     let height = |node: NodeId| topology.nodes[node as usize].tier;
     let mut found: BTreeMap<u8, Tier> = BTreeMap::new();

@@ -1,5 +1,7 @@
-//! VL2 (Greenberg et al. 2009): top-of-rack switches with two uplinks each to aggregation switches, which are all linked to all intermediate switches.
-//! Ports of a top-of-rack switch: its hosts, then its uplinks; of an aggregation switch: its top-of-rack switches, then the intermediate ones.
+//! VL2 (Greenberg et al. 2009): top-of-rack switches have two uplinks each to aggregation switches,
+//! and every aggregation switch is linked to every intermediate switch. Ports of a top-of-rack
+//! switch: its hosts, then its uplinks. Ports of an aggregation switch: its top-of-rack switches,
+//! then the intermediate ones.
 
 use super::builder::{Builder, at_least_one, check_size, delay, rate};
 use crate::document::Vl2;

@@ -1,4 +1,4 @@
-//! `[switch] balance`.
+//! `[switch] balance`: resolves the balancer, and checks it against the fabric.
 
 use crate::topology::Names;
 use afflux_config::spelling;
@@ -9,14 +9,15 @@ use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topology};
 use std::cell::OnceCell;
 
-/// The balancer of a switch. `ns3`: with the deviations of ConWeave's ns-3 simulator.
+/// Resolves the balancer of a switch. `ns3`: with the deviations of ConWeave's ns-3 simulator.
 pub fn balance(keys: &mut BalanceKeys, fabric: &Topology, ns3: bool, key: &Key) -> Result<Balance, Wrong> {
     let names = OnceCell::new();
     let switches = |pattern: &str| names.get_or_init(|| Names::of(fabric)).matching(pattern, Some(NodeKind::Switch));
     keys.resolve(key, &balance::Around { nodes: fabric.nodes.len(), switches: &switches, ns3 })
 }
 
-/// What goes with which balancer, and which fabrics frames can be pinned in.
+/// Refuses switch settings that a balancer excludes, and fabrics in which frames cannot be pinned
+/// to paths.
 pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> {
     let key = || Key::from("switch").name("balance");
     let of_switches = || topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch).map(|node| &configs[node.config as usize]);

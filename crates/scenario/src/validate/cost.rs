@@ -1,4 +1,4 @@
-//! `[cost]`.
+//! `[cost]`: checks prices, and computes the cost of the fabric.
 
 use super::switch::matching;
 use crate::document::Cost;
@@ -8,7 +8,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeKind, Topology};
 use afflux_traffic::names;
 
-/// The fabric's cost, if there are prices.
+/// Returns the cost of the fabric, or `None` if there are no prices.
 pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<FabricCost>, Wrong> {
     let Some(cost) = cost else { return Ok(None) };
     let at = |name: &str| Key::from("cost").name(name);

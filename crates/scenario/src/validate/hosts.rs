@@ -1,4 +1,4 @@
-//! `[host]`: NICs and frame sizes.
+//! `[host]`: resolves NICs, frame sizes and host overrides.
 
 use super::queue::{Order, scheduling};
 use super::switch::matching;
@@ -38,7 +38,8 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     Ok(Frames { wire, payload: room as u16, why, mtu: mtu.0 as u16, link_header })
 }
 
-/// The shortest frame takes at least a picosecond on every link: the engine counts in whole ones.
+/// Refuses links so fast that the shortest frame takes less than 1 ps, because the engine counts in
+/// whole picoseconds.
 pub fn lasts(frames: &Frames, topology: &Topology) -> Result<(), Wrong> {
     let bytes = frames.wire.least() + u64::from(frames.wire.gap);
     let most = Rate(bytes * 8_000_000_000_000);
@@ -96,7 +97,8 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
     Ok((wire, mtu_header, base.mtu))
 }
 
-/// What settings of hosts say of what otherwise follows from the traffic.
+/// Flags of one host configuration: whether `timing` and `qdisc` are written. Keys that are not
+/// written follow from the traffic.
 #[derive(Clone, Copy)]
 pub struct Said {
     timing: bool,
@@ -109,7 +111,10 @@ impl Said {
     }
 }
 
-/// Where it is not written, hosts have the timing and the queueing discipline of real ones if all transports in `used` are those of real hosts.
+/// Fills in `timing` and `qdisc` where they are not written. Hosts get the timing of real hosts if
+/// no transport in `used` has `HostTiming::Exact` and not all have `HostTiming::Any`. They get a
+/// queueing discipline if one of the transports also has `HostTiming::Kernel`. Neither applies with
+/// `run.compat` or `engine = "ideal"`.
 pub fn real(host: &mut Host, plan: &mut Plan, said: &[Said], used: &BTreeSet<u16>) -> Result<(), Wrong> {
     let met = || used.iter().map(|index| plan.transports[*index as usize].parameters().timing());
     let real = plan.run.compat.is_none()
@@ -154,12 +159,13 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
     Ok(())
 }
 
-/// It has one queue, which takes everything as it comes.
+/// True if the NIC has one unlimited FIFO queue without AQM, marking and pacer, as a queueing
+/// discipline of the kernel requires.
 fn has_room_for_qdisc(config: &HostConfig) -> bool {
     config.queue.is_none() && config.scheduling == spec::Scheduling::One && config.aqm.is_none() && config.marking.is_none() && config.pacer.is_none()
 }
 
-/// Keys of a discipline have no effect without one.
+/// Refuses keys of a queueing discipline that have no effect, because there is no discipline.
 fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
     match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
         Some((name, _)) => Err(meaningless(key.clone().name(name), why)),
@@ -167,7 +173,7 @@ fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
     }
 }
 
-/// The queueing discipline that is written.
+/// Resolves `qdisc`; `None` if it is not written or off.
 fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else { return Ok(None) };
@@ -185,7 +191,8 @@ fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> 
     Ok(Some(spec::Qdisc { kind, ring, rings }))
 }
 
-/// The settings that occur, what each says, and for every host which it has.
+/// Sets the configuration number of every host in `topology`. Returns the distinct configurations,
+/// and for each whether `timing` and `qdisc` are written.
 pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
     let given = host.clone();
@@ -208,7 +215,7 @@ pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(V
     Ok((configs, said))
 }
 
-/// The overrides that mean each host.
+/// Returns, for each host, the indices of the overrides that match it.
 fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
     for (index, change) in host.overrides.iter().enumerate() {
@@ -219,7 +226,7 @@ fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
     Ok(meant)
 }
 
-/// Where a change takes a key's meaning away, the key goes too.
+/// Applies an override to `keys`. If a changed key makes other keys meaningless, those are removed.
 fn overlay(keys: &mut Host, change: &HostOverride) {
     if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling)) || change.nic_queue.is_some() {
         (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
@@ -262,7 +269,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     };
     let pacer = keys.pacer.get_or_insert(Or::NONE).0.as_mut().map(|pacer| pacer.resolve(&key.clone().name("pacer"))).transpose()?;
     let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
-    // Where it is not written it follows from the traffic: see `real`.
+    // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
     let config = HostConfig {
         delay,
@@ -285,7 +292,8 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     Ok(config)
 }
 
-/// The transport of each host: 0 but for overrides.
+/// Returns the transport of each host: 0 (the default), or that of the last matching override that
+/// names one.
 pub fn transports(host: &Host, topology: &Topology, known: &Transports) -> Result<Vec<u16>, Wrong> {
     let meant = meant(host, topology)?;
     let mut named = Vec::with_capacity(host.overrides.len());
@@ -296,7 +304,8 @@ pub fn transports(host: &Host, topology: &Topology, known: &Transports) -> Resul
     Ok(meant.iter().map(|changes| changes.iter().rev().find_map(|change| named[*change]).unwrap_or(0)).collect())
 }
 
-/// SONiC's defaults (sonic-buildimage, files/build_templates/qos_config.j2), changed as the scenario says.
+/// Returns the priority of each DSCP: SONiC's defaults (sonic-buildimage,
+/// files/build_templates/qos_config.j2), changed as the scenario says.
 pub fn priority_of_dscp(host: &Host) -> Result<[u8; 64], Wrong> {
     let mut map = [1; 64];
     for (dscp, priority) in [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6)] {

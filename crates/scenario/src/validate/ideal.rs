@@ -1,4 +1,5 @@
-//! `[run] engine = "ideal"`: scenarios that it can run, without packets.
+//! `[run] engine = "ideal"`: refuses scenarios that the flow-level engine, which has no packets,
+//! cannot run.
 
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{EngineKind, Plan, Start};

@@ -1,4 +1,4 @@
-//! What a scenario may take of memory: looked at before flows are drawn, and when the plan is complete.
+//! Memory limit of a scenario: checked before flows are drawn, and again when the plan is complete.
 
 use afflux_config::tree::{Key, Wrong};
 use afflux_engine::memory;
@@ -6,13 +6,14 @@ use afflux_net::memory::{Kept, Memory, PROCESS, fabric};
 use afflux_net::spec::{Bound, MaxMemory, Plan, Undrawn};
 use afflux_net::{Expected, expected};
 
-/// Bytes that a flow takes at least, from its being drawn to its row in the results.
+/// Least memory in bytes that a flow takes, from its draw to its row in the results.
 const FLOW: u64 = Kept::FLOW + 64;
 
-/// A plan that may take up to this part of its limit is not looked at more closely, unless the scenario has set that limit.
+/// Divisor of a memory limit. A plan whose upper bound is below the limit divided by this is not
+/// estimated more closely, unless the scenario itself has set the limit.
 const FAR_BELOW: u64 = 2;
 
-/// The limit, and how many flows have been drawn.
+/// Memory limit, and number of flows that have been drawn so far.
 pub struct Room {
     limit: Option<Limit>,
     flows: u64,
@@ -21,7 +22,7 @@ pub struct Room {
 #[derive(Clone, Copy)]
 struct Limit {
     bytes: u64,
-    /// What sets it; `None`: the scenario.
+    /// Bound of the machine that sets the limit; `None` if the scenario sets it.
     by: Option<Bound>,
 }
 
@@ -38,19 +39,19 @@ impl Limit {
 }
 
 impl Room {
-    /// By `[run] max_memory`, and by what the machine can give.
+    /// Takes the lower of `[run] max_memory` and the memory that the machine can give.
     pub fn new(max_memory: Option<u64>) -> Self {
         let own = max_memory.map(|bytes| Limit { bytes, by: None });
         let machine = memory::room().map(|room| Limit { bytes: room.bytes, by: Some(room.by) });
         Room { limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes), flows: 0 }
     }
 
-    /// Flows that there is still room for.
+    /// Returns the number of flows that still fit into the limit.
     pub fn flows_left(&self) -> u64 {
         self.limit.map_or(u64::MAX, |limit| (limit.bytes.saturating_sub(PROCESS) / FLOW).saturating_sub(self.flows))
     }
 
-    /// So many flows are to be drawn, roughly; `key` says that there are so many.
+    /// Reserves memory for about `flows` flows. `key` is the key that sets their number.
     pub fn reserve(&mut self, flows: f64, key: impl FnOnce() -> Key) -> Result<(), Wrong> {
         let left = self.flows_left();
         if let Some(limit) = self.limit.filter(|_| flows > left as f64) {
@@ -61,7 +62,7 @@ impl Room {
         Ok(())
     }
 
-    /// A fabric with its tables and ports, before there is any traffic on it.
+    /// Refuses a fabric whose tables and ports exceed the limit even without traffic.
     pub fn fabric(&self, plan: &Plan) -> Result<(), Wrong> {
         let needed = PROCESS + fabric(plan);
         match self.limit.filter(|limit| needed > limit.bytes) {
@@ -74,13 +75,13 @@ impl Room {
         }
     }
 
-    /// What the run of a complete plan may take, if it fits.
+    /// Returns the memory limit for the run of a complete plan. Refuses plans that need more.
     pub fn of(&self, plan: &Plan) -> Result<Option<MaxMemory>, Wrong> {
         let Some(limit) = self.limit else { return Ok(None) };
         let most = most(plan).map(|most| Memory::of(plan, &most)).filter(|most| limit.by.is_some() && most.bytes < limit.bytes / FAR_BELOW);
         let memory = match most {
             Some(most) => most,
-            // What cannot be run is refused by the run.
+            // The run itself refuses a plan that cannot be estimated.
             None => match expected(plan) {
                 Ok(expected) => Memory::of(plan, &expected),
                 Err(_) => return Ok(None),
@@ -96,7 +97,8 @@ impl Room {
     }
 }
 
-/// More than any run of the plan comes to, where that is told without looking at it closely.
+/// Returns an upper bound on any run of the plan, or `None` if no bound is known without a closer
+/// estimate.
 fn most(plan: &Plan) -> Option<Expected> {
     let record = &plan.record;
     let timed = record.ports.is_some() || record.imbalance.is_some() || record.reordering.is_some() || record.senders.is_some();
@@ -107,7 +109,8 @@ fn most(plan: &Plan) -> Option<Expected> {
     let flows = plan.flows.len() as u64 + undrawn(|part| part.flows);
     let bytes = plan.flows.iter().fold(undrawn(|part| part.bytes), |sum, flow| sum.saturating_add(flow.bytes));
     let end = plan.run.until.map_or(0.0, |until| until.0 as f64 * 1e-12);
-    // Frames of less than a hundred bytes are not worth looking at.
+    // The bound assumes at least 100 B per outstanding frame, apart from one smaller frame per
+    // flow.
     let outstanding = bytes / 100 + flows;
     Some(Expected {
         flows,
@@ -121,7 +124,7 @@ fn most(plan: &Plan) -> Option<Expected> {
     })
 }
 
-/// In a unit of its size, two digits.
+/// Returns a size in a unit of its magnitude, with two digits.
 fn shown(bytes: u64) -> String {
     let (value, unit) = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
         .into_iter()

@@ -1,4 +1,5 @@
-//! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
+//! Validates a document and builds the plan from it. Every default that is used is written into the
+//! document, which thereby becomes the resolved scenario.
 
 mod balance;
 mod buffer;
@@ -35,7 +36,7 @@ use afflux_units::Span;
 use traffic::context::{TrafficContext, TransportUsage};
 use warnings::input::WarningInput;
 
-/// A plan and what belongs to it.
+/// A plan and the results of validation that belong to it.
 pub struct Checked {
     pub plan: Plan,
     pub classes: Vec<String>,
@@ -46,15 +47,15 @@ pub struct Checked {
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
-    /// Of each of the plan's settings of switches the keys, every default filled in.
+    /// Keys of each of the plan's switch settings, every default filled in.
     pub switch_keys: Vec<Switch>,
     pub own_congestion: Option<OwnCongestion>,
     pub warnings: Vec<Wrong>,
-    /// Traffic is sent by `[host.transport]`.
+    /// Whether some traffic is sent with `[host.transport]`.
     pub default_transport: bool,
 }
 
-/// `tree` is what `document` was read from.
+/// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
 pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader, most_flows: Option<u64>) -> Result<Checked, Wrong> {
     let written = document.clone();
     let wire = hosts::wire(&mut document.host)?;

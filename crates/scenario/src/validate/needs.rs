@@ -1,4 +1,4 @@
-//! What transports need of switches.
+//! Requirements of transports on switches.
 
 use super::transport::Transports;
 use afflux_config::spelling;
@@ -6,7 +6,8 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::congestion::rate::RdmaCongestion;
 use afflux_net::spec::{Balance, NodeKind, Plan, RouteHash};
 
-/// PAUSE is counted in bit times, and headroom in what arrives meanwhile: both take links to be of one rate.
+/// Refuses links of two rates next to nodes that send PAUSE. PAUSE is counted in bit times, and
+/// headroom in the bytes that arrive meanwhile, so both need links of one rate.
 fn one_rate(plan: &Plan) -> Result<(), Wrong> {
     let nodes = &plan.topology.nodes;
     let pauses = |id: u32| match nodes[id as usize].kind {
@@ -21,7 +22,7 @@ fn one_rate(plan: &Plan) -> Result<(), Wrong> {
     })
 }
 
-/// Switches do what the transports in use expect of them.
+/// Refuses switch settings that do not meet the requirements of the transports in use.
 pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     one_rate(plan)?;
     let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().flat_map(|link| link.rates()).map(|rate| rate.0).collect();
@@ -66,7 +67,8 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Hashes that a sender chooses for each frame mean something where switches hash frames, and nothing takes them for flows.
+/// Refuses switches that ignore the hash that a sender chooses for each frame, and disciplines that
+/// would take each such frame for a separate flow.
 fn hashes(plan: &Plan, key: Key, word: &str) -> Result<(), Wrong> {
     for switch in &plan.switches {
         if !switch.balance.about().hashes {

@@ -1,4 +1,5 @@
-//! `[switch.mmu]`, `[switch.pfc]`, and storms.
+//! `[switch.mmu]`, `[switch.pfc]` and `[host.storm]`: resolves them, and checks them against the
+//! whole plan.
 
 use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use crate::document::{Document, Headroom, Mmu, MmuGroup, Pfc, Sharing, Storm, Switch, Watchdog};
@@ -11,13 +12,13 @@ use afflux_net::spec::{
 };
 use afflux_units::{Bytes, Rate, Span, Time};
 
-/// The lowest rate of a host's link.
+/// Returns the lowest rate of a host's link.
 pub fn nic_rate(topology: &Topology) -> Rate {
     let of_host = |link: &&spec::Link| topology.nodes[link.a as usize].kind == NodeKind::Host || topology.nodes[link.b as usize].kind == NodeKind::Host;
     topology.links.iter().filter(of_host).map(|link| link.rate).min().unwrap_or(Rate::from_gbps(100))
 }
 
-/// Keys of `base` but for those that `change` has; as in `[switch]`, a key whose meaning a change takes away goes too.
+/// Returns the keys of `change`, and those of `base` for all that `change` does not have.
 pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
     match (base, change) {
         (Some(base), Some(change)) => Some(change.or(base)),
@@ -43,7 +44,7 @@ pub fn overlay_pfc(base: Option<Or<Off, Pfc>>, change: Option<Or<Off, Pfc>>) -> 
     }
 }
 
-/// The memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
+/// Resolves the memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
 pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Result<spec::Mmu, Wrong> {
     let at = |name: &str| key.clone().name("mmu").name(name);
     let (sonic, conweave, hpcc) = (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
@@ -131,7 +132,7 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     Ok(spec::Mmu { total, cell, bypass, rules })
 }
 
-/// `[[switch.mmu.group]]`, by priority.
+/// Resolves `[[switch.mmu.group]]` into one entry per priority.
 fn own_groups(blocks: &[MmuGroup], total: u64, bypass: u8, key: &Key) -> Result<[GroupShare; 8], Wrong> {
     let mut groups = [GroupShare::default(); 8];
     let mut known = 0u8;
@@ -288,8 +289,8 @@ pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
     })
 }
 
-/// What only the whole plan shows: does every switch's memory hold what is set aside in it, does every storm end, and are there queues that cannot
-/// be paused where PAUSE frames are sent?
+/// Checks that need the whole plan: the memory of every switch exceeds its headroom and reserves,
+/// every storm ends, and no queue that cannot be paused is on a link with PAUSE frames.
 pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     unpausable(plan, document)?;
     if let Some(storm) = plan.hosts.iter().filter_map(|host| host.storm).find(|storm| storm.until.is_none())
@@ -327,7 +328,8 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Virtual output queues hold all that their ports may let in of lossless priorities.
+/// Checks that virtual output queues can hold everything that their ports may let in of lossless
+/// priorities.
 fn deep_enough(plan: &Plan, node: NodeId, voq: &spec::Voq, pfc: &spec::Pfc) -> Result<(), Wrong> {
     let groups = u64::from(pfc.priorities.count_ones());
     let of_ports = afflux_net::headrooms(plan).into_iter().filter(|port| port.node == node).map(|port| port.bytes() + voq.xoff.unwrap_or(0));
@@ -346,7 +348,9 @@ fn deep_enough(plan: &Plan, node: NodeId, voq: &spec::Voq, pfc: &spec::Pfc) -> R
     Err(Wrong::at(Key::from("switch").name("voq").name("xoff"), what))
 }
 
-/// Queues that serve by urgency, queues that trim and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
+/// Refuses PAUSE frames on links of queues that do not support pauses: queues that serve by
+/// urgency, queues that trim, and device queues. It does not matter which end of the link sends the
+/// PAUSE frames.
 fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     let nodes = &plan.topology.nodes;
     let sends = |id: NodeId| {
@@ -356,7 +360,8 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             NodeKind::Switch => plan.switches[node.config as usize].pfc.is_some(),
         }
     };
-    // The key of what cannot be paused, what it is, and how it is written off.
+    // For a queue that cannot be paused: its table and key, a description, and the setting that
+    // turns it off.
     let rigid = |id: NodeId| {
         let node = &nodes[id as usize];
         let (table, aqm, device) = match node.kind {

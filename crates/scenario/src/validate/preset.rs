@@ -1,11 +1,11 @@
-//! The keys of `[switch]` that a preset stands for.
+//! Values of the `[switch]` keys that each preset sets.
 
 use crate::document::{Headroom, Mmu, Pfc, Preset, QueueSize, Sharing, Switch};
 use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{Limit, VoqKeys};
 use afflux_units::{Bytes, Span};
 
-/// The keys that a preset gives; all others have their usual defaults.
+/// Returns the keys that a preset sets. All other keys have their usual defaults.
 pub fn keys(preset: Preset) -> Switch {
     match preset {
         Preset::Trident3 => Switch {

@@ -1,4 +1,4 @@
-//! `processor` of `[switch]` and `[host]`.
+//! `processor` of `[switch]` and `[host]`: resolves and checks it.
 
 use crate::document::Processor;
 use afflux_config::keys::fill;

@@ -1,4 +1,5 @@
-//! `[host.python]`: the place of a congestion control that is written in Python. Whoever runs the plan brings the class.
+//! `[host.python]`: puts a placeholder for a congestion control in Python into the plan. The caller
+//! that runs the plan provides the class.
 
 use crate::document::{Host, Parameter, Python};
 use crate::inputs::Inputs;
@@ -10,12 +11,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A class in a Python file.
+/// A congestion-control class in a Python file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnCongestion {
     pub path: PathBuf,
     pub text: String,
-    /// `None`: the only one in the file.
+    /// Name of the class; `None` for the only one in the file.
     pub class: Option<String>,
     pub parameters: BTreeMap<String, Parameter>,
 }
@@ -28,7 +29,7 @@ impl OwnCongestion {
     }
 }
 
-/// Holds the place of the class in a plan.
+/// Placeholder for the class in a plan. It panics if it is run.
 #[derive(Debug)]
 struct Absent;
 
@@ -38,7 +39,8 @@ impl Factory for Absent {
     }
 }
 
-/// Puts the place holder into all transports that can have any congestion control, or into those that are named.
+/// Puts the placeholder into the transports that `transports` names, or into all transports that
+/// can have any congestion control.
 pub fn bind(host: &mut Host, transports: &mut Transports, inputs: &Inputs) -> Result<Option<OwnCongestion>, Wrong> {
     let Some(Python { file, sha256, class, transports: named, parameters }) = &mut host.python else { return Ok(None) };
     let key = Key::from("host.python");

@@ -1,4 +1,4 @@
-//! Scheduling, and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
+//! Scheduling and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
 
 use crate::document::QueueRules;
 use afflux_config::Size;
@@ -7,22 +7,22 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{self, Classes, SchedulingKind, Served, Service, Share};
 use afflux_units::Bytes;
 
-/// What `[switch]`, `[host]` or an override says about the order in which a port sends.
+/// Keys of `[switch]`, `[host]` or an override that set the order in which a port sends.
 pub struct Order<'a> {
     pub scheduling: &'a mut Option<SchedulingKind>,
     pub priorities: &'a mut Option<u8>,
     pub quantum: &'a mut Option<Size>,
     pub queues: Vec<QueueRules<'a>>,
-    /// What the blocks are called.
+    /// Name of the queue blocks, for messages.
     pub blocks: &'static str,
-    /// Bytes of a full frame.
+    /// Size of a full frame in bytes.
     pub frame: u16,
 }
 
 pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let (blocks, count) = (order.blocks, order.queues.len());
-    // The queues say it, if nobody does.
+    // If `scheduling` is not written, it follows from the queue blocks.
     let says = |kind: &&SchedulingKind| match kind.about().served {
         Served::Shares(share) => order.queues.iter().any(|rules| rules.has(share.key)),
         Served::Priorities => count > 0,
@@ -86,12 +86,12 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
     Ok(spec::Scheduling::Classes(Classes { of_priority, service, quantum }))
 }
 
-/// The blocks' key below `[switch]`, `[host]` or an override.
+/// Returns the key of the queue blocks below `[switch]`, `[host]` or an override.
 fn own(key: &Key, blocks: &str) -> Key {
     key.clone().name(blocks.rsplit('.').next().expect("not empty"))
 }
 
-/// The number of each block's queue.
+/// Returns the queue number of each block.
 fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, Wrong> {
     let count = order.queues.len();
     let mut place: Vec<usize> = Vec::with_capacity(count);
@@ -117,7 +117,7 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
     Ok(place)
 }
 
-/// The queue of each priority.
+/// Returns the queue of each priority.
 fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) -> Result<[u8; 8], Wrong> {
     let last = place.len() - 1;
     if order.queues.iter().all(|rules| rules.priorities.is_none()) {
@@ -139,7 +139,7 @@ fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) ->
     Ok(of_priority.map(|queue| queue.unwrap_or(0)))
 }
 
-/// How one queue is served.
+/// Returns the service rule of one queue.
 fn service_of(rules: &mut QueueRules, share: Option<Share>, name: &str, key: &Key) -> Result<Service, Wrong> {
     for other in ["weight", "bandwidth"] {
         if rules.has(other) && share.is_none_or(|share| share.key != other) {

@@ -1,4 +1,4 @@
-//! `[record]`.
+//! `[record]`: resolves nodes, ports and links by name.
 
 use crate::document::Record;
 use crate::topology;
@@ -9,7 +9,8 @@ use afflux_net::routing::Ports;
 use afflux_net::spec::{self, Capture, LinkId, NodeId, NodeKind, PortSeries, Topology};
 use afflux_units::{Bytes, Span};
 
-/// Ethernet, IPv4 and TCP with the longest options, in whole words of 32 bits.
+/// Largest size in bytes of the headers of a frame: Ethernet, IPv4 and TCP with the longest
+/// options, in whole words of 32 bits.
 const HEADERS: u64 = 96;
 
 pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, Wrong> {
@@ -57,7 +58,7 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
             let links = names.links(text, '>', &all).map_err(|message| Wrong::at(key, message))?;
             captures.extend(links.into_iter().map(|(link, reverse)| Capture { link, reverse }));
         } else {
-            // Without any separator the arrow is what is missing.
+            // Text without any separator most likely lacks the arrow, so the message is about it.
             let separator = if text.contains('-') { '-' } else { '>' };
             let links = names.links(text, separator, &all).map_err(|message| Wrong::at(key, message))?;
             joined.extend(links.iter().map(|(link, _)| link));
@@ -84,7 +85,7 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     })
 }
 
-/// Nodes in their order.
+/// Returns the nodes that `texts` name, in the order of the fabric.
 fn sampled(texts: &[String], names: &topology::Names, topology: &Topology, key: &Key) -> Result<Vec<NodeId>, Wrong> {
     let mut nodes: Vec<NodeId> = Vec::new();
     for (index, text) in texts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `[run]`.
+//! `[run]`: resolves and checks the settings of the run.
 
 use crate::document::{Run, Until};
 use afflux_config::keys::fill;
@@ -14,7 +14,7 @@ pub struct Running {
     pub max_memory: Option<u64>,
 }
 
-/// Simulated time ends here, well before 2^64 ps.
+/// Latest end of the simulated time: 100 days, well before 2^64 ps.
 const LATEST: Span = Span::from_s(100 * 86_400);
 
 pub fn check(run: &mut Run) -> Result<Running, Wrong> {
@@ -61,7 +61,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
         threads,
         compat: run.compat,
         stall,
-        // Once the plan is complete.
+        // Set once the plan is complete.
         max_memory: None,
     };
     Ok(Running { config, warmup, size_bounds, max_memory })

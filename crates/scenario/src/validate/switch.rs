@@ -1,4 +1,4 @@
-//! `[switch]`.
+//! `[switch]`: resolves presets, overrides and all keys of switches.
 
 use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use super::queue::{Order, scheduling};
@@ -14,7 +14,8 @@ use afflux_net::spec::{
 };
 use afflux_units::{Bytes, Probability, Rate, Span};
 
-/// The settings that occur, and for every switch which it has. With the settings come the keys that they follow from, every default filled in.
+/// Sets the number of the settings of every switch in `topology`. Returns the distinct settings,
+/// and for each the keys that it follows from, every default filled in.
 pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
@@ -24,7 +25,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
     }
     let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
     let base = build(switch, &around, &key)?;
-    // What each switch is to have, by the overrides that mean it.
+    // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
         for node in matching(topology, &change.matching.0, NodeKind::Switch, key.clone().name("override").index(index))? {
@@ -55,7 +56,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
     Ok((configs, filled))
 }
 
-/// The nodes that an override means.
+/// Returns the nodes that an override matches.
 pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: Key) -> Result<Vec<NodeId>, Wrong> {
     let names = Names::of(topology);
     let mut nodes = Vec::new();
@@ -65,7 +66,7 @@ pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: K
     Ok(nodes)
 }
 
-/// The keys as written, and where they say nothing those of the preset they name.
+/// Returns the written keys, completed by the keys of the preset that they name.
 fn with_preset(written: Switch) -> Switch {
     match written.preset {
         None => written,
@@ -73,7 +74,8 @@ fn with_preset(written: Switch) -> Switch {
     }
 }
 
-/// The keys of `base` but for those that `change` has. Where a change takes a key's meaning away, the key goes too.
+/// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
+/// changed key makes other keys of `base` meaningless, those are removed.
 fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
@@ -87,7 +89,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
         keys.cut_through_header = None;
     }
-    // Marking and a discipline exclude each other.
+    // A switch has either marking or a queue discipline.
     if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
         keys.ecn = None;
         keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
@@ -107,7 +109,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     change.or(keys)
 }
 
-/// What goes with a queue that serves and drops by urgency.
+/// Checks the keys of a switch whose queues serve and drop by urgency, and fills in their defaults.
 fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
@@ -130,13 +132,13 @@ fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What a switch's keys are read in.
+/// Context in which the keys of a switch are resolved.
 struct Around {
     fabric: Topology,
     nic_rate: Rate,
-    /// Bytes of a full frame.
+    /// Size of a full frame in bytes.
     frame: u16,
-    /// With the deviations of ConWeave's ns-3 simulator.
+    /// Whether the switch has the deviations of ConWeave's ns-3 simulator.
     ns3: bool,
 }
 
@@ -263,11 +265,12 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     })
 }
 
-/// Flow control, and what does not go with it.
+/// Resolves `pfc`, and refuses keys that PFC or ingress accounting exclude.
 fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key) -> Result<Option<spec::Pfc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let sharing = keys.sharing.expect("just filled in");
-    // Priorities that are not counted at ingress, where any are.
+    // Bit mask of the priorities that are not counted at ingress; `None` if `sharing` does not
+    // count at ingress.
     let bypass = match buffer {
         Buffer::Mmu(mmu) => Some(mmu.bypass),
         Buffer::Voq(_) => Some(0),
@@ -361,7 +364,8 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
     }
 }
 
-/// Alpha and reserve of single queues beside a memory management unit, which keeps them itself.
+/// Writes `alpha` and `reserved` of single queues into a memory management unit, which keeps them
+/// itself.
 fn own_shares(keys: &Switch, mmu: &mut spec::Mmu, lossless: u8, scheduling: &spec::Scheduling, key: &Key) -> Result<(), Wrong> {
     let total = mmu.total;
     let of_priority = scheduling.of_priority();
@@ -390,7 +394,8 @@ fn own_shares(keys: &Switch, mmu: &mut spec::Mmu, lossless: u8, scheduling: &spe
     Ok(())
 }
 
-/// What the queues have of their own, by number; nothing if they are as the switch's.
+/// Returns the settings of each queue, by number. The result is empty if all queues have the
+/// settings of the switch.
 fn own_queues(
     keys: &mut Switch,
     of_all: &mut Buffer,

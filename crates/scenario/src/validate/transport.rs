@@ -1,4 +1,4 @@
-//! `[host.transport]` and `[host.transports.NAME]`.
+//! `[host.transport]` and `[host.transports.NAME]`: resolves the transports of the scenario.
 
 use crate::document::Host;
 use crate::topology::Facts;
@@ -9,11 +9,13 @@ use afflux_net::spec::{TransportConfig, TransportKeys};
 use afflux_net::transports::{Around, Tcp};
 use afflux_units::Span;
 
-/// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
+/// Transports of the scenario. The named ones come first, `"default"` at index 0. Behind them are
+/// transports without a name, such as variants of a named one.
 pub struct Transports {
     names: Vec<String>,
     pub configs: Vec<TransportConfig>,
-    /// Of those that follow from a named one, which; `None` follows from none.
+    /// For each transport without a name, the index of the named one that it derives from; `None`
+    /// if it derives from none.
     origins: Vec<Option<u16>>,
 }
 
@@ -26,7 +28,8 @@ impl Transports {
             Wrong::at(key, format!("there is no transport \"{name}\"{}: write {}{more}", spelling::hint(name, names.clone()), spelling::list(names)))
         })
     }
-    /// The index of `config`, which is added if it is new; it is the transport `of`, but for some keys.
+    /// Returns the index of `config`, which is added if it is new. `of` is the named transport that
+    /// it is a variant of.
     pub fn add(&mut self, config: TransportConfig, of: Option<u16>) -> u16 {
         let index = self.configs.iter().position(|known| *known == config).unwrap_or_else(|| {
             self.configs.push(config);
@@ -35,14 +38,15 @@ impl Transports {
         });
         index as u16
     }
-    /// The named transport that one is or follows from.
+    /// Returns the named transport that this one is or derives from.
     pub fn origin(&self, index: u16) -> Option<u16> {
         match usize::from(index).checked_sub(self.names.len()) {
             None => Some(index),
             Some(behind) => self.origins[behind],
         }
     }
-    /// Indices and keys of those in `[host.transport]` and `[host.transports]`.
+    /// Returns the indices and keys of the transports in `[host.transport]` and
+    /// `[host.transports]`.
     pub fn named(&self) -> impl Iterator<Item = (u16, Key)> {
         let key = |(index, name): (usize, &String)| match index {
             0 => (0, Key::from("host.transport")),

@@ -1,4 +1,4 @@
-//! `[switch.voq]`, and what does not go with it.
+//! `[switch.voq]`: resolves it, and refuses keys that it excludes.
 
 use crate::document::{Forwarding, Switch};
 use afflux_config::keys::meaningless;
@@ -6,7 +6,8 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Or, Unlimited};
 use afflux_net::spec::{Buffer, NodeKind, QueueLength, SwitchConfig, Topology, VoqKeys};
 
-/// The keys of `base` but for those that `change` has.
+/// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
+/// changed key makes other keys of `base` meaningless, those are removed.
 pub fn overlay(base: Option<VoqKeys>, change: Option<VoqKeys>) -> Option<VoqKeys> {
     let (Some(mut base), Some(change)) = (base.clone(), change.clone()) else { return change.or(base) };
     if change.ingress.is_some_and(|ingress| base.ingress != Some(ingress)) {
@@ -38,7 +39,7 @@ pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     keys.voq.get_or_insert_default().resolve(&at("voq"), pfc).map(Buffer::Voq)
 }
 
-/// Queues of a port are numbered in a byte.
+/// Refuses switches with more than 255 queues per port, because queues are numbered in a byte.
 pub fn check_queues(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> {
     let mut ports = vec![0; topology.nodes.len()];
     topology.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node as usize] += 1);

@@ -1,11 +1,12 @@
-//! What transports need of the paths of the fabric.
+//! Requirements of transports on the paths of the fabric.
 
 use super::transport::Transports;
 use afflux_config::tree::Wrong;
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
 
-/// Where the flows of such a transport can go. The flow-level engine does not mind.
+/// Refuses fabrics whose paths do not meet the requirements of a transport in use. The flow-level
+/// engine has no such requirements.
 pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     let mut ways = None;
     for (index, key) in transports.named() {
@@ -34,7 +35,7 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Is there a choice of paths anywhere; and the most links on a path.
+/// Returns whether there is a choice of paths anywhere, and the largest number of links on a path.
 fn ways_of(plan: &Plan) -> (bool, u32) {
     let topology = &plan.topology;
     let (routes, ports) = (Routes::build(topology), Ports::new(topology));

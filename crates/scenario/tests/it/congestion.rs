@@ -1,4 +1,5 @@
-//! The three kinds of congestion of `studies/hadoop`: the queue is where the drawing has it.
+//! Tests that each of the three kinds of congestion of `studies/hadoop` builds its queue at the
+//! port that the drawing shows.
 
 use crate::common::NoParquet;
 use afflux_net::{Progress, run};
@@ -6,7 +7,8 @@ use afflux_scenario::{Overrides, load};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The longest queue of each port, in bytes, by the names of its link's ends; and the drops of all.
+/// Returns the longest queue of each port in bytes, by the names of its link's ends, and the drops
+/// of all ports.
 fn longest(name: &str, set: &[(&str, &str)]) -> (BTreeMap<String, u64>, u64) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/hadoop").join(name);
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
@@ -25,14 +27,14 @@ fn longest(name: &str, set: &[(&str, &str)]) -> (BTreeMap<String, u64>, u64) {
     (queues, output.counters.dropped_packets)
 }
 
-/// The port with the longest queue, and what the longest of all others is.
+/// Returns the port with the longest queue, and the port with the next longest.
 fn first_two(queues: &BTreeMap<String, u64>) -> ((&str, u64), (&str, u64)) {
     let mut by_length: Vec<_> = queues.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
     by_length.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     (by_length[0], by_length[1])
 }
 
-/// Without the hosts' own ports, where TCP's own bursts wait.
+/// Leaves out the ports of hosts, where TCP's own bursts wait.
 fn of_switches(queues: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     queues.into_iter().filter(|(name, _)| !name.starts_with("host")).collect()
 }
@@ -45,7 +47,7 @@ fn incast_queues_at_the_port_to_the_receiver() {
     eprintln!("{first:?} {second:?} {drops}");
     assert_eq!(first.0, "compute>host0");
     assert!(first.1 > 22_000_000 && second.1 < 1_000_000 && drops == 0, "{first:?}, {second:?}, {drops} drops");
-    // The shallow switch cannot hold it.
+    // The shallow switch cannot hold this queue.
     let (queues, drops) = longest("incast.toml", &[("switch.override.0.preset", "trident3")]);
     assert!(queues["compute>host0"] <= 21_600_000 && drops > 0, "{} B, {drops} drops", queues["compute>host0"]);
 }
@@ -67,7 +69,7 @@ fn fabric_congestion_queues_at_a_shared_uplink() {
     eprintln!("{first:?} {second:?}");
     assert!(first.0.starts_with("compute>spine"), "{first:?}");
     assert!(first.1 > 1_000_000 && second.1 < first.1 / 4, "{first:?}, {second:?}");
-    // Another choice of path takes it away.
+    // With another choice of path, the queue disappears.
     let (queues, _) = longest("fabric.toml", &[("switch.balance", "spray")]);
     let sprayed = of_switches(queues);
     assert!(sprayed[first.0] < first.1 / 10, "{} B", sprayed[first.0]);

@@ -1,10 +1,11 @@
-//! A default that follows from other keys goes on following from them: changing a key of a resolved scenario does what it does to the original.
+//! Tests that a default keeps following other keys in a resolved scenario: a changed key has the
+//! same effect there as in the original.
 
 use crate::common::{NoParquet, folder, parse, parse_with};
 use afflux_scenario::{Overrides, Scenario};
 use std::path::{Path, PathBuf};
 
-/// The scenario with the defaults that stand in its resolved text as comments.
+/// Returns the scenario with the defaults that its resolved text contains as comments.
 fn filled(scenario: &Scenario) -> toml::Table {
     let text: Vec<&str> = scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
     toml::from_str(&text.join("\n")).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved))
@@ -62,7 +63,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("run.compat", "\"conweave-ns3\""),
 ];
 
-/// The key whose default names the design, and so stands in a resolved scenario as it was.
+/// Key whose default names the design, and is therefore written into a resolved scenario.
 const NAMED: &str = "congestion";
 
 fn without_name(mut table: toml::Table) -> toml::Table {
@@ -92,7 +93,8 @@ fn follows(original: &str, path: &Path, what: &str) -> usize {
                 taken += 1;
             }
             (Err(_), Err(_)) => {}
-            // The key that stands there as it was may not go with another stack or kind, and says so.
+            // The default that is written into the resolved scenario may exclude another stack or
+            // kind. The error then says so.
             (Ok(_), Err(error)) => assert!(key.starts_with("host.transport"), "{what}: {key} = {value}: only the resolved one is refused: {error}"),
             (Err(error), Ok(_)) => panic!("{what}: {key} = {value}: only the original is refused: {error}"),
         }
@@ -100,7 +102,8 @@ fn follows(original: &str, path: &Path, what: &str) -> usize {
     taken
 }
 
-/// Shorter arrivals and smaller fabrics. The test compares keys, so flows and routes only cost time: each scenario is read a hundred times.
+/// Shortens durations and shrinks fabrics. The test compares keys, so flows and routes only cost
+/// time: it reads each scenario a hundred times.
 const FEWER_FLOWS: &[(&str, &str)] = &[
     ("duration = \"200ms\"", "duration = \"2ms\""),
     ("duration = \"20ms\"", "duration = \"1ms\""),
@@ -137,7 +140,7 @@ fn a_scenario_without_defaults_written() {
     assert!(follows(text, Path::new("plain.toml"), "without defaults") > 20);
 }
 
-/// A buffer, and everything that follows from it.
+/// Changes the buffer, and with it all defaults that follow from it.
 #[test]
 fn another_buffer_on_a_resolved_scenario() {
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[switch]\nsharing = \"sonic\"\npfc = { priorities = [3] }\n[[traffic]]\nkind = \"incast\"\nbytes = \"1MB\"\npriority = 3\n";
@@ -148,7 +151,8 @@ fn another_buffer_on_a_resolved_scenario() {
     assert_ne!(format!("{:?}", direct.plan.switches), format!("{:?}", parse(text).unwrap().plan.switches));
 }
 
-/// Keys as written, names for tables, strings with anything in them, inputs by path and hash.
+/// Covers keys as written, names for tables, strings with special characters, and inputs by path
+/// and hash.
 #[test]
 fn resolved_text() {
     let folder = folder("derived");

@@ -1,9 +1,10 @@
-//! What is wrong with a scenario is said with file, line, key, what was found, what is allowed and the nearest spelling.
+//! Tests the error messages of wrong scenarios: file, line, key, what was found, what is allowed
+//! and the nearest spelling.
 
 use crate::common::{NoParquet, VALID, error, folder, parse, parse_with};
 use afflux_scenario::Overrides;
 
-/// Replacement in the valid scenario, and the whole message.
+/// Defines a test that replaces text in the valid scenario and expects the whole message.
 macro_rules! says {
     ($($name:ident: $from:literal => $to:literal, $message:literal;)+) => {$(
         #[test]
@@ -339,7 +340,8 @@ fn fabrics_that_do_not_hang_together() {
     assert!(parse(&custom(&(link("host0", "a") + &link("host1", "a")))).is_ok());
 }
 
-/// Planes without a path between them are valid as long as nothing is sent from one to the other.
+/// Tests that separate planes without a path between them are valid as long as nothing is sent from
+/// one to the other.
 #[test]
 fn separate_planes() {
     let links: String = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u"), ("e", "u"), ("f", "e")]
@@ -369,7 +371,8 @@ fn separate_planes() {
     assert!(permutation("").unwrap_err().to_string().contains("key traffic[0]: "));
 }
 
-/// The flow-level engine has flows that start by the clock and send as fast as they can, and nothing else.
+/// Tests that the flow-level engine accepts only flows that start by the clock and send as fast as
+/// they can.
 #[test]
 fn what_flows_without_packets_cannot_be() {
     let text = &VALID[..VALID.find("[record]").unwrap()];
@@ -393,7 +396,7 @@ fn flows_that_are_granted_rates_keep_to_one_path() {
         parse(&sprayed).unwrap_err().to_string(),
         "fabric.toml:25: key host.transport.kind: \"d3\" needs one path per flow: write balance = \"ecmp\" in [switch]"
     );
-    // With one spine there is no choice.
+    // With one spine there is no choice of paths.
     assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_ok());
 }
 
@@ -453,7 +456,7 @@ fn inputs_that_are_missing_or_changed() {
     let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &NoParquet);
     let missing = parse(text).unwrap_err();
     assert!(missing.to_string().contains("flows.csv: cannot be read: No such file"), "{missing}");
-    // Neither a device nor a pipe may have an end.
+    // A device or a pipe may have no end.
     for (name, is) in [("/dev/zero", "a pipe or a device, not a file"), ("..", "a directory")] {
         let refused = parse(&text.replace("\"flows.csv\"", &format!("\"{name}\"\nformat = \"htsim\""))).unwrap_err().to_string();
         assert!(refused.contains(&format!("{name}: cannot be read: it is {is}")), "{refused}");
@@ -480,7 +483,8 @@ fn more_memory_than_allowed() {
     assert!(message.ends_with(" of memory: more than max_memory allows, 1.0 MB"), "{message}");
 }
 
-/// The valid scenario with another balance, after its line of `alpha`.
+/// Returns the error of the valid scenario with another balance, which is inserted after its line
+/// of `alpha`.
 fn balance_error(balance: &str) -> String {
     error("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"))
 }

@@ -1,4 +1,4 @@
-//! The scenarios in `examples/` are valid.
+//! Tests that the scenarios in `examples/` are valid.
 
 use crate::common::{NoParquet, folder};
 use afflux_scenario::{Overrides, load};

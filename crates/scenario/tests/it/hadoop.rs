@@ -1,4 +1,5 @@
-//! Hadoop jobs: times that can be reckoned, every byte once, the same from both engines.
+//! Tests Hadoop jobs: times that can be calculated by hand, every byte sent once, the same results
+//! from both engines.
 
 use crate::common::{NoParquet, VALID, folder, parse, parse_with};
 use afflux_net::Progress;
@@ -8,7 +9,7 @@ use afflux_scenario::{Overrides, Scenario};
 use afflux_units::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Everything takes a fixed time, or none.
+/// A scenario in which everything takes a fixed time, or none.
 const FIXED: &str = r#"format = 1
 [topology]
 kind = "star"
@@ -119,7 +120,8 @@ fn task<'a>(output: &'a Output, phase: &str) -> &'a TaskRecord {
     output.tasks.iter().find(|task| task.phase == phase && (task.task.is_some() || matches!(phase, "job" | "submit" | "master" | "commit" | "end"))).unwrap()
 }
 
-/// The flows of a class, in order of their starts, with the time from the decision until the end is known.
+/// Returns the flows of a class, in order of their starts, each with the time from the decision to
+/// send until its end is known.
 fn exchanges(scenario: &Scenario, output: &Output, class: &str) -> Vec<(Flow, u64)> {
     let delay = 5_000_000;
     let known = |(flow, record): (&Flow, &afflux_net::record::FlowRecord)| (flow.clone(), (record.finish.unwrap() - record.start.unwrap()).0 + 2 * delay);
@@ -130,39 +132,44 @@ const MS: u64 = 1_000_000_000;
 
 #[test]
 fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
-    // All at one compute node: what crosses the network are the block, the output and calls to the master.
+    // All tasks run on one compute node, so only the block, the output and calls to the master
+    // cross the network.
     let scenario = load(&FIXED.replace("compute = \"0-1\"", "compute = 0"));
     let output = run(&scenario);
     let flows: Vec<_> = output.all_flows(&scenario.plan).collect();
-    // The map's request to the data node opens the connection over which the block comes: a handshake of 4 us.
+    // The map's request to the data node opens the connection that also carries the block: a
+    // handshake of 4 us.
     let opens = |flow: &Flow, record: &afflux_net::record::FlowRecord| flow.bytes == 500 && record.split.window == 4_028_800;
     let late: Vec<_> =
         flows.iter().filter(|(_, record)| record.finish.unwrap() - record.start.unwrap() != record.ideal && record.bytes_received <= 1_000).collect();
     assert!(matches!(late[..], [(flow, record)] if opens(flow, record)), "other calls are alone");
     assert_eq!(span(task(&output, "submit")), 3_000 * MS);
-    // The block comes from disk (8 ms) while it crosses the network (0.65 ms); its output goes to disk (16 ms); a call within the host.
+    // The block is read from disk (8 ms) while it crosses the network (0.65 ms). Its output goes to
+    // disk (16 ms). A call within the host takes 1 ms.
     assert_eq!(span(task(&output, "map")), (1_000 + 500 + 8 + 16 + 1) * MS);
     let [(block, _)] = exchanges(&scenario, &output, "read").try_into().unwrap();
     assert_eq!((block.src, block.dst, block.bytes), (2, 0, 8_062_500));
-    // The map opens the connection and asks; the block is the answer.
+    // The map opens the connection and sends a request; the block is the answer.
     let between = calls(&scenario, &output);
     assert_eq!((between.get(&(0, 2)), between.get(&(2, 0))), (Some(&1), None));
     let request = output.all_flows(&scenario.plan).find(|(flow, _)| (flow.src, flow.dst) == (0, 2) && flow.bytes < 1_000).unwrap().0;
     let opens = |flow: &Flow| scenario.plan.transports[usize::from(flow.transport)].tcp().handshake;
     assert!(opens(request) && !opens(&block));
-    // A call to the master, one for outputs after at most a microsecond, the fetch within the host, what was in memory to disk.
+    // Adds up a call to the master, one for outputs after at most a microsecond, the fetch within
+    // the host, and the write of outputs in memory to disk.
     let shuffle = span(task(&output, "shuffle"));
     let parts = (1_000 + 500 + 1 + 1 + 2 + 16) * MS;
     assert!((parts..parts + 1_000_000).contains(&shuffle), "{shuffle}");
     assert!(exchanges(&scenario, &output, "fetch").is_empty());
     assert_eq!(span(task(&output, "merge")), 0);
-    // The output crosses the network at 80 Gbit/s, then the data node puts it on disk (16 ms) for the sync.
+    // The output crosses the network at 80 Gbit/s. The data node then writes it to disk (16 ms) for
+    // the sync.
     let [(written, took)] = exchanges(&scenario, &output, "write").try_into().unwrap();
     assert_eq!((written.src, written.dst, written.bytes), (0, 2, 8_062_500));
     assert_eq!(span(task(&output, "reduce")), took + 16 * MS);
     let paced = written.bytes * 8 * 1_000 / 80;
     assert!(took > paced && took < paced + MS / 10, "{took} {paced}");
-    // The client looks at whole seconds after its submission, and asks once.
+    // The client checks at whole seconds after its submission, and asks once.
     let [request, answer] = [1, 0].map(|back| exchanges(&scenario, &output, "rpc").iter().rev().nth(back).unwrap().1);
     let end = task(&output, "end").finish.unwrap();
     let look = end.0 - answer - request - MS + 5_000_000;
@@ -170,7 +177,7 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
     assert_eq!(task(&output, "job").finish, Some(end));
 }
 
-/// Flows of class `rpc` by source and destination.
+/// Counts the flows of class `rpc` by source and destination.
 fn calls(scenario: &Scenario, output: &Output) -> BTreeMap<(u32, u32), i64> {
     let mut calls = BTreeMap::new();
     for (flow, _) in exchanges(scenario, output, "rpc") {
@@ -181,9 +188,10 @@ fn calls(scenario: &Scenario, output: &Output) -> BTreeMap<(u32, u32), i64> {
 
 #[test]
 fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
-    // All at host 0; host 2 has the blocks, host 3 is the name node and the resource manager, host 4 the client.
+    // All tasks run on host 0. Host 2 has the blocks, host 3 is the name node and the resource
+    // manager, host 4 the client.
     let alone = FIXED.replace("compute = \"0-1\"", "compute = 0");
-    // TCP's handshake is the first round trip of a connection, and no flow.
+    // TCP's handshake is the first round trip of a connection, and is not a flow.
     type Calls<'a> = &'a [((u32, u32), i64)];
     let cases: [(&str, &str, Calls); 13] = [
         ("task_rpcs = [0, 0]", "task_rpcs = [7, 0]", &[((0, 3), 6)]),
@@ -191,11 +199,12 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
         ("task_reads = 0", "task_reads = 2", &[((0, 2), 2)]),
         ("block_rpcs = 0", "block_rpcs = 4", &[((0, 3), 1), ((0, 2), 3)]),
         ("launch_rpcs = 0", "launch_rpcs = 4", &[((3, 0), 3)]),
-        // The tasks find what the master's node has fetched.
+        // The tasks find the files that the master's node has fetched.
         ("localized_files = [0, 0]\n", "localized_files = [2, 4]\n", &[((0, 3), 2 + 4 * 2), ((0, 2), 4)]),
         ("master_rpcs = 0", "master_rpcs = 28", &[((0, 3), 27)]),
         ("commit_rpcs = 0", "commit_rpcs = 7", &[((0, 3), 7)]),
-        // Version 1 lists one task's directory, and moves its file with four calls. The task's own commit has two calls less.
+        // Version 1 lists the directory of one task, and moves its file with four calls. The task's
+        // own commit has two calls less.
         ("commit_rpcs = 0\n", "commit_rpcs = 7\ncommitter = \"v1\"\n", &[((0, 3), 7 + 1 + 4)]),
         ("task_rpcs = [0, 0]", "task_rpcs = [0, 12]\ncommitter = \"v1\"", &[((0, 3), 11 - 2 + 1 + 4)]),
         ("history_rpcs = 0", "history_rpcs = 49", &[((0, 3), 49)]),
@@ -204,7 +213,7 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
     ];
     for (from, to, more) in cases {
         assert!(alone.contains(from), "{from}");
-        // A job that lasts longer has more heartbeats.
+        // A longer job would have more heartbeats, so heartbeats are made rare.
         let text = alone
             .replace(from, to)
             .replace("resources = \"0B\"", "resources = \"500kB\"")
@@ -222,7 +231,8 @@ fn calls_cross_the_network_as_often_as_hadoop_makes_them() {
 
 #[test]
 fn a_call_on_a_new_connection_takes_one_round_trip_more() {
-    // A call takes the server 1 ms and, between hosts, a few microseconds; the handshake none of the server.
+    // A call takes the server 1 ms and, between hosts, a few microseconds. The handshake takes no
+    // time of the server.
     let spread = |count: u32| {
         let text = FIXED.replace("compute = \"0-1\"", "compute = 0").replace("master_rpcs = 0", &format!("master_rpcs = {count}"));
         span(task(&run(&load(&text)), "master"))
@@ -249,7 +259,8 @@ fn the_commit_of_version_1_takes_longer_with_each_task() {
     }
 }
 
-/// Two reducers, each on its own node; one of them gets its part of the only map's output over the network.
+/// Two reducers, each on its own node. One of them gets its part of the only map's output over the
+/// network.
 fn two_reducers(keys: &str) -> String {
     FIXED
         .replace("kind = \"star\"", "kind = \"star\"\nrate = \"10Gbps\"")
@@ -265,16 +276,18 @@ fn a_fetch_that_exceeds_its_time_out_is_repeated_after_a_penalty() {
         shuffles.max().unwrap()
     };
     let longest = |keys: &str| longest_of(&two_reducers(keys));
-    // The answer takes 2 ms of the server and 3.2 ms for 4 MB. It is too late 30 times, after which there are no time-outs any more.
+    // The answer takes the server 2 ms, and 3.2 ms for 4 MB. It is too late 30 times; after that
+    // there are no time-outs any more.
     let once = longest("");
     let penalties = 13_000 + 16_900 + 28 * 20_000;
     for (key, timeout_us) in [("fetch_read_timeout", 4_000), ("fetch_connect_timeout", 1)] {
         let found = longest(&format!("{key} = \"{timeout_us}us\"\nfetch_retry_delay_max = \"20s\"\n")) - once;
-        // A request is known to have arrived, the handshake included, some 20 us after its start.
+        // A request is known to have arrived, handshake included, some 20 us after its start.
         let least = penalties * MS + 30 * timeout_us * (MS / 1_000);
         assert!((least..least + 2 * MS).contains(&found), "{key}: {found} {least}");
     }
-    // Tez: 15 times, and penalties of 2 s times 1.3 to the power of the failures: in all 2 s times (1.3^16 - 1.3) / 0.3.
+    // Tez fails 15 times, with penalties of 2 s times 1.3 to the power of the failures: in all 2 s
+    // times (1.3^16 - 1.3) / 0.3.
     let tez = "framework = \"tez\"\n";
     let found = longest_of(&two_reducers("fetch_read_timeout = \"4ms\"\n").replace("reducers = 2\n", &format!("reducers = 2\n{tez}")))
         - longest_of(&two_reducers("").replace("reducers = 2\n", &format!("reducers = 2\n{tez}")));
@@ -291,7 +304,7 @@ fn a_time_out_that_no_fetch_exceeds_changes_nothing() {
     assert!(digest("") == digest("fetch_read_timeout = \"180s\"\nfetch_connect_timeout = \"180s\"\n"), "not even the end of the run");
 }
 
-/// Two maps and two reducers, one of each per node; node 1 has a slow link.
+/// Two maps and two reducers, one of each per node. Node 1 has a slow link.
 fn slow_node(rate: &str, keys: &str) -> String {
     FIXED
         .replace("[host]\n", &format!("[[topology.override]]\nlink = \"host1-switch0\"\nrate = \"{rate}\"\n[host]\n"))
@@ -314,11 +327,12 @@ fn a_slow_map_gets_a_second_attempt_which_counts_if_it_ends_first() {
     assert_eq!(span(fast), speculated.iter().find(|map| map.task == fast.task).map(span).unwrap());
     let again = speculated.iter().find(|map| map.task == slow.task).unwrap();
     assert_eq!(again.node, Some(0));
-    // Two thirds count as done while the block is under way: the attempt is too slow when it has run for twice the time of the other one. The next
-    // scan follows within 1 s, and heartbeats of the master, of the node and of the master again within 1 s each.
+    // A map counts as two thirds done while its block is on the network, so the attempt is too slow
+    // once it has run for twice the time of the other map. The next scan follows within 1 s, and
+    // heartbeats of the master, of the node and of the master again within 1 s each.
     let slow_since = slow.start + Span(2 * span(fast));
     assert!(again.start >= slow_since && again.start <= slow_since + Span::from_ms(4_010), "{} {}", again.start, slow_since);
-    // It takes what the other map took on this node, within two calls.
+    // The second attempt takes as long as the other map took on this node, within two calls.
     assert!(span(again).abs_diff(span(fast)) < 2 * MS, "{} {}", span(again), span(fast));
 }
 
@@ -329,7 +343,8 @@ fn a_second_attempt_of_a_reducer_fetches_again_and_one_of_the_two_is_recorded() 
         let output = run(&scenario);
         (exchanges(&scenario, &output, "fetch").len(), output)
     });
-    // Each reducer fetches the output of the map on the other node, the second attempt that of the slow node.
+    // Each reducer fetches the output of the map on the other node. The second attempt fetches the
+    // output of the map on the slow node.
     assert_eq!((alone, fetches), (2, 3));
     for phase in ["shuffle", "merge", "reduce"] {
         let mut tasks: Vec<_> = output.tasks.iter().filter(|task| task.phase == phase).filter_map(|task| task.task).collect();
@@ -355,14 +370,14 @@ fn a_node_is_given_so_many_containers_per_heartbeat() {
         assert_eq!(starts.len(), 4);
         starts.dedup();
         assert_eq!(starts.len(), rounds, "{count} per heartbeat");
-        // The master hears of it at its next heartbeat.
+        // The master learns of an ended container at its next heartbeat.
         assert!(starts.windows(2).all(|two| two[1] - two[0] >= Span::from_ms(150) && two[1] - two[0] <= Span::from_ms(450)));
     }
 }
 
 #[test]
 fn a_node_tells_at_once_that_a_container_has_ended() {
-    // Two maps, one after the other: the second does not wait for a heartbeat of the node.
+    // Two maps run one after the other. The second does not wait for a heartbeat of the node.
     let text = FIXED
         .replace("compute = \"0-1\"", "compute = 0")
         .replace("block_size = \"8MB\"", "block_size = \"4MB\"")
@@ -386,7 +401,7 @@ fn a_container_that_is_used_again_keeps_its_connections() {
     };
     let of_two_maps = |framework: &str| to_name_node(framework, 7) - to_name_node(framework, 0);
     assert_eq!(of_two_maps("mapreduce"), 6 + 6);
-    // The second map authenticates no more.
+    // The second map does not authenticate again.
     assert_eq!(of_two_maps("tez"), 6 + 5);
 }
 
@@ -394,13 +409,14 @@ fn a_container_that_is_used_again_keeps_its_connections() {
 fn with_half_of_the_processors_their_work_takes_twice_as_long() {
     let scenario = load(&FIXED.replace("jvm_start", "cpu_share = 0.5\njvm_start"));
     let output = run(&scenario);
-    // Starts of containers and the master's work, and 20 us per megabyte of 8 MB; reading, and disks, are as fast as before.
+    // Starts of containers, the master's work, and 20 us per megabyte of 8 MB take longer. Reading
+    // and disks are as fast as before.
     let once = run(&load(FIXED));
     let phase = |phase: &str| span(task(&output, phase)) - span(task(&once, phase));
     assert_eq!(phase("submit"), 0);
     assert_eq!(phase("master"), (1_000 + 500 + 250) * MS);
     assert_eq!(phase("map"), 1_500 * MS);
-    // The reducer writes at 40 Gbit/s instead of 80.
+    // The reducer writes at 40 Gbit/s instead of 80 Gbit/s.
     let [(written, took)] = exchanges(&scenario, &output, "write").try_into().unwrap();
     let paced = written.bytes * 8 * 1_000 / 40;
     assert!(took > paced && took < paced + MS / 10, "{took} {paced}");
@@ -432,21 +448,22 @@ fn every_byte_crosses_the_network_once() {
         let of = |phase: &str| -> Vec<&TaskRecord> { output.tasks.iter().filter(|task| task.phase == phase && task.task.is_some()).collect() };
         let (maps, reducers) = (of("map"), of("shuffle"));
         assert_eq!((maps.len(), reducers.len(), of("reduce").len()), (21, 7, 7));
-        // Each map reads its block from a data node; the client (host 9) ten samples.
+        // Each map reads its block from a data node, and the client (host 9) reads ten samples.
         let wire = |bytes: u64| bytes + bytes * 4 / 512;
         let samples = 10 * 20_000;
         assert_eq!(sum("read", 0), maps.iter().map(|map| wire(map.bytes_in)).sum::<u64>() + samples);
-        // Each reducer gets its part of each output that lies elsewhere, with a header.
+        // Each reducer gets its part of each output on another node, with a header.
         let segment = maps[0].bytes_out.div_ceil(7);
         let elsewhere = reducers.iter().map(|reducer| maps.iter().filter(|map| map.node != reducer.node).count() as u64).sum::<u64>();
         assert_eq!(sum("fetch", 0), elsewhere * (segment + 30));
-        // Two copies of the output and of the history, which MapReduce alone has; four of the resources.
+        // There are two copies of the output and of the history (only MapReduce has one), and four
+        // of the resources.
         let output_bytes: u64 = of("reduce").iter().map(|reduce| reduce.bytes_out).sum();
         assert_eq!(output_bytes, 40_000_000);
         let blocks: u64 = of("reduce").iter().map(|reduce| blocks(reduce.bytes_out).map(wire).sum::<u64>()).sum();
         assert_eq!(sum("write", 0), 2 * blocks + 4 * wire(500_000) + if framework == "tez" { 0 } else { 2 * wire(1_000_000) });
         assert!(sum("log", 0) > 0);
-        // No more at a time on a node than it has slots.
+        // A node never runs more tasks of a kind at a time than it has slots.
         for maps in [&maps, &reducers] {
             for task in maps.iter() {
                 let at_once = maps.iter().filter(|other| other.node == task.node && other.start <= task.start && other.finish.unwrap() > task.start).count();
@@ -469,14 +486,15 @@ fn both_engines_and_any_threads_agree() {
     let tez = SMALL.replace("files = 3", "files = 3\nframework = \"tez\"");
     let texts = [SMALL.to_string(), format!("{SMALL}{background}{shallow}"), format!("{tez}{datagrams}{shallow}")];
     for (place, text) in texts.iter().enumerate() {
-        // Waiting without traffic of its own is background traffic alone.
+        // While jobs wait without traffic of their own, only background traffic is simulated, so
+        // the waits are shortened.
         let quick = [("3s", "100ms"), ("1s", "20ms"), ("500ms", "10ms"), ("250ms", "5ms")];
         let text = quick.iter().fold(text.clone(), |text, (long, short)| text.replace(&format!("\"{long}\""), &format!("\"{short}\"")));
         let mut scenario = load(&text);
         let digest =
             |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.links, output.counters, output.end);
         let fast = digest(&run(&scenario));
-        // Three and seven threads once: `make fuzz` runs them over thousands of scenarios.
+        // Three and seven threads run only once; `make fuzz` runs them over thousands of scenarios.
         for &threads in if place == 0 { &[2, 3, 7][..] } else { &[2] } {
             scenario.plan.run.threads = threads;
             assert!(digest(&run(&scenario)) == fast, "{threads} threads: {text}");
@@ -513,7 +531,8 @@ fn background_traffic_keeps_to_its_rate_and_ends_with_the_jobs() {
         assert!(output.end >= job && output.end <= job + Span::from_s(1), "logs take their time");
         for record in &output.flows[..5] {
             assert!(record.finish.is_none());
-            // The first ten segments of a connection are not paced, and up to 64 KiB leave together, ahead of the pace.
+            // The first ten segments of a connection are not paced, and up to 64 KiB leave
+            // together, ahead of the pace.
             let nominal = output.end.0 as f64 * 1e9 / 8e12;
             let most = nominal + 10.0 * 1_460.0 + 65_536.0;
             assert!((0.95 * nominal..most).contains(&(record.bytes_received as f64)), "{protocol}: {} of {nominal}", record.bytes_received);
@@ -538,7 +557,7 @@ fn traces_become_jobs() {
     assert_eq!((count(0, "map"), count(0, "reduce"), count(1, "map"), count(1, "reduce")), (2, 0, 3, 2));
     let submitted: Vec<Time> = output.tasks.iter().filter(|task| task.phase == "job").map(|task| task.start).collect();
     assert!(submitted.contains(&Time::ZERO) && submitted.contains(&Time::from_ns(100_000_000)));
-    // Maps write where there are no reducers: the output of the first job, twice.
+    // Maps write the output if there are no reducers: the output of the first job, twice.
     let written: u64 = exchanges(&scenario, &output, "write").iter().filter(|(flow, _)| flow.job == 0 && (flow.src < 5)).map(|(flow, _)| flow.bytes).sum();
     assert!(written >= 1_000_000, "{written}");
 }

@@ -1,16 +1,19 @@
-//! The flow-level engine against pFabric's Ideal: spec/transports.md §8.1 (144 hosts, 150,000 flows completed, one seed) and §8.2 (12 hosts, 60,000).
+//! Tests the flow-level engine against pFabric's Ideal: spec/transports.md §8.1 (144 hosts, 150,000
+//! flows completed, one seed) and §8.2 (12 hosts, 60,000).
 
 use crate::common::parse;
 use afflux_net::{Progress, run};
 
-/// Of completed flows: mean of all, and of the classes up to 100 KB, up to 10 MB, and above.
+/// Mean normalised completion times: of all completed flows, and of the classes up to 100 KB, up to
+/// 10 MB, and above.
 type Means = [f64; 4];
 
 struct Fabric {
     leaves: u32,
     hosts_per_leaf: u32,
     core: &'static str,
-    /// Completion of one packet in the idle fabric, microseconds: in the rack, and across.
+    /// Completion time of one packet in the idle fabric in microseconds: within a rack, and across
+    /// racks.
     idle: (f64, f64),
 }
 
@@ -26,7 +29,8 @@ impl Fabric {
         )
     }
 
-    /// Normalised by the idle fabric, as the table is, of the first `count` flows to complete.
+    /// Runs the fabric and returns the means over the first `count` flows to complete, normalised
+    /// by the idle fabric as in the table.
     fn means(&self, sizes: &str, load: f64, seed: u64, count: usize) -> Means {
         let traffic = format!(
             "seed = {seed}\n[[traffic]]\nkind = \"random\"\nsizes = \"{sizes}\"\nload = {load}\nload_basis = \"host_wire\"\nflows = {}\n",
@@ -53,7 +57,7 @@ impl Fabric {
     }
 }
 
-/// Mean over three seeds against the table's, of which each row is one run.
+/// Compares the mean over three seeds with the table, each row of which is one run.
 #[track_caller]
 fn within_two_percent(fabric: &Fabric, sizes: &str, load: f64, count: usize, theirs: &[f64]) {
     let runs: Vec<Means> = (1..=3).map(|seed| fabric.means(sizes, load, seed, count)).collect();
@@ -71,7 +75,8 @@ fn web_search_on_144_hosts() {
     }
 }
 
-/// Elephants are left out: a dozen hosts have too few of them for a mean to be known to 2 %.
+/// Leaves out elephants: with a dozen hosts there are too few of them for a mean that is known to 2
+/// %.
 #[test]
 fn web_search_on_12_hosts() {
     within_two_percent(&SMALL, "pfabric-websearch", 0.6, 60_000, &[1.250, 1.007, 1.395]);
@@ -82,7 +87,8 @@ fn data_mining_on_144_hosts() {
     within_two_percent(&LARGE, "pfabric-datamining", 0.5, 150_000, &[1.018, 1.000, 1.007, 1.36]);
 }
 
-/// Alone: the idle fabric's time. Two to one host: the shorter first, the other behind it, each with its own latency.
+/// Tests that a lone flow takes the time of the idle fabric. If two flows go to one host, the
+/// shorter goes first and the other behind it, each with its own latency.
 #[test]
 fn one_flow_and_two() {
     let list = "[[traffic]]\nkind = \"pairs\"\npairs = [[0, 5]]\nsizes = \"146kB\"\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 5]]\nsizes = \"14600B\"\nstart = \"1us\"\n";
@@ -90,7 +96,8 @@ fn one_flow_and_two() {
     let output = run(&scenario.plan, &Progress::default()).unwrap();
     let of = |bytes: u64| scenario.plan.flows.iter().position(|flow| flow.bytes == bytes).map(|id| &output.flows[id]).unwrap();
     let (long, short) = (of(146_000), of(14_600));
-    // 10 packets of 1.2 us from 1 us on; 100 of them with a break of 12 us; 16.528 us less a packet for the way across.
+    // The short flow has 10 packets of 1.2 us from 1 us on, the long one 100 packets with a break
+    // of 12 us. Crossing the fabric takes 16.528 us less one packet.
     assert_eq!(short.finish.unwrap().0, 1_000_000 + 12_000_000 + 15_328_000);
     assert_eq!(long.finish.unwrap().0, 120_000_000 + 12_000_000 + 15_328_000);
     assert_eq!((short.split.queueing, long.split.queueing), (0, 12_000_000));

@@ -1,4 +1,5 @@
-//! Tests of the scenario format through the public API, in one binary: linking is the slow part.
+//! Tests of the scenario format through the public API, in one binary, because linking takes most
+//! of the time.
 
 mod common;
 mod congestion;

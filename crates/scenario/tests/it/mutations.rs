@@ -1,9 +1,10 @@
-//! Whatever is done to a valid file, it is read or refused, never a panic; and an error points into the file.
+//! Tests that a changed scenario file is read or refused and never causes a panic, and that an
+//! error points into the file.
 
 use crate::common::{VALID, parse};
 use proptest::prelude::*;
 
-/// Pieces that tend to matter.
+/// Pieces of text that tend to cause errors.
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -53,7 +54,7 @@ fn check(text: &str) {
     }
 }
 
-/// Lines whose values are replaced: everything after `=`.
+/// Replaces the value of a line: everything after `=`.
 fn replace_value(line: usize, piece: &str) -> String {
     let mut lines: Vec<String> = VALID.lines().map(str::to_string).collect();
     let line = line % lines.len();

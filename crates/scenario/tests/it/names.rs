@@ -1,4 +1,4 @@
-//! Hosts and switches by name and address.
+//! Tests names and addresses of hosts and switches.
 
 use crate::common::parse;
 use afflux_net::spec::Start;
@@ -12,7 +12,7 @@ fn error(text: &str) -> String {
     parse(text).map(|_| String::from("valid")).unwrap_or_else(|error| error.message)
 }
 
-/// A leaf-spine of two racks, with names, and more.
+/// Returns a leaf-spine of two racks with names, and with `more` appended.
 fn named(more: &str) -> String {
     format!(
         "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhosts = [\"db1\", {{ name = \"db2\", address = \
@@ -63,7 +63,7 @@ fn numbers_stay_names_where_hosts_have_others() {
     let flows = |text: &str| load(text).plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>();
     assert_eq!(flows(&star("3", "[\"host2\", 0]")), [(2, 0)]);
     assert_eq!(flows(&star("[\"a\", \"b\", \"c\"]", "[\"host2\", \"a\"]")), [(2, 0)]);
-    // Named in this form, the names count.
+    // If hosts have names of the form `host3`, the names count and not the numbers.
     assert_eq!(flows(&star("[\"host1\", \"host2\", \"host3\"]", "[\"host2\", \"host1\"]")), [(1, 0)]);
     assert!(error(&star("[\"host1\", \"host2\", \"host3\"]", "[\"host0\", \"host1\"]")).contains("no node \"host0\""));
 }
@@ -114,12 +114,12 @@ fn names_cannot_leave_their_place() {
         let message = error(&format!("{}{}", star(""), pairs(&format!("{key} = \"x\\n9,0,2,1,99999999,y\""))));
         assert!(message.contains(&format!("key traffic[0].{key}: \"x\\n9,0,2,1,99999999,y\": write a name without control characters")), "{message}");
     }
-    // A value of any length gives a message of some length, in one line.
+    // A value of any length gives a message of limited length, in one line.
     let message = error(&format!("{}{}", star(""), pairs(&format!("class = \"{}\"", "é\\u001b".repeat(50_000)))));
     assert!(message.len() < 3_000 && !message.contains(|c: char| c.is_control()), "{message}");
 }
 
-/// Names of the jobs of blocks of traffic in a star of eight hosts.
+/// Returns the names of the jobs of traffic blocks in a star of eight hosts.
 fn jobs(blocks: &str) -> Vec<String> {
     load(&star(blocks)).jobs.iter().map(|job| job.name.clone()).collect()
 }
@@ -135,20 +135,21 @@ fn jobs_have_the_names_of_their_blocks() {
     let read = |name: &str| format!("[[traffic]]\n{READ}{name}\n");
     let shuffle = |name: &str| format!("[[traffic]]\nkind = \"all_to_all\"\nsizes = \"1kB\"\n{name}\n");
     assert_eq!(jobs(&(read("name = \"query\"") + &read("name = \"query1\""))), ["query.0", "query.1", "query1.0", "query1.1"]);
-    // Without a name, the first block of a kind has the name of the kind, and further ones their place.
+    // Without a name, the first block of a kind has the name of the kind, and further blocks the
+    // name of their position.
     assert_eq!(jobs(&(shuffle("") + &read("") + &read("") + &shuffle(""))), ["all_to_all", "incast.0", "incast.1", "traffic2.0", "traffic2.1", "traffic3"]);
     assert_eq!(jobs(&(read("") + &read("name = \"incast\""))), ["traffic0.0", "traffic0.1", "incast.0", "incast.1"]);
-    // With all defaults written down, a block without a name has the name of its place.
+    // With all defaults written, a block without a name has the name of its position.
     assert_eq!(jobs(&read("name = \"traffic0\"")), ["incast.0", "incast.1"]);
     let scenario = load(&star(&(shuffle("") + &read("name = \"r\""))));
     assert_eq!((scenario.blocks, scenario.jobs[2].block), (vec!["all_to_all".to_string(), "r".to_string()], 1));
-    // Draws depend on names as they did before jobs had them.
+    // Random draws depend on block names as they did before jobs had names.
     let drawn = |name: &str| {
         let plan = load(&star(&read(&format!("random_senders = true\n{name}")))).plan;
         plan.flows.iter().map(|flow| flow.src).collect::<Vec<_>>()
     };
     assert_eq!(drawn(""), drawn("name = \"traffic0\""));
-    // Jobs of a block "a.0" could be those of a block "a".
+    // Jobs of a block "a.0" could be taken for jobs of a block "a".
     let message = error(&star(&(read("name = \"a\"") + &read("name = \"a.0\""))));
     assert!(message.contains("key traffic[1].name: \"a.0\" begins as the names of the jobs of traffic[0] do, \"a.…\": write another name"), "{message}");
     assert_eq!(jobs(&(read("name = \"a\"") + "[[traffic]]\nkind = \"permutation\"\nname = \"a.0\"\nsizes = \"1kB\"\n")).len(), 2);
@@ -169,7 +170,7 @@ fn each_client_has_an_incast() {
     let resolved = load(&star(&format!("[[traffic]]\n{READ}to = \"host[2,5]\"\n"))).resolved;
     assert!(resolved.contains("to = \"host[2,5]\""), "{resolved}");
     assert_eq!(load(&resolved).resolved, resolved);
-    // All others send, of the hosts that may take part.
+    // All other hosts among those that may take part send.
     let all = load(&star("[[traffic]]\nkind = \"incast\"\nbytes = \"1kB\"\nhosts = \"0-3\"\nto = [0, 7]\n")).plan;
     assert_eq!(all.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(), [(1, 0), (2, 0), (3, 0), (0, 7), (1, 7), (2, 7), (3, 7)]);
 }
@@ -188,7 +189,7 @@ fn patterns_of_hosts() {
     assert!(ends(random).iter().all(|(src, _)| [1, 2].contains(src)));
     let senders = format!("[[traffic]]\n{}senders = \"host[3-4]\"\n", READ.replace("senders = 2\n", ""));
     assert_eq!(ends(&senders), [(3, 0), (3, 0), (4, 0), (4, 0)]);
-    // Other tables with names of nodes take them, too, and names with brackets stay names.
+    // Other tables with names of nodes accept patterns too, and names with brackets stay names.
     let links = "[[topology.override]]\nlink = \"host[2-3]-switch0\"\nrate = \"10Gbps\"\n[[host.override]]\nmatch = \"host[0,4-6]\"\ndelay = \"1us\"\n";
     let plan = load(&star(&format!("{links}{PAIRS}[[0, 1]]\n"))).plan;
     let slow: Vec<u32> = plan.topology.links.iter().filter(|link| link.rate.0 == 10_000_000_000).map(|link| link.a.min(link.b)).collect();

@@ -1,4 +1,4 @@
-//! NDP and trimming: defaults, and what is refused.
+//! Tests NDP and trimming: defaults and refused keys.
 
 use crate::common::parse;
 use afflux_net::spec::{Aqm, Buffer, TransportConfig};
@@ -35,7 +35,8 @@ fn defaults() {
     assert_eq!((&again.resolved, format!("{:?}", again.plan)), (&scenario.resolved, format!("{:?}", scenario.plan)));
     let TransportConfig::Ndp(ndp) = &scenario.plan.transports[0] else { panic!("another transport") };
     assert_eq!((ndp.payload, ndp.pull_rate, ndp.spread, ndp.rto), (1_460, 1.0, true, Span::from_ms(1)));
-    // Eight links of 1 us, and a frame and its acknowledgement on four links each: 13.2 us hold 11.3 frames at 10 Gbps.
+    // Eight links of 1 us, and a frame and its acknowledgement on four links each: 13.2 us hold
+    // 11.3 frames at 10 Gbps.
     assert_eq!(ndp.initial_window, 12);
     let switch = &scenario.plan.switches[0];
     assert_eq!(switch.buffer, Buffer::Unlimited);

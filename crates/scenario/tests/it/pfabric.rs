@@ -1,4 +1,5 @@
-//! The keys of pFabric: the study's parameters without saying them, what its TCP and DCTCP differ in, and what is refused.
+//! Tests the keys of pFabric: the study's parameters as defaults, differences of its TCP and DCTCP,
+//! and refused keys.
 
 use crate::common::parse;
 use afflux_net::congestion::newreno::RenoFlavour;
@@ -59,7 +60,7 @@ fn the_study_without_saying_it() {
     assert_eq!((tcp.mss, tcp.initial_window, tcp.max_window, tcp.dupack_threshold), (1_460, 12, Some(23), None));
     assert_eq!((tcp.min_rto, tcp.initial_rto, tcp.ecn), (Span::from_us(45), Span::from_us(45), EcnMode::Off));
     let plan = parse(STUDY).unwrap().plan;
-    // The queue itself drops, so the buffer does not.
+    // The queue discipline itself drops frames, so the buffer is unlimited.
     for aqm in [&plan.switches[0].aqm, &plan.hosts[0].aqm] {
         assert_eq!(*aqm, Some(Aqm::Pfabric(Some(Limit::Bytes(36_000)))));
     }
@@ -81,7 +82,7 @@ fn its_tcp_and_dctcp() {
     assert_eq!(config(&with("probe_after = \"off\"")).probe_after, None);
 }
 
-/// Marks at the host's own queue, as ns-2's RED makes them.
+/// Tests marks at the host's own queue, as ns-2's RED makes them.
 #[test]
 fn marks_at_the_host() {
     let fifo = STUDY

@@ -1,4 +1,4 @@
-//! `preset` stands for the keys of a switch as it is bought.
+//! Tests that `preset` stands for the keys of a purchasable switch.
 
 use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, Headroom, Rules};
@@ -14,7 +14,7 @@ fn with_switch(keys: &str) -> Scenario {
     scenario
 }
 
-/// The buffer of a switch by its name.
+/// Returns the buffer of the switch with this name.
 fn buffer(scenario: &Scenario, name: &str) -> Buffer {
     let node = scenario.plan.topology.nodes.iter().find(|node| node.name == name).unwrap();
     scenario.plan.switches[node.config as usize].buffer.clone()

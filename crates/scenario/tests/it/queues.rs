@@ -1,15 +1,16 @@
-//! Queues by class, DSCP and hosts of several kinds: what the keys mean, what is refused, and that the resolved scenario is the same.
+//! Tests queues by class, DSCP and hosts of several kinds: meaning of the keys, refused keys, and
+//! that the resolved scenario has the same plan.
 
 use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, CongestionControl, EcnMode, Limit, Scheduling, Service, TransportConfig};
 use afflux_scenario::Scenario;
 
-/// The valid scenario with these blocks in `[switch]`.
+/// Returns the valid scenario with these blocks in `[switch]`.
 fn with(blocks: &str) -> Result<Scenario, String> {
     parse(&VALID.replace("[host]\n", &format!("{blocks}\n[host]\n"))).map_err(|error| error.to_string())
 }
 
-/// As it is resolved, it is the same.
+/// Reads a scenario, and checks that its resolved text gives the same plan.
 fn same(text: &str) -> Scenario {
     let first = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let again = parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
@@ -17,7 +18,7 @@ fn same(text: &str) -> Scenario {
     first
 }
 
-/// SONiC's generic configuration: spec of queues, weights, and marking of queues 3 and 4 only.
+/// SONiC's generic configuration: queues, weights, and marking of queues 3 and 4 only.
 const SONIC: &str = r#"
 [[switch.queue]]
 priorities = [0, 1, 2]
@@ -44,14 +45,15 @@ fn queues_of_a_switch() {
     let Scheduling::Classes(classes) = &leaf.scheduling else { panic!("{:?}", leaf.scheduling) };
     assert_eq!(classes.service, [Service::Weight(14), Service::Weight(15), Service::Strict]);
     assert_eq!(classes.of_priority, [0, 0, 0, 1, 1, 0, 0, 2]);
-    // Headers of 1460 B of payload: 58 B.
+    // A full frame has 1460 B of payload and 58 B of headers.
     assert_eq!(classes.quantum, 1518);
     let [first, lossless, strict] = &leaf.own[..] else { panic!("three queues") };
     assert_eq!(first.buffer, Buffer::Shared { total: 9_000_000, alpha: 8.0, reserved_per_queue: 1792 });
     assert_eq!((&first.marking, first.limit, lossless.limit), (&None, None, Some(Limit::Bytes(4_000_000))));
     assert_eq!(lossless.marking.as_ref().unwrap().kmin, Limit::Bytes(1 << 20));
     assert_eq!((&strict.buffer, &strict.marking), (&leaf.buffer, &leaf.marking));
-    // Another kind of sharing: the queues' own alphas and limits have no meaning there, their marking has.
+    // With another kind of sharing, the queues' own alphas and limits have no meaning, but their
+    // marking has.
     assert_eq!(spine.scheduling, leaf.scheduling);
     assert_eq!(spine.own[0].buffer, spine.buffer);
     assert_eq!((spine.own[1].limit, &spine.own[1].marking), (None, &lossless.marking));
@@ -65,12 +67,13 @@ fn kinds_of_scheduling() {
         other => panic!("{other:?}"),
     };
     let queue = |keys: &str| format!("[[switch.queue]]\n{keys}\n");
-    // Numbers out of order; each queue has the priority of its number, the last the rest.
+    // The numbers are out of order. Each queue has the priority of its number, and the last queue
+    // has the rest.
     let ets = queue("index = 1\nbandwidth = \"70%\"") + &queue("index = 0\nbandwidth = \"30%\"") + &queue("strict = true");
     assert_eq!(services(&ets), (vec![Service::Bandwidth(30), Service::Bandwidth(70), Service::Strict], [0, 1, 2, 2, 2, 2, 2, 2], 1518));
     let strict = queue("strict = true").repeat(2);
     assert_eq!(services(&strict).0, [Service::Strict; 2]);
-    // Switches that differ: other queues, or none.
+    // Overrides give other switches other queues, or none.
     let dwrr = queue("weight = 1") + &queue("weight = 3");
     let after = |keys: &str| format!("{dwrr}[[switch.override]]\nmatch = \"spine*\"\n{keys}\n");
     assert_eq!(scheduling(&after("scheduling = \"fifo\"")), Scheduling::One);
@@ -78,7 +81,7 @@ fn kinds_of_scheduling() {
     let other = after("[[switch.override.queue]]\nbandwidth = \"100%\"\n[[switch.override.queue]]\nstrict = true");
     assert_eq!(services(&other).0, [Service::Bandwidth(100), Service::Strict]);
     assert_eq!(services(&after("quantum = \"3kB\"")).2, 3_000);
-    // Nothing of their own: no queue needs settings of its own.
+    // If no queue has settings of its own, `own` is empty.
     assert!(with(&dwrr).unwrap().plan.switches[0].own.is_empty());
 }
 
@@ -105,7 +108,7 @@ fn dscp_gives_the_priority() {
     assert_eq!((of(26, "dscp_to_priority = { 26 = 3 }"), of(46, "dscp_to_priority = { 26 = 3 }")), (3, 5));
 }
 
-/// Hosts 4 to 7 send by another transport than the others.
+/// Hosts 4 to 7 send with another transport than the others.
 fn mixed(keys: &str) -> Scenario {
     same(&VALID.replace("[host.transport]\n", &format!("[[host.override]]\nmatch = [\"host4\", \"host5\", \"host6\", \"host7\"]\n{keys}\n[host.transport]\n")))
 }
@@ -130,7 +133,7 @@ fn hosts_send_by_their_own_transport() {
                 assert_eq!((flow.transport, tcp.ecn), (0, EcnMode::Dctcp));
                 agreed += 1;
             }
-            // As in Linux: a listener without DCTCP refuses.
+            // A listener without DCTCP refuses ECN, as in Linux.
             (true, false) => {
                 assert_eq!(tcp.ecn, EcnMode::Off);
                 refused += 1;

@@ -1,4 +1,4 @@
-//! `kind = "rdma"`: parameter sets by name, modes, and what they need.
+//! Tests `kind = "rdma"`: parameter sets by name, modes, and their requirements.
 
 use crate::common::parse;
 use afflux_net::spec::{Cnp, Compat, DcqcnConfig, Entropy, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, RouteHash, TransportConfig};
@@ -70,7 +70,7 @@ fn parameter_sets() {
         ((c.alpha_period, decrease, c.increase_period), c.byte_counter, c.fast_recovery, rates, c.clamp_target, cnp)
     };
     let packet = Cnp::Packet { interval: us(50), delay: us(0) };
-    // On 100G: 5/50 and 10/25 Mbit/s per 25 Gbit/s.
+    // On 100G the two sets have 5/50 and 10/25 Mbit/s per 25 Gbit/s.
     assert_eq!(of("conweave"), ((us(1), us(4), us(300)), None, 1, (40, 100, 100), false, Cnp::Ack));
     assert_eq!(of("hpcc"), ((us(1), us(4), us(300)), None, 1, (20, 200, 1_000), false, Cnp::Ack));
     assert_eq!(of("hpcc_paper"), ((us(50), us(50), us(55)), None, 1, (20, 200, 1_000), false, Cnp::Ack));
@@ -94,7 +94,7 @@ fn modes() {
     assert!(!irn.timeouts);
     config(&without("mode = \"semi_lossless\"").replace("mmu =", "honours_pause = true\nmmu ="));
     assert_eq!(config(&with("window = \"scaled\"\nwindow_size = \"104kB\"")).window, RdmaWindow::Scaled(Some(104_000)));
-    // And what they need.
+    // Modes refuse switches and traffic that do not meet their requirements.
     for (text, says) in [
         (without(""), "host.transport.mode: needs switches that pause"),
         (with("mode = \"irn\""), "host.transport.mode: flow 0 has priority 3, for which PFC is on"),
@@ -152,7 +152,8 @@ fn entropies() {
     }
 }
 
-/// RoCEv2 on a cable (spec of the InfiniBand Trade Association, annex A17): 1024 B in 1086 B, and packets of its own kinds.
+/// RoCEv2 on a cable (spec of the InfiniBand Trade Association, annex A17): 1024 B of payload in a
+/// frame of 1086 B, and packets of its own kinds.
 #[test]
 fn frames_of_rocev2() {
     let of = |wire: &str| parse(&LOSSLESS.replace("wire = \"ns3rdma\"", wire)).unwrap_or_else(|error| panic!("{error}")).plan;
@@ -161,7 +162,8 @@ fn frames_of_rocev2() {
     assert_eq!((plan.transports[0].parameters().frames().payload, plan.largest_frame()), (1_024, 1_086));
     assert_eq!((wire.ack, wire.cnp, wire.min_frame, wire.gap), (66, 78, 64, 20));
     assert_eq!(of("wire = \"rocev2\"\nmtu = \"4140B\"").transports[0].parameters().frames().payload, 4_096);
-    // Where an acknowledgement has a size of its own, a notification has that as well, unless it is written.
+    // If an acknowledgement has a written size, a notification has that size too, unless its own is
+    // written.
     assert_eq!(of("wire = { base = \"rocev2\", ack = \"70B\" }").wire.cnp, 70);
     assert_eq!(of("wire = { base = \"rocev2\", ack = \"70B\", cnp = \"90B\" }").wire.cnp, 90);
     assert_eq!(of("wire = \"ns3rdma\"").wire.cnp, 60);

@@ -1,4 +1,4 @@
-//! The resolved scenario is the same scenario.
+//! Tests that the resolved scenario is the same scenario.
 
 use crate::common::{VALID, folder, parse, parse_with};
 use afflux_net::spec;
@@ -18,7 +18,7 @@ fn running_it_again_is_the_same() {
     same(&parse(VALID).unwrap());
 }
 
-/// A list of one host is no number of hosts.
+/// Tests that a list of one host is not resolved as a number of hosts.
 #[test]
 fn a_single_sender_stays_a_host() {
     let one = same(&parse(&VALID.replace("senders = 3", "senders = [3]")).unwrap());
@@ -33,7 +33,7 @@ fn prices_are_added_up_and_change_nothing_else() {
     let plain = parse(VALID).unwrap();
     let priced = same(&parse(&format!("{VALID}{prices}")).unwrap());
     let cost = priced.cost.unwrap();
-    // Two leaves of 4 + 2 ports, two spines of 2 ports.
+    // Two leaves have 4 + 2 ports each, two spines 2 ports each.
     assert_eq!((cost.currency.as_str(), cost.switches, cost.ports), ("EUR", 4, 16));
     assert_eq!(cost.total, 2.0 * 9_000.0 + 2.0 * 20_000.5 + 16.0 * 100.0);
     assert_eq!((plain.cost, plain.hash), (None, priced.hash));
@@ -205,7 +205,8 @@ capture = ["host0>switch0", "switch0>switch1"]
     }
 }
 
-/// Disciplines, their defaults, and overrides that swap marking for one or the other way round.
+/// Tests queue disciplines, their defaults, and overrides that replace marking by a discipline or a
+/// discipline by marking.
 #[test]
 fn queue_disciplines_survive() {
     let disciplines = [
@@ -235,7 +236,7 @@ fn queue_disciplines_survive() {
     }
 }
 
-/// PDQ, D3, and HULL's pacer: their defaults, and what is given.
+/// Tests PDQ, D3, and HULL's pacer: their defaults, and written values.
 #[test]
 fn flow_scheduling_survives() {
     for transport in [
@@ -257,11 +258,11 @@ fn flow_scheduling_survives() {
     }
     let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"");
     let spec::TransportConfig::D3(d3) = parse(&text).unwrap().plan.transports.remove(0) else { panic!("another transport") };
-    // Ethernet's profile: 1500 B at most with 40 B of headers, of which the scheduling header takes 16 more.
+    // Ethernet's profile allows 1500 B with 40 B of headers; the scheduling header takes 16 B more.
     assert_eq!((d3.payload, d3.header, d3.alpha, d3.beta), (1_444, 16, 0.1, 1.0));
 }
 
-/// ConWeave, its defaults, and the authors' simulator's.
+/// Tests ConWeave with its defaults, and with those of the authors' simulator.
 #[test]
 fn balancers_survive() {
     for (balance, reorder_queues) in [

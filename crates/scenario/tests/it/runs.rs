@@ -1,4 +1,4 @@
-//! A scenario goes all the way: read, built, simulated.
+//! Tests that a scenario can be read, built and simulated.
 
 use crate::common::{VALID, parse};
 use afflux_net::Progress;

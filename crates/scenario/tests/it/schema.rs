@@ -1,4 +1,4 @@
-//! The JSON Schema is complete and says what things mean.
+//! Tests that the JSON Schema is complete and describes every key.
 
 use serde_json::Value;
 

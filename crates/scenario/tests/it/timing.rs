@@ -1,4 +1,4 @@
-//! Whose hosts have the timing of real ones.
+//! Tests which hosts have the timing of real hosts.
 
 use crate::common::{parse, parse_with};
 use afflux_scenario::Overrides;
@@ -9,7 +9,7 @@ fn text(host: &str, traffic: &str) -> String {
     )
 }
 
-/// By host.
+/// Returns, for each host, whether it has the timing of real hosts.
 fn timed(host: &str, traffic: &str) -> Vec<bool> {
     let scenario = parse(&text(host, traffic)).unwrap_or_else(|error| panic!("{error}"));
     let topology = &scenario.plan.topology;
@@ -30,7 +30,7 @@ fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
         ("timing = \"exact\"", "", &none),
         ("timing = {}\ntransport = { stack = \"basic\" }", "", &all),
         ("", "[run]\nengine = \"ideal\"\n", &none),
-        // What no traffic uses does not count.
+        // Transports that no traffic uses do not count.
         ("transports = { other = { stack = \"basic\" } }", "", &all),
         ("transports = { other = { stack = \"basic\" } }", "transport = \"other\"\n", &none),
     ] {
@@ -40,7 +40,8 @@ fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
     assert_eq!(timed("transport = { stack = \"basic\" }\noverride = [{ match = \"host1\", timing = {} }]", ""), [false, true, false, false]);
 }
 
-/// With some seeds no flow of a rare kind starts. The hosts are the same with all.
+/// Tests that hosts are the same with all seeds, even if no flow of a rare kind starts with some of
+/// them.
 #[test]
 fn hosts_do_not_depend_on_whether_a_flow_starts() {
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\n[[traffic]]\nkind = \"random\"\nsizes = \"20kB\"\n\
@@ -63,7 +64,8 @@ fn its_keys_have_bounds() {
     }
 }
 
-/// A request over an idle link: what it takes longer than without noise is within the noise's bounds, and repeats with the seed.
+/// Tests a request over an idle link: its delay relative to a run without noise is within the
+/// bounds of the noise, and repeats with the seed.
 #[test]
 fn a_lone_flow_is_late_by_the_noise_alone() {
     let took = |timing: &str, seed: u64| {
@@ -74,19 +76,21 @@ fn a_lone_flow_is_late_by_the_noise_alone() {
         record.finish.unwrap().since(record.start.unwrap()).0
     };
     let exact = took("\"exact\"", 1);
-    // SYN, SYN-ACK, data and acknowledgement: an interrupt and a hand-over each; and clocks of 100 ppm.
+    // SYN, SYN-ACK, data and acknowledgement have one interrupt and one hand-over each, and clocks
+    // deviate by 100 ppm.
     let most = 4 * 22_000_000 + 4 * 200;
     let late: Vec<u64> = (1..=50).map(|seed| took("{}", seed) - exact).collect();
     assert!(late.iter().all(|late| (1..=most).contains(late)), "{late:?}");
     let mean = late.iter().sum::<u64>() as f64 / 50.0;
     assert!((0.4..0.6).contains(&(mean / most as f64)), "{mean}");
     assert_eq!(took("{}", 3) - exact, late[2]);
-    // Interrupts come at odd picoseconds.
+    // Interrupts occur at times that are not whole nanoseconds.
     let none = took("{ receive = \"0ns\", send = \"0ns\", gap = \"0ns\", clock_ppm = 0.0 }", 1) - exact;
     assert!(none <= 4, "{none}");
 }
 
-/// Renumbering hosts changes shares within the spread of seeds, never systematically: frames that arrive together prefer no port.
+/// Tests that frames that arrive together prefer no port: renumbering hosts changes their shares
+/// within the spread of seeds, never systematically.
 #[test]
 fn no_number_of_a_host_is_preferred() {
     let shares = |timing: &str, seed: u64| {
@@ -109,7 +113,8 @@ fn no_number_of_a_host_is_preferred() {
             let of: Vec<f64> = runs.iter().map(|run| run[sender]).collect();
             let mean = of.iter().sum::<f64>() / seeds as f64;
             let variance = of.iter().map(|share| (share - mean) * (share - mean)).sum::<f64>() / (seeds - 1) as f64;
-            // Four standard errors: one test in some thousand would fail by chance, but seeds are fixed.
+            // The limit is four standard errors. About one test in some thousand would fail by
+            // chance, but the seeds are fixed.
             assert!((mean - 0.25).abs() < 4.0 * (variance / seeds as f64).sqrt(), "{timing}: host{}: {mean}, {of:?}", sender + 1);
         }
     }

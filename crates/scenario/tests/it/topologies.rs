@@ -1,4 +1,4 @@
-//! Fabrics: sizes, names, order of ports, racks.
+//! Tests fabrics: sizes, names, order of ports, racks.
 
 use crate::common::{folder, parse};
 use afflux_net::routing::{Ports, Routes};
@@ -53,7 +53,7 @@ fn fat_tree() {
     assert_eq!(fabric.nodes.iter().find(|node| node.name == "agg7").unwrap().group, Some(3));
 }
 
-/// k = 12 as in the study: 576 hosts, 144 edge, 72 aggregation and 36 core switches.
+/// Tests k = 12 as in the study: 576 hosts, 144 edge, 72 aggregation and 36 core switches.
 #[test]
 fn a_dual_homed_fat_tree() {
     let fabric = topology("kind = \"dual_homed_fat_tree\"\nk = 12");
@@ -66,7 +66,8 @@ fn a_dual_homed_fat_tree() {
     assert_eq!(peers(&fabric, "core35").len(), 12);
 }
 
-/// D_A = 4, D_I = 6: six racks, six aggregation switches of four ports, two intermediate ones of six.
+/// Tests D_A = 4, D_I = 6: six racks, six aggregation switches of four ports, two intermediate
+/// switches of six.
 #[test]
 fn vl2() {
     let fabric = topology("kind = \"vl2\"\naggregation_ports = 4\nintermediate_ports = 6");
@@ -85,7 +86,7 @@ fn a_large_fat_tree_is_quick() {
     assert!(start.elapsed().as_secs() < 10, "{:?} even without optimisation", start.elapsed());
 }
 
-/// The same fabric from ConWeave's file and by kind.
+/// Tests that ConWeave's file and `kind` give the same fabric.
 #[test]
 fn a_file_of_the_rdma_simulators() {
     let folder = folder("hpcc");
@@ -118,7 +119,7 @@ fn overrides_and_faults() {
     assert_eq!(fabric.links[0].down.iter().map(|down| down.from.round_ns()).collect::<Vec<_>>(), [1_000_000, 2_000_000]);
 }
 
-/// `>` names one direction, `-` both; later overrides win.
+/// Tests that `>` names one direction and `-` both, and that later overrides win.
 #[test]
 fn directions() {
     let fabric = topology(
@@ -130,7 +131,8 @@ fn directions() {
     assert_eq!([0, 1, 2].map(both), [[(10.0, 0.2), (100.0, 0.1)], [(10.0, 0.0), (1.0, 0.0)], [(40.0, 0.0), (40.0, 0.0)]]);
 }
 
-/// Packets fit the links of both hosts, whatever the transport; a smaller link between switches is told of.
+/// Tests that packets fit the links of both hosts with every transport, and that a smaller link
+/// between switches draws a warning.
 #[test]
 fn mtus() {
     let scenario = |transport: &str, link: &str| {
@@ -142,7 +144,7 @@ fn mtus() {
     };
     for (transport, overhead) in [
         ("kind = \"tcp\"", 0),
-        // The data sequence signal.
+        // MPTCP's data sequence signal takes 24 B.
         ("kind = \"tcp\"\nmptcp = {}", 24),
         ("kind = \"pfabric\"", 0),
         ("kind = \"ndp\"", 0),
@@ -152,7 +154,7 @@ fn mtus() {
         let plan = scenario(transport, "host2-*").plan;
         let payloads: Vec<u16> = plan.flows.iter().map(|flow| plan.transports[flow.transport as usize].parameters().frames().payload).collect();
         assert_eq!(payloads, [1_460 - overhead, 1_460 - overhead, 8_960 - overhead], "{transport}");
-        // 1,500 B with Ethernet's 18.
+        // A packet of 1,500 B with Ethernet's 18 B.
         assert_eq!(plan.topology.links.iter().filter_map(|link| link.longest).collect::<Vec<_>>(), [1_518]);
     }
     assert_eq!(scenario("kind = \"tcp\"", "host2-*").warnings.len(), 0);
@@ -162,7 +164,8 @@ fn mtus() {
     assert!(warnings.iter().any(|warning| warning.to_string().contains(text)), "{:?}", warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
 }
 
-/// A load of a half under each definition, on 2 leaves × 2 spines × 4 hosts at 100G with uplinks of 100G: 2:1.
+/// Tests a load of 0.5 under each definition, on 2 leaves × 2 spines × 4 hosts at 100G with uplinks
+/// of 100G: oversubscription 2:1.
 #[test]
 fn loads() {
     let share = |basis: &str, extra: &str| {
@@ -178,17 +181,20 @@ fn loads() {
     assert_eq!(share("host_wire", ""), 48.67);
     assert_eq!(share("fabric_oversub", ""), 25.0);
     assert_eq!(share("bisection", ""), 25.0);
-    // All traffic leaves its rack: the uplinks, of half the capacity, are the busiest.
+    // All traffic leaves its rack, so the uplinks, of half the capacity, are the busiest links.
     assert_eq!(share("max_link", "inter_rack = true"), 25.0);
-    // 4 of 7 destinations are in the other rack: the uplinks carry 4·4/7 of a host's traffic on 2 links.
+    // 4 of 7 destinations are in the other rack: the uplinks carry 4·4/7 of a host's traffic on 2
+    // links.
     assert_eq!(share("max_link", ""), 43.75);
     assert_eq!(share("max_link", "rack_local = 0.75"), 50.0);
-    // One host receives half of what the other seven send, and a seventh of the rest from each of them.
+    // Host 0 receives all traffic of the other seven hosts: its link is half loaded if each of them
+    // sends a seventh of half the rate.
     let hot = share("max_link", "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"");
     assert_eq!(hot, 7.14);
 }
 
-/// BCube(4, 1): sixteen hosts of two NICs, four switches on each of two levels; and three levels.
+/// Tests BCube(4, 1): sixteen hosts of two NICs, four switches on each of two levels. Also tests
+/// three levels.
 #[test]
 fn bcube() {
     let fabric = topology("kind = \"bcube\"\nports = 4");
@@ -201,7 +207,7 @@ fn bcube() {
     assert_eq!(peers(&fabric, "level1_4"), ["host10", "host13", "host16"]);
 }
 
-/// Shortest paths between two hosts, by walking the routes.
+/// Counts the shortest paths between two hosts by walking the routes.
 fn paths(fabric: &Topology, from: &str, to: &str) -> usize {
     fn walk(routes: &Routes, ports: &Ports, node: u32, to: u32) -> usize {
         if node == to {
@@ -213,7 +219,7 @@ fn paths(fabric: &Topology, from: &str, to: &str) -> usize {
     walk(&Routes::build(fabric), &Ports::new(fabric), number(from), number(to))
 }
 
-/// Fabrics, section 7.4 no. 9, and as their papers have them.
+/// Tests the path counts of all fabrics ("Fabrics", section 7.4 no. 9, and their papers).
 #[test]
 fn path_counts_of_every_fabric() {
     let counts = |text: &str, pairs: &[(&str, &str)]| {
@@ -223,13 +229,15 @@ fn path_counts_of_every_fabric() {
     assert_eq!(counts("kind = \"star\"\nhosts = 3", &[("host0", "host2")]), [1]);
     assert_eq!(counts("kind = \"dumbbell\"\npairs = 2", &[("host0", "host1"), ("host0", "host3")]), [1, 1]);
     let leaves = "kind = \"leaf_spine\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\nparallel = 2";
-    // Each of two links up, and each of two down.
+    // A path uses one of two links up and one of two links down at each of three spines.
     assert_eq!(counts(leaves, &[("host0", "host1"), ("host0", "host2")]), [1, 12]);
     assert_eq!(counts("kind = \"fat_tree\"\nk = 6", &[("host0", "host1"), ("host0", "host3"), ("host0", "host9")]), [1, 3, 9]);
-    // In a pair by either switch; in a pod and beyond by both, each with three of the pod's aggregation switches, and these with six cores each.
+    // Within a pair paths lead over either switch. Within a pod and beyond they lead over both,
+    // each with three of the pod's aggregation switches, and these with six cores each.
     let dual = "kind = \"dual_homed_fat_tree\"\nk = 12";
     assert_eq!(counts(dual, &[("host0", "host1"), ("host0", "host8"), ("host0", "host48")]), [2, 6, 36]);
-    // Racks 0 and 3 share both aggregation switches, 0 and 1 none: two up, two intermediate, two down.
+    // Racks 0 and 3 share both aggregation switches, racks 0 and 1 share none: two up, two
+    // intermediate, two down.
     let vl2 = "kind = \"vl2\"\naggregation_ports = 4\nintermediate_ports = 6";
     assert_eq!(counts(vl2, &[("host0", "host1"), ("host0", "host60"), ("host0", "host20")]), [1, 2, 8]);
     let bcube = "kind = \"bcube\"\nports = 3\nlevels = 3";

@@ -1,4 +1,4 @@
-//! `[switch.voq]`: what it becomes, and what does not go with it.
+//! Tests `[switch.voq]`: the plan that results, and the keys that it excludes.
 
 use crate::common::{VALID, error, parse};
 use afflux_net::spec::{Buffer, Limit, MarkAt, Scheduling, Service, Voq};
@@ -136,7 +136,7 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
     assert_eq!(scenario.plan.switches[0].marking.as_ref().unwrap().at, MarkAt::Dequeue);
 }
 
-/// Deep and shallow switches with the same classes.
+/// Tests deep and shallow switches with the same classes.
 #[test]
 fn classes_beside_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";

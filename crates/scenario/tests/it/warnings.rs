@@ -1,9 +1,10 @@
-//! What is valid and yet does not do what it seems to say is said: once, with file, line and key. And what does what it says is not.
+//! Tests warnings about valid scenarios that do not do what they seem to say. Each appears once,
+//! with file, line and key. Scenarios that do what they say draw none.
 
 use crate::common::{parse, parse_with};
 use afflux_scenario::Overrides;
 
-/// DCTCP over a star with marks, as it should be.
+/// A valid scenario without warnings: DCTCP over a star with marks.
 const STAR: &str = r#"format = 1
 
 [topology]
@@ -26,7 +27,7 @@ senders = 4
 bytes = "256kB"
 "#;
 
-/// RDMA over a leaf-spine that pauses.
+/// A valid scenario without warnings: RDMA over a leaf-spine with PFC.
 const LOSSLESS: &str = r#"format = 1
 
 [topology]
@@ -61,7 +62,7 @@ fn warnings(text: &str) -> Vec<String> {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings.iter().map(ToString::to_string).collect()
 }
 
-/// `text` with pieces replaced.
+/// Returns `text` with pieces replaced.
 fn changed(text: &str, changes: &[(&str, &str)]) -> String {
     changes.iter().fold(text.to_string(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -69,7 +70,7 @@ fn changed(text: &str, changes: &[(&str, &str)]) -> String {
     })
 }
 
-/// Changes of a scenario without warnings, and the only warning then.
+/// Defines a test that changes a scenario without warnings and expects exactly one warning.
 macro_rules! warns {
     ($($name:ident: $base:ident, $changes:expr, $message:literal;)+) => {$(
         #[test]
@@ -207,7 +208,8 @@ warns! {
         "fabric.toml:23: key run.warmup: all flows start before \"1ms\", so no flow counts in the statistics; write a shorter warm-up";
 }
 
-/// Traffic of which a part reacts, RED that is meant, marks at NICs: all of that does what it says.
+/// Tests settings that draw no warning: only a part of the traffic reacts, RED is meant to drop,
+/// NICs mark.
 #[test]
 fn what_is_meant_is_not_warned_of() {
     for changes in [
@@ -228,7 +230,7 @@ fn what_is_meant_is_not_warned_of() {
     }
 }
 
-/// A load of the hosts' links that the fabric cannot carry.
+/// Tests a load of the hosts' links that the fabric cannot carry.
 #[test]
 fn an_oversubscribed_fabric() {
     let text = r#"format = 1
@@ -253,7 +255,8 @@ duration = "1ms"
     assert_eq!(warnings(&text.replace("0.5", "0.3")), [""; 0]);
 }
 
-/// Another buffer without another pool: from the command line, from an edited import, over a preset; and where it does take effect.
+/// Tests a changed buffer that leaves the pool unchanged: from the command line, from an edited
+/// import, over a preset. Also tests cases in which it has an effect.
 #[test]
 fn a_buffer_that_sizes_nothing() {
     let text = changed(
@@ -267,7 +270,8 @@ fn a_buffer_that_sizes_nothing() {
     let said = warnings(&text);
     let expected = "fabric.toml:13: key switch.buffer: has no effect: all traffic is lossy and shares 3MB, because mmu.lossy_pool is set; set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     assert_eq!(said, [expected]);
-    // The threshold of all lossy queues together follows from the pool, so it has an effect then.
+    // The threshold of all lossy queues together follows from the pool, so the buffer has an
+    // effect.
     assert_eq!(warnings(&text.replace("lossy_pool = \"3MB\"", "cell = \"256B\"")), [""; 0]);
 
     let both = changed(
@@ -289,7 +293,8 @@ fn a_buffer_that_sizes_nothing() {
     assert_eq!(of(&[("switch.buffer", "6MB"), ("switch.mmu.lossy_pool", "2MB")]), [""; 0]);
 }
 
-/// Warnings of a resolved scenario are those of the scenario: of its keys, whatever their lines.
+/// Tests that a resolved scenario draws the warnings of the scenario, about the same keys whatever
+/// their lines.
 #[test]
 fn resolved_scenarios_are_warned_of_alike() {
     for (base, changes) in [
@@ -333,7 +338,8 @@ fn exact_hosts_behind_one_drop_tail_port() {
     }
 }
 
-/// Long flows with classic ECN whose windows, at the highest probability below kmax, are more than kmax: what is opened later loses its SYN.
+/// Tests the warning about long flows with classic ECN whose windows exceed kmax even at the
+/// highest marking probability below it: a connection that is opened later loses its SYN.
 #[test]
 fn a_standing_queue_that_drops_what_is_not_capable() {
     let star = |ecn: &str, more: &str| {
@@ -346,7 +352,8 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
             ],
         )
     };
-    // Sixteen flows; the last of them begin when eight are under way, which is enough: 65 kB are 42 frames, and 42 / 5.5 = 7.7.
+    // Sixteen flows. The last of them begin when eight are active, which is enough: 65 kB are 42
+    // frames, and 42 / 5.5 = 7.7.
     let long = "kind = \"pairs\"\npairs = [[1, 0], [2, 0], [3, 0], [4, 0]]\nsizes = \"1GB\"\nrounds = 4\nperiod = \"1us\"";
     let curve = "kmin = \"30kB\", kmax = \"65kB\", pmax = 0.05, incapable = \"drop\"";
     let said = warnings(&star(curve, long));
@@ -355,7 +362,8 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
                     lost there does without ECN, and then its data are dropped, too; raise pmax or kmax, or write incapable = \"pass\"";
     assert_eq!(said, [expected]);
     for quiet in [
-        // Those frames pass; fewer, shorter flows, to several hosts or all at once; more marks, a longer curve.
+        // Scenarios without the warning: frames that are not ECN-capable pass; fewer or shorter
+        // flows; flows to several hosts or all at once; more marks; a longer curve.
         star("kmin = \"30kB\", kmax = \"65kB\", pmax = 0.05, incapable = \"pass\"", long),
         star(curve, &long.replace("\nrounds = 4\nperiod = \"1us\"", "")),
         star(curve, &long.replace("1GB", "20kB").replace("1us", "1ms")),
@@ -366,7 +374,8 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
     ] {
         assert_eq!(warnings(&quiet), [""; 0], "{quiet}");
     }
-    // Traffic without ECN need not be opened later. Here the long flows are open from the start.
+    // Traffic without ECN draws the warning even if it is not opened later. Here the long flows are
+    // open from the start.
     let open = |more: &str| {
         let text = star(curve, &format!("{long}{more}")).replace("ecn = \"classic\"", "ecn = \"classic\"\nhandshake = false");
         text.replacen("[[traffic]]", "[host.transports.plain]\ncongestion = \"cubic\"\n\n[[traffic]]", 1)
@@ -376,7 +385,8 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
     assert_eq!([open(""), open(plain)].map(|text| starves(&text)), [0, 1]);
 }
 
-/// Files of ns-2 have a column of ranks, and their sizes count packets.
+/// Tests the warning about size files of ns-2: they have a column of ranks, and their sizes count
+/// packets.
 #[test]
 fn sizes_in_three_columns_without_a_unit() {
     let file = crate::common::folder("ns2_sizes").join("sizes.txt");

@@ -1,11 +1,11 @@
-//! Flow lists that somebody else has read into columns (Parquet).
+//! Flow lists that the caller has read into columns (Parquet).
 
 use super::row::{Collector, Row};
 use super::{FlowListOptions, left_out, refuse_misspelt};
 use crate::{Classes, Generated, Place, TrafficError};
 use std::path::Path;
 
-/// Columns of a flow list; all of one length.
+/// Columns of a flow list, all of the same length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowColumns {
     pub start_ns: Vec<u64>,
@@ -13,7 +13,8 @@ pub struct FlowColumns {
     pub dst: HostColumn,
     pub bytes: Vec<u64>,
     pub id: Option<Vec<i64>>,
-    /// Indices into the different classes, and those; `None` where a row has none.
+    /// For each row, the index of its class in the list of classes that follows, or `None` if the
+    /// row has no class.
     pub class: Option<(Vec<Option<u32>>, Vec<String>)>,
     pub deadline_ns: Option<Vec<Option<u64>>>,
     pub dscp: Option<Vec<Option<u8>>>,
@@ -22,7 +23,8 @@ pub struct FlowColumns {
     pub others: Vec<String>,
 }
 
-/// Hosts by number, or by name or address: indices into the different names, and those.
+/// Hosts by number, or by name or address. Names are indices into the list of distinct names that
+/// follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostColumn {
     Numbers(Vec<u32>),
@@ -41,7 +43,7 @@ impl HostColumn {
             HostColumn::Numbers(rows) | HostColumn::Names(rows, _) => rows.len(),
         }
     }
-    /// The number of each row's host. Names may be numbers too, as in CSV.
+    /// Returns the host number of each row. A name may also be a number, as in CSV.
     fn numbers(&self, column: &'static str, collector: &Collector, file: &Path) -> Result<Vec<u32>, TrafficError> {
         let (rows, names) = match self {
             HostColumn::Numbers(rows) => return Ok(rows.clone()),
@@ -56,7 +58,7 @@ impl HostColumn {
     }
 }
 
-/// Checks columns read from `file` as [`super::read_csv`] checks rows; errors name the row, from 1.
+/// Checks columns read from `file` as [`super::read_csv`] checks rows. Errors name the row, from 1.
 pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     for name in &columns.others {
         refuse_misspelt(name, || Place::whole(file))?;

@@ -1,7 +1,8 @@
-//! Flow lists as CSV, plain or compressed.
+//! Reads flow lists in CSV, plain or compressed.
 //!
-//! Columns that are not a flow list's are left out with a note (results of other tools carry their own beside the flows), unless their
-//! name looks like one of ours misspelt.
+//! Columns that are not part of a flow list are left out with a note, because results of other
+//! tools contain their own columns. A column whose name looks like a misspelt column of a flow list
+//! is refused.
 
 use super::row::{Collector, Refused, Row};
 use super::{COLUMNS, FlowListOptions, HEADER, NAMES, REQUIRED, left_out};
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
 
-/// Reads a flow list. Columns may stand in any order; the flows come back sorted by start.
+/// Reads a flow list. Columns may be in any order. The flows are returned sorted by start.
 pub fn read_csv(file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     read_csv_from(text::open(file)?, file, options, classes)
 }
@@ -28,7 +29,7 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
     let has_ids = order.contains(&Column::Known(4));
     let mut collector = Collector::new(options, classes, has_ids);
     let mut rows = 0u64;
-    // Where each identifier stands, for those that occur twice.
+    // Line of each identifier, to report identifiers that occur twice.
     let mut at: Vec<(i64, u64)> = Vec::new();
     let mut kept = Vec::new();
     while let Some(line) = lines.next()? {
@@ -60,7 +61,7 @@ enum Wrong {
         found: String,
         expected: String,
     },
-    /// `word` is what was written where a column's name should be.
+    /// An error in the header. `word` was written in place of a column's name.
     Header {
         found: String,
         expected: String,
@@ -78,7 +79,7 @@ impl Wrong {
     }
 }
 
-/// The meaning of a field of a row.
+/// Meaning of a field of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Column {
     /// Index in [`COLUMNS`].
@@ -130,7 +131,8 @@ fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
     Ok(order)
 }
 
-/// The fields of a line: blanks around them do not count; one in quotes may hold commas, and quotes that are doubled (RFC 4180).
+/// The fields of a line. Blanks around a field do not count. A field in quotes may contain commas,
+/// and quotes that are doubled (RFC 4180).
 struct Fields<'l> {
     rest: Option<&'l [u8]>,
 }
@@ -183,14 +185,15 @@ impl<'l> Iterator for Fields<'l> {
     }
 }
 
-/// Text without the apostrophe that keeps spreadsheets from taking it for a formula.
+/// Removes the apostrophe that keeps spreadsheets from treating the text as a formula.
 fn plain(field: &[u8]) -> &[u8] {
     let text = &field[field.iter().take_while(|byte| **byte == b'\'').count()..];
     let formula = text.len() < field.len() && matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
     if formula { &field[1..] } else { field }
 }
 
-/// A row whose texts stay in the line, or in `kept` where quotes had to be taken out of them.
+/// Parses a row. Its texts borrow from the line, or from `kept` if quotes had to be removed from
+/// them.
 fn parse<'l>(line: &'l [u8], order: &[Column], collector: &Collector, kept: &'l mut Vec<u8>) -> Result<Row<'l>, Wrong> {
     let mut row = Row::default();
     let mut count = 0;
@@ -224,7 +227,7 @@ fn parse<'l>(line: &'l [u8], order: &[Column], collector: &Collector, kept: &'l 
 
 const CLASS: usize = 5;
 
-/// Stores one field in its place in the row.
+/// Stores one field in the row.
 fn value(row: &mut Row, column: usize, field: &[u8], collector: &Collector) -> Result<(), Refused> {
     match column {
         0 => row.start_ns = whole(0, field, "nanoseconds from the start of the simulation")?,
@@ -268,7 +271,7 @@ fn identifier(field: &[u8]) -> Option<i64> {
     }
 }
 
-/// The template's class where the field is empty.
+/// Parses a class. Returns `None` for an empty field, for which the template's class applies.
 fn class(field: &[u8]) -> Result<Option<&str>, Refused> {
     match std::str::from_utf8(field) {
         Ok("") => Ok(None),

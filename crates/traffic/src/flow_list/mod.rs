@@ -1,4 +1,5 @@
-//! Flow lists: one row per flow, `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns`.
+//! Reads flow lists: one row per flow, `start_ns,src,dst,bytes` and optionally
+//! `id,class,deadline_ns`.
 
 mod columns;
 mod csv;
@@ -15,12 +16,12 @@ use std::path::Path;
 const COLUMNS: [&str; 9] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
 const REQUIRED: usize = 4;
 const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
-/// Columns that results and other tools write beside the numbers of hosts.
+/// Columns that results and other tools write next to the numbers of hosts.
 const NAMES: [&str; 2] = ["src_name", "dst_name"];
-/// Other columns that a note names.
+/// Largest number of other columns that a note names.
 const MOST_NAMED: usize = 20;
 
-/// Refuses a column whose name looks like a misspelt one of a flow list.
+/// Refuses a column whose name looks like a misspelt column of a flow list.
 fn refuse_misspelt(name: &str, place: impl FnOnce() -> Place) -> Result<(), TrafficError> {
     if NAMES.contains(&name) || spelling::nearest(name, &COLUMNS).is_none() {
         return Ok(());
@@ -28,7 +29,8 @@ fn refuse_misspelt(name: &str, place: impl FnOnce() -> Place) -> Result<(), Traf
     Err(TrafficError::input(place(), format!("unknown column {}", text::shown(name.as_bytes())), HEADER).near(name, &COLUMNS))
 }
 
-/// Notes on columns that are not part of a flow list: results of other tools carry their own beside the flows.
+/// Returns notes on columns that are not part of a flow list, such as those of other tools'
+/// results.
 fn left_out(file: &Path, others: &[&str]) -> Vec<String> {
     let (names, others): (Vec<&str>, Vec<&str>) = others.iter().partition(|name| NAMES.contains(name));
     let note = |columns: &[&str], why: &str| {
@@ -48,33 +50,35 @@ fn left_out(file: &Path, others: &[&str]) -> Vec<String> {
 /// Treatment of flows from a host to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocalFlows {
-    /// An error: mostly a mistake in the list.
+    /// Refuses such flows: they are mostly mistakes in the list.
     #[default]
     Refuse,
-    /// Flows that finish at their start, in `Generated::local`.
+    /// Keeps such flows in `Generated::local`. They finish at their start.
     Instant,
-    /// Flows are left out, and a note has their number.
+    /// Leaves such flows out. A note states their number.
     Drop,
 }
 
-/// How to read a flow list.
+/// Options for reading a flow list.
 #[derive(Clone, Copy)]
 pub struct FlowListOptions<'a> {
-    /// Hosts are `0..hosts`.
+    /// Number of hosts, which are numbered `0..hosts`.
     pub hosts: u32,
     /// Names and addresses of hosts.
     pub names: &'a dyn HostNames,
     pub local: LocalFlows,
-    /// More rows are refused.
+    /// Largest number of rows. Longer lists are refused.
     pub most: u64,
     /// Largest size of a flow in bytes.
     pub most_bytes: u64,
     pub template: Template,
-    /// The template's class is the user's choice: it takes precedence over the column `class`.
+    /// Whether the template's class is the user's choice, which takes precedence over the column
+    /// `class`.
     pub own_class: bool,
-    /// The template's priority is the user's choice: it takes precedence over the columns `dscp` and `priority`.
+    /// Whether the template's priority is the user's choice, which takes precedence over the
+    /// columns `dscp` and `priority`.
     pub own_priority: bool,
-    /// The priority of each value of the column `dscp`.
+    /// Priority of each value of the column `dscp`.
     pub priority_of_dscp: &'a [u8; 64],
 }
 

@@ -1,4 +1,4 @@
-//! Rules for a row of a flow list. They are the same for every file format.
+//! Rules for a row of a flow list, which are the same for every file format.
 
 use super::{FlowListOptions, LocalFlows};
 use crate::{Classes, Generated, Place, TrafficError, names};
@@ -6,10 +6,10 @@ use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 use std::path::Path;
 
-/// The latest start, and the longest deadline: 213 days in picoseconds.
+/// Latest start and longest deadline in ns: 213 days, the range of picoseconds in 64 bits.
 pub(super) const LATEST_NS: u64 = u64::MAX / 1_000;
 
-/// The values of one row.
+/// Values of one row.
 #[derive(Debug, Default)]
 pub(super) struct Row<'a> {
     pub start_ns: u64,
@@ -29,11 +29,13 @@ pub(super) struct Collector<'a> {
     classes: &'a mut Classes,
     given: Generated,
     dropped: u64,
-    /// Rows whose own class, and whose own DSCP or priority, gave way to the template's; rows whose DSCP gave way to a priority of their own.
+    /// Number of rows whose own class gave way to the template's, of rows whose own DSCP or
+    /// priority gave way to the template's, and of rows whose DSCP gave way to a priority of their
+    /// own.
     overruled: [u64; 3],
 }
 
-/// A value that is not allowed: column, what was found, what is allowed.
+/// A value that is not allowed: its column, what was found, and what is allowed.
 pub(super) struct Refused {
     pub column: &'static str,
     found: String,
@@ -59,12 +61,12 @@ impl<'a> Collector<'a> {
         Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0, overruled: [0; 3] }
     }
 
-    /// The host of a name or address. Numbers are the caller's.
+    /// Returns the host with this name or address. The caller handles host numbers.
     pub fn find(&self, text: &str) -> Option<u32> {
         self.options.names.find(text)
     }
 
-    /// The error about a host that [`Collector::find`] does not know.
+    /// Returns the error about a host that [`Collector::find`] does not know.
     pub fn unknown(&self, column: &'static str, text: &str) -> Refused {
         let expected = "a host's number, from 0 in rack order, or its name or address in the topology";
         Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text))
@@ -141,7 +143,8 @@ impl<'a> Collector<'a> {
         self.given.notes.push(note);
     }
 
-    /// All flows, sorted by start. `place_of` tells where an identifier stands that occurs twice.
+    /// Returns all flows, sorted by start. `place_of` returns the place of an identifier that
+    /// occurs twice.
     pub fn finish(mut self, file: &Path, place_of: impl Fn(i64) -> Place) -> Result<Generated, TrafficError> {
         if self.given.own_ids {
             self.given.distinct(place_of)?;

@@ -1,4 +1,4 @@
-//! The resource manager: room on compute nodes, given away at their heartbeats.
+//! The resource manager: assigns containers to compute nodes at the nodes' heartbeats.
 
 use super::disk::Disk;
 use super::draws::{self, Attempt, Task};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a container is for.
+/// Purpose of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Master,
@@ -27,23 +27,23 @@ pub struct Cluster {
 
 #[derive(Default)]
 pub struct State {
-    /// By compute node.
+    /// Free and returned capacity of each compute node.
     nodes: Vec<Free>,
-    /// By job, in order of submission.
+    /// Requests of each job, in order of submission.
     pub jobs: Vec<Requests>,
-    /// Jobs that have not ended.
+    /// Number of jobs that have not ended.
     pub running: usize,
-    /// Jobs that have not ended, and logs that are still on their way.
+    /// Number of jobs that have not ended, plus log uploads that have not ended.
     pub busy: usize,
-    /// What nodes have fetched, by job and node.
+    /// State of the files that each node fetches for each job.
     pub localized: BTreeMap<(usize, u32), Localized>,
-    /// The nodes' heartbeats wait while no job needs them.
+    /// Signals that wake the nodes' heartbeats, which stop while no job requests containers.
     asleep: Vec<Giver>,
 }
 
-/// The files of a job on a node.
+/// Files of a job on a node.
 pub enum Localized {
-    /// Containers that wait for them.
+    /// The node fetches the files; these containers wait for them.
     UnderWay(Vec<Giver>),
     Here,
 }
@@ -52,11 +52,11 @@ pub enum Localized {
 struct Free {
     map: u64,
     reduce: u64,
-    /// Given back since the node's last heartbeat.
+    /// Capacity that containers have returned since the node's last heartbeat.
     returned: (u64, u64),
 }
 
-/// What a job's master has asked for, and what it has been given.
+/// Containers that a job's master has requested, and containers that it has been given.
 #[derive(Default)]
 pub struct Requests {
     pub master: bool,
@@ -99,17 +99,17 @@ impl Cluster {
         self.state.lock().expect("no process panics")
     }
 
-    /// The random draws of a job's task, or of an attempt of it, for one purpose.
+    /// Returns the random stream for one purpose of a job's task, or of an attempt of the task.
     pub fn stream(&self, job: usize, purpose: u64, of: impl Into<Attempt>) -> Stream {
         self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | of.into().entity())
     }
 
-    /// The random draws of a node for one purpose.
+    /// Returns the random stream for one purpose of a node.
     pub fn node_stream(&self, purpose: u64, node: u32) -> Stream {
         self.settings.draws.stream(purpose, node.into())
     }
 
-    /// A node's heartbeats, as long as there are jobs.
+    /// Runs a node's heartbeats until all jobs have ended.
     async fn heartbeats(self: Arc<Self>, index: usize) {
         let (node, period) = (self.settings.compute[index], self.settings.node_heartbeat.0);
         let mut next = self.node_stream(draws::HEARTBEAT, node).below(period);
@@ -140,13 +140,13 @@ impl Cluster {
         }
     }
 
-    /// Somebody wants room, or nothing is wanted any more.
+    /// Wakes the heartbeats of all nodes, because containers are requested or all jobs have ended.
     pub fn wake(&self) {
         let asleep = std::mem::take(&mut self.state().asleep);
         asleep.into_iter().for_each(|giver| self.simulation.give(giver));
     }
 
-    /// Room of a container: in the node's two pools.
+    /// Returns the capacity that a container takes from the node's two pools (`map` and `reduce`).
     fn needs(&self, kind: Kind) -> (u64, u64) {
         match (self.settings.room, kind) {
             (Room::Slots { .. }, Kind::Master) => (0, 0),
@@ -158,7 +158,7 @@ impl Cluster {
         }
     }
 
-    /// Containers that the whole cluster has room for.
+    /// Returns the number of containers that fit into the whole cluster.
     pub fn capacity(&self, kind: Kind) -> u64 {
         let nodes = self.settings.compute.len() as u64;
         match (self.settings.room, kind) {
@@ -167,8 +167,9 @@ impl Cluster {
         }
     }
 
-    /// At a node's heartbeat: what was given back there is free, and goes to the jobs in the order of their submission; masters before reducers,
-    /// reducers before maps. A heartbeat is no flow: its request crosses no queue that matters, and nothing waits for the answer.
+    /// Handles a node's heartbeat. Returned capacity becomes free, and is assigned to the jobs in
+    /// the order of their submission: masters before reducers, reducers before maps. A heartbeat is
+    /// not a flow: its request crosses no queue that matters, and nothing waits for the answer.
     fn assign(&self, index: usize) {
         let node = self.settings.compute[index];
         let mut masters = Vec::new();
@@ -178,7 +179,7 @@ impl Cluster {
         free.map += free.returned.0;
         free.reduce += free.returned.1;
         free.returned = (0, 0);
-        // RegularContainerAllocator: at most so many at places that the request did not name.
+        // RegularContainerAllocator limits the containers on nodes that the request did not name.
         let mut left = self.settings.containers_per_heartbeat;
         let holds_blocks = self.is_data_node(node);
         let mut take = |kind: Kind| {
@@ -211,7 +212,8 @@ impl Cluster {
         masters.into_iter().for_each(|giver| self.simulation.give(giver));
     }
 
-    /// A container has ended: the node says so at once, with a heartbeat out of turn (ContainerImpl.ContainerDoneTransition).
+    /// Ends a container. The node reports this at once, with a heartbeat out of turn
+    /// (ContainerImpl.ContainerDoneTransition).
     pub fn container_ended(&self, node: u32, kind: Kind) {
         self.release(node, kind);
         self.assign(self.index(node));
@@ -221,7 +223,7 @@ impl Cluster {
         self.settings.compute.iter().position(|compute| *compute == node).expect("a compute node")
     }
 
-    /// Room that is not needed; it can be given away at the node's next heartbeat.
+    /// Returns unused capacity, which can be assigned at the node's next heartbeat.
     pub fn release(&self, node: u32, kind: Kind) {
         let index = self.index(node);
         let (map, reduce) = self.needs(kind);
@@ -238,7 +240,7 @@ impl Cluster {
         if self.is_data_node(node) { self.settings.data_disks } else { self.settings.compute_disks }
     }
 
-    /// A drawn disk of a node.
+    /// Returns a randomly drawn disk of a node.
     fn disk(&self, node: u32, stream: &mut Stream) -> &Disk {
         let disks = &self.disks[&node];
         &disks[stream.below(disks.len() as u64) as usize]
@@ -254,14 +256,14 @@ impl Cluster {
         self.disk(node, stream).request(disks.seek + disks.write.serialize(bytes))
     }
 
-    /// Which data nodes hold a map's block, the first drawn first.
+    /// Returns the data nodes that hold a map's block, in the order in which they were drawn.
     pub fn replicas(&self, job: usize, map: u32) -> Vec<u32> {
         let mut stream = self.stream(job, draws::REPLICAS, Task::Map(map));
         some_of(&self.settings.data, self.settings.input_replication as usize, &mut stream)
     }
 }
 
-/// So many of `all` (or all of them), drawn without replacement.
+/// Draws `count` of `all` without replacement, or all of them if there are fewer.
 pub fn some_of(all: &[u32], count: usize, stream: &mut Stream) -> Vec<u32> {
     let mut all = all.to_vec();
     let count = count.min(all.len());
@@ -273,7 +275,7 @@ pub fn some_of(all: &[u32], count: usize, stream: &mut Stream) -> Vec<u32> {
     all
 }
 
-/// Processor time of so many bytes.
+/// Returns the processor time of `bytes` bytes.
 pub fn cpu(ps_per_byte: u64, bytes: u64) -> Span {
     Span(ps_per_byte * bytes)
 }

@@ -1,4 +1,4 @@
-//! What a job's master knows of its tasks, and the containers in which they run.
+//! The tasks of a job as its master sees them, and the containers in which they run.
 
 use super::cluster::{Cluster, Kind};
 use super::draws::{self, Attempt, Task, draw};
@@ -9,13 +9,16 @@ use afflux_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Threads that start containers: this many more than there are nodes (ContainerLauncherImpl, `INITIAL_POOL_SIZE`).
+/// Number of threads that start containers, in addition to one per node (ContainerLauncherImpl,
+/// `INITIAL_POOL_SIZE`).
 const LAUNCHERS: usize = 10;
 
-/// How often Tez looks for work for idle containers (`tez.am.container.reuse.locality.delay-allocation-millis`).
+/// Interval at which Tez looks for work for idle containers
+/// (`tez.am.container.reuse.locality.delay-allocation-millis`).
 const IDLE_LOOK: Span = Span::from_ms(250);
 
-/// Where a task runs, since when, and whether its container has run none before.
+/// Node of a task's container, start of the task, and whether it is the first task in its
+/// container.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub node: u32,
@@ -25,55 +28,55 @@ pub struct Place {
     pub attempt: u32,
 }
 
-/// A running attempt of a task that may get another one.
+/// A running attempt of a task that may get another attempt.
 struct Open {
     of: Attempt,
-    /// Start of its container.
+    /// Start of the attempt's container.
     begun: Time,
-    /// The share of its work that is done, 0 before its first report.
+    /// Share of the attempt's work that is done; 0 before its first report.
     share: f64,
-    /// Ends it.
+    /// Signal that ends the attempt.
     kill: Giver,
 }
 
-/// The speculator's knowledge of the tasks of one kind.
+/// State of the speculator for the tasks of one kind.
 #[derive(Default)]
 struct Speculated {
-    /// Tasks whose second attempt has no container yet, in the order in which they are to get one.
+    /// Tasks whose second attempt has no container yet, in the order in which they get one.
     waiting: VecDeque<Task>,
-    /// Tasks that have been given a second attempt, and tasks that have ended.
+    /// Tasks that have been given a second attempt (`twice`), and tasks that have ended (`ended`).
     twice: BTreeSet<Task>,
     ended: BTreeSet<Task>,
-    /// By task, its running attempts.
+    /// Running attempts of each task.
     open: BTreeMap<Task, Vec<Open>>,
-    /// Time from the start to the end of all that have ended.
+    /// Sum in ps of the times from start to end of all tasks that have ended.
     taken: u128,
 }
 
 pub struct Progress {
     job: usize,
-    /// The node of the job's master.
+    /// Node of the job's master.
     pub master: u32,
     state: Mutex<Tasks>,
 }
 
 #[derive(Default)]
 struct Tasks {
-    /// Maps that have no container yet, and how many reducers have one.
+    /// Maps without a container, and number of reducers that have a container (`next_reducer`).
     maps: Vec<u32>,
     next_reducer: u32,
     reducers: u32,
-    /// Where the maps ran that have ended, in that order.
+    /// Maps that have ended, each with its node, in the order in which they ended.
     outputs: Vec<(u32, u32)>,
     maps_left: u32,
     reducers_left: u32,
-    /// Told when all has ended.
+    /// Signals that are given when all tasks have ended.
     ends: Vec<Giver>,
-    /// For maps and for reducers.
+    /// State of the speculator for maps and for reducers.
     speculated: [Speculated; 2],
     containers: BTreeMap<u32, u64>,
     spans: BTreeMap<&'static str, (Time, Time)>,
-    /// Threads of the master that start containers, and starts that wait for one.
+    /// Number of busy launcher threads of the master, and starts that wait for a thread.
     launching: usize,
     launches: VecDeque<Giver>,
 }
@@ -82,7 +85,7 @@ impl Progress {
     pub fn new(cluster: &Cluster, job: usize, master: u32, end: Giver) -> Arc<Self> {
         let work = &cluster.settings.jobs[job];
         let maps = work.maps.len() as u32;
-        // Taken from the end.
+        // Maps are taken from the end, so the first map is last.
         let tasks = Tasks {
             maps: (0..maps).rev().collect(),
             reducers: work.reducers,
@@ -104,7 +107,7 @@ impl Progress {
         state.maps_left == 0 && state.reducers_left == 0
     }
 
-    /// The signal tells when all tasks have ended; `None`: they have.
+    /// Returns a signal that is given when all tasks have ended; `None` if all have ended already.
     pub fn end(&self, cluster: &Cluster) -> Option<Signal> {
         if self.ended() {
             return None;
@@ -114,7 +117,7 @@ impl Progress {
         Some(signal)
     }
 
-    /// So many maps and reducers are to be asked for.
+    /// Returns the numbers of maps and of reducers for which the master should request containers.
     pub fn wanted(&self, cluster: &Cluster) -> (u32, u32) {
         let state = self.state();
         let all = cluster.settings.jobs[self.job].maps.len() as f64;
@@ -135,7 +138,9 @@ impl Progress {
         (state.maps.len() as u32 + again, (allowed as u32).saturating_sub(state.next_reducer) + reducers_again)
     }
 
-    /// An attempt's container has been started. The signal ends the attempt because another one of its task has ended; `None`: there is no other one.
+    /// Registers an attempt whose container has been started. Returns the signal that ends the
+    /// attempt when another attempt of its task has ended. Returns `None` if tasks of this kind
+    /// have only one attempt.
     fn opens(&self, cluster: &Cluster, of: Attempt) -> Option<Signal> {
         let kind = kind_of(cluster, of.task)?;
         let (kill, signal) = cluster.simulation.signal();
@@ -152,14 +157,15 @@ impl Progress {
         Some(signal)
     }
 
-    /// An attempt has done this share of its work.
+    /// Records the share of its work that an attempt has done.
     pub fn report(&self, of: Attempt, share: f64) {
         for kind in &mut self.state().speculated {
             kind.open.get_mut(&of.task).into_iter().flatten().filter(|open| open.of == of).for_each(|open| open.share = share);
         }
     }
 
-    /// An attempt has done all of its work. Returns whether it is the first one of its task, and kills the others in this case.
+    /// Ends an attempt that has done all of its work. Returns whether it is the first attempt of
+    /// its task to end, and kills the others in this case.
     pub fn first_to_end(&self, cluster: &Cluster, of: Attempt) -> bool {
         let Some(kind) = kind_of(cluster, of.task) else { return true };
         let others = {
@@ -178,7 +184,9 @@ impl Progress {
         true
     }
 
-    /// One scan for slow maps and one for slow reducers. Returns whether any task gets a second attempt; first attempts that wait for a container prevent it.
+    /// Scans once for slow maps and once for slow reducers. Returns true if a task gets a second
+    /// attempt. No task of a kind gets one while a first attempt of this kind waits for a
+    /// container.
     pub fn speculate(&self, cluster: &Cluster) -> bool {
         let now = cluster.simulation.now();
         let mut state = self.state();
@@ -206,7 +214,7 @@ impl Progress {
         any
     }
 
-    /// A task has ended.
+    /// Records that a task has ended.
     fn one_less(&self, cluster: &Cluster, task: Task, node: u32) {
         let ends = {
             let mut state = self.state();
@@ -222,8 +230,9 @@ impl Progress {
         ends.into_iter().for_each(|end| cluster.simulation.give(end));
     }
 
-    /// The next task for a container of this kind on `node`: the first map whose block is there, or the first of all. Where all have a container, a
-    /// second attempt.
+    /// Returns the next task for a container of this kind on `node`: the first map whose block is
+    /// on the node, otherwise the first of all. If all tasks have a container, it is a second
+    /// attempt.
     pub fn take(&self, cluster: &Cluster, node: u32, kind: Kind) -> Option<Attempt> {
         let mut state = self.state();
         let first = match kind {
@@ -248,7 +257,7 @@ impl Progress {
         first.map(Attempt::from).or_else(|| state.speculated[usize::from(kind == Kind::Reduce)].waiting.pop_front().map(again))
     }
 
-    /// Map outputs that have become known since `seen` of them were.
+    /// Returns the map outputs that have become known after the first `seen` ones.
     pub fn outputs_since(&self, seen: usize) -> Vec<(u32, u32)> {
         self.state().outputs[seen..].to_vec()
     }
@@ -263,12 +272,13 @@ impl Progress {
         self.state().spans.iter().map(|(phase, span)| (*phase, *span)).collect()
     }
 
-    /// Containers per node.
+    /// Returns the number of containers on each node.
     pub fn containers(&self) -> Vec<(u32, u64)> {
         self.state().containers.iter().map(|(node, count)| (*node, *count)).collect()
     }
 
-    /// Gets a thread to start a container; `Some`: once there is one.
+    /// Takes a thread that starts a container. If all threads are busy, returns a signal that is
+    /// given when one is free.
     fn launcher(&self, cluster: &Cluster) -> Option<Signal> {
         let mut state = self.state();
         if state.launching < cluster.settings.compute.len() + LAUNCHERS {
@@ -280,7 +290,7 @@ impl Progress {
         Some(signal)
     }
 
-    /// The thread goes on to the next start.
+    /// Passes the thread on to the next waiting start, or frees it.
     fn launched(&self, cluster: &Cluster) {
         let next = {
             let mut state = self.state();
@@ -298,7 +308,8 @@ impl Progress {
     }
 }
 
-/// Place of a task's kind in `Tasks::speculated`; `None`: tasks of this kind have one attempt.
+/// Returns the index of a task's kind in `Tasks::speculated`; `None` if tasks of this kind have
+/// only one attempt.
 fn kind_of(cluster: &Cluster, task: Task) -> Option<usize> {
     let (maps, reducers) = cluster.settings.speculative;
     match task {
@@ -309,7 +320,7 @@ fn kind_of(cluster: &Cluster, task: Task) -> Option<usize> {
 }
 
 impl Cluster {
-    /// A container from its start to its end.
+    /// Runs a container from its start to its end.
     pub async fn container(self: Arc<Self>, job: usize, progress: Arc<Progress>, node: u32, kind: Kind, mut of: Attempt) {
         progress.count(node);
         let mut stream = self.stream(job, draws::START, of);
@@ -354,8 +365,9 @@ impl Cluster {
         self.container_ended(node, kind);
     }
 
-    /// Another task for a container that has become free: of its kind, or of the other if they are of one size. It is looked for again every so
-    /// often until the container is given back.
+    /// Finds another task for a container that has become free: of its kind, or of the other kind
+    /// if both have containers of one size. Repeats the search at an interval until the container
+    /// is given back.
     async fn next_task(&self, progress: &Progress, node: u32, kind: Kind, release: Time) -> Option<(Attempt, Time)> {
         let alike = matches!(self.settings.room, Room::Memory { map, reduce, .. } if map == reduce);
         loop {

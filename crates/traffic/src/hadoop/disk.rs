@@ -1,11 +1,11 @@
-//! A disk: all requests under way share it equally (processor sharing).
+//! A disk that all active requests share equally (processor sharing).
 
 use super::process::{Giver, Signal, Simulation};
 use afflux_units::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The service that each request has had is counted in 2^-20 ps.
+/// Binary digits of the fraction of a picosecond: the service of a request is counted in 2^-20 ps.
 const FRACTION: u32 = 20;
 
 #[derive(Clone)]
@@ -16,13 +16,13 @@ pub struct Disk {
 
 #[derive(Default)]
 struct Sharing {
-    /// Service that a request present all the time would have had, up to `last`.
+    /// Service in 2^-20 ps that a request present all the time would have had up to `last`.
     served: u128,
     last: u64,
-    /// By the service at which they end, then in order of arrival.
+    /// Active requests by the value of `served` at which they end, then in order of arrival.
     requests: BTreeMap<(u128, u64), Giver>,
     count: u64,
-    /// When the next look is due; `None` for not at all.
+    /// Time in ps of the next check; `None` if none is scheduled.
     armed: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Sharing {
         self.last = now;
     }
 
-    /// When the first request ends if none is added.
+    /// Returns the time in ps at which the first request ends if no other is added.
     fn next_end(&self) -> Option<u64> {
         let ((end, _), _) = self.requests.first_key_value()?;
         let left = end.saturating_sub(self.served) * self.requests.len() as u128;
@@ -47,7 +47,8 @@ impl Disk {
         Disk { simulation: simulation.clone(), shared: Arc::default() }
     }
 
-    /// A request that takes `service` if it has the disk to itself; the signal is its end.
+    /// Adds a request that takes `service` if it has the disk to itself. The signal is given at its
+    /// end.
     pub fn request(&self, service: Span) -> Signal {
         let (giver, signal) = self.simulation.signal();
         {
@@ -61,7 +62,7 @@ impl Disk {
         signal
     }
 
-    /// Sees to it that the next end is noticed.
+    /// Schedules a check at the next end of a request.
     fn arm(&self) {
         let mut sharing = self.shared.lock().expect("no process panics");
         let Some(at) = sharing.next_end() else { return };
@@ -81,7 +82,7 @@ impl Disk {
         let ended: Vec<Giver> = {
             let mut sharing = self.shared.lock().expect("no process panics");
             if sharing.armed != Some(at) {
-                // An earlier look was arranged for since.
+                // An earlier check has been scheduled in the meantime.
                 return;
             }
             sharing.armed = None;

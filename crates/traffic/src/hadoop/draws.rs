@@ -1,4 +1,5 @@
-//! What is drawn at random: each by job, purpose and task, so that no draw depends on another.
+//! Random streams of Hadoop jobs. Each is specific to a job, a purpose and a task, so that no draw
+//! depends on another.
 
 use super::settings::Range;
 use afflux_engine::random::Stream;
@@ -8,36 +9,36 @@ const fn named(name: &[u8; 8]) -> u64 {
     u64::from_be_bytes(*name)
 }
 
-/// Phase of a node's heartbeats; entity: the node.
+/// Phase of a node's heartbeats. Entity: the node.
 pub const HEARTBEAT: u64 = named(b"hado-hbt");
-/// Data nodes that hold a block; entity: the map.
+/// Data nodes that hold a block. Entity: the map.
 pub const REPLICAS: u64 = named(b"hado-rep");
-/// Start-up times of a task's container; entity: the task.
+/// Start-up times of a task's container. Entity: the task.
 pub const START: u64 = named(b"hado-srt");
-/// Which replica and which disk a map reads, whether from memory.
+/// Replica and disk that a map reads from, and whether the block is in memory.
 pub const READ: u64 = named(b"hado-red");
-/// Data nodes that an output goes to; entity: the task.
+/// Data nodes that an output is written to. Entity: the task.
 pub const WRITE: u64 = named(b"hado-wri");
-/// A reducer's choice of hosts, service times of its fetches.
+/// Hosts that a reducer chooses, and service times of its fetches.
 pub const FETCH: u64 = named(b"hado-fet");
-/// A task's first look at new map outputs.
+/// Time of a task's first request for new map outputs.
 pub const POLL: u64 = named(b"hado-pol");
-/// What a client and a job's master draw; entity: 0.
+/// Draws of a client and of a job's master. Entity: 0.
 pub const JOB: u64 = named(b"hado-job");
-/// Service times of remote procedure calls; entity: the task.
+/// Service times of remote procedure calls. Entity: the task.
 pub const RPC: u64 = named(b"hado-rpc");
-/// A job's master starts a container; entity: the task.
+/// Service times of the calls with which a job's master starts a container. Entity: the task.
 pub const LAUNCH: u64 = named(b"hado-lau");
-/// A node fetches what a job's tasks need; entity: the node.
+/// Calls and data nodes of the files that a node fetches for a job's tasks. Entity: the node.
 pub const LOCALIZE: u64 = named(b"hado-loc");
 /// Data nodes of a map's short reads.
 pub const SHORT: u64 = named(b"hado-sho");
-/// Where logs go; entity: the node.
+/// Data nodes that logs are sent to. Entity: the node.
 pub const LOG: u64 = named(b"hado-log");
-/// Local disks; entity: the task.
+/// Local disks. Entity: the task.
 pub const DISK: u64 = named(b"hado-dsk");
 
-/// Tasks of a job as entities of streams: maps, reducers, the job itself.
+/// A task of a job as the entity of a random stream: a map, a reducer, or the job's master.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     Master,
@@ -55,11 +56,11 @@ impl Task {
     }
 }
 
-/// A task's first attempt, or a further one, whose draws are its own.
+/// A task's first attempt, or a further one with its own draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     pub task: Task,
-    /// 0 for the first, 1 for the speculative one.
+    /// Number of the attempt: 0 for the first, 1 for the speculative one.
     pub number: u32,
 }
 
@@ -70,7 +71,7 @@ impl From<Task> for Attempt {
 }
 
 impl Attempt {
-    /// As an entity of streams, below 2^34.
+    /// Returns the attempt as the entity of a random stream, below 2^34.
     pub fn entity(self) -> u64 {
         u64::from(self.number) << 33 | self.task.number()
     }

@@ -1,4 +1,4 @@
-//! A job from its submission to the client's last look.
+//! A job from its submission to the client's last check.
 
 use super::cluster::{Cluster, Kind, some_of};
 use super::container::Progress;
@@ -11,7 +11,7 @@ use afflux_net::record::TaskRecord;
 use afflux_units::{Span, Time};
 use std::sync::Arc;
 
-/// A part of a job, for the record.
+/// A part of a job that is recorded.
 pub struct Part {
     pub phase: &'static str,
     pub task: Option<u32>,
@@ -22,12 +22,12 @@ pub struct Part {
 }
 
 impl Cluster {
-    /// Writes down a part that has just ended.
+    /// Records a part that has just ended.
     pub fn ended(&self, job: usize, part: Part) {
         self.ended_at(job, part, self.simulation.now());
     }
 
-    /// Writes down a part that ended at `finish`.
+    /// Records a part that ended at `finish`.
     pub fn ended_at(&self, job: usize, part: Part, finish: Time) {
         let finish = Some(finish);
         let Part { phase, task, node, start, bytes_in, bytes_out } = part;
@@ -80,19 +80,20 @@ impl Cluster {
         self.phase(job, "commit", tasks_ended);
         let committed = self.simulation.now();
         if s.history > 0 {
-            // TeraSort sets `dfs.replication` for all that its job writes.
+            // TeraSort sets `dfs.replication` for all files that its job writes.
             let chain = some_of(&s.data, s.output_replication as usize, &mut stream);
             self.pipeline(job, node, &chain, s.history, s.ways.connect).await;
         }
         self.call(job, node, s.master, s.history_rpcs + 1, &mut rpc).await;
         if s.unregister > Span::ZERO {
-            // finishApplicationMaster says no until the final state is stored (RMCommunicator.doUnregistration).
+            // finishApplicationMaster returns false until the final state is stored
+            // (RMCommunicator.doUnregistration).
             self.simulation.sleep(s.unregister).await;
             self.call(job, node, s.master, 1, &mut rpc).await;
         }
         self.container_ended(node, Kind::Master);
         drop(self.simulation.spawn(self.clone().send_logs(job, progress.containers())));
-        // The client looks every so often, counted from the submission.
+        // The client checks at a fixed interval, counted from the submission.
         let poll = s.client_poll.0.max(1);
         let since = self.simulation.now().0 - submitted.0;
         self.simulation.until(Time(submitted.0 + since.div_ceil(poll) * poll)).await;
@@ -105,7 +106,8 @@ impl Cluster {
         self.rest();
     }
 
-    /// The client: its own start, samples of the input, what the tasks need, calls.
+    /// Runs the client: its own start, samples of the input, upload of the files that the tasks
+    /// need, calls.
     async fn submit(&self, job: usize, stream: &mut Stream, rpc: &mut Stream) {
         let s = &self.settings;
         self.simulation.sleep(draw(s.client_start, stream)).await;
@@ -127,11 +129,13 @@ impl Cluster {
         self.call(job, client, s.master, s.submit_rpcs, rpc).await;
     }
 
-    /// The job's master: at each of its heartbeats it asks for what it needs and starts tasks in what it has been given, until all have ended.
+    /// Runs the heartbeats of the job's master. At each of them it requests containers and starts
+    /// tasks in the containers that it has been given, until all tasks have ended.
     async fn hand_out(self: Arc<Self>, job: usize, progress: Arc<Progress>) {
         let mut rpc = self.stream(job, draws::HEARTBEAT, Task::Master);
         let period = self.settings.master_heartbeat;
-        // Tez asks at once; MapReduce sleeps before each heartbeat (RMCommunicator.AllocatorRunnable).
+        // Tez requests containers at once; MapReduce sleeps before each heartbeat
+        // (RMCommunicator.AllocatorRunnable).
         let mut wait = if let Framework::Tez { .. } = self.settings.framework { Span::ZERO } else { period };
         loop {
             self.simulation.sleep(wait).await;
@@ -157,7 +161,7 @@ impl Cluster {
         left.into_iter().for_each(|(node, kind)| self.release(node, kind));
     }
 
-    /// Asks for room for all maps, and for as many reducers as are to start.
+    /// Requests containers for all maps, and for as many reducers as may start.
     fn ask(&self, job: usize, progress: &Progress) {
         let (maps, reducers) = progress.wanted(self);
         {
@@ -167,7 +171,8 @@ impl Cluster {
         self.wake();
     }
 
-    /// Starts further attempts of slow tasks until all tasks have ended (DefaultSpeculator); the next heartbeat of the master asks for their room.
+    /// Starts further attempts of slow tasks until all tasks have ended (DefaultSpeculator). The
+    /// master's next heartbeat requests containers for them.
     async fn speculator(self: Arc<Self>, progress: Arc<Progress>) {
         let Some(end) = progress.end(&self) else { return };
         let scans = async {
@@ -187,7 +192,7 @@ impl Cluster {
         }
     }
 
-    /// Each node sends the logs of its containers to some data node.
+    /// Sends the logs of each node's containers to a randomly drawn data node.
     async fn send_logs(self: Arc<Self>, job: usize, containers: Vec<(u32, u64)>) {
         self.state().busy += 1;
         let mut logs = Vec::new();
@@ -205,7 +210,8 @@ impl Cluster {
         self.rest();
     }
 
-    /// A job has ended, or its logs have been sent.
+    /// Counts down after a job has ended, or after its logs have been sent. Reports the cluster as
+    /// done when no job and no upload is left.
     fn rest(&self) {
         let mut state = self.state();
         state.busy -= 1;

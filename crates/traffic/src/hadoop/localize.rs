@@ -1,19 +1,22 @@
-//! What a job's tasks need on a node: each file is fetched once per node and job, one after the other (ResourceLocalizationService).
+//! Fetches the files that a job's tasks need on a node. Each file is fetched once per node and job,
+//! one after the other (ResourceLocalizationService).
 
 use super::cluster::{Cluster, Localized};
 use super::draws;
 
 /// Round trips before the first file: TCP's handshake, its authentication, getServerDefaults.
 const OPEN: u32 = 3;
-/// Of each file: its state, and where its blocks are.
+/// Calls to the name node for each file: its state, and the places of its blocks.
 const FIND: u32 = 2;
-/// Files that the client uploaded as `resources`: the job's jar and its configuration. Others list the maps.
+/// Number of files that the client uploaded as `resources`: the job's jar and its configuration.
+/// The other files list the maps.
 const UPLOADED: u32 = 2;
-/// Of each map in such a list (JobSplitWriter).
+/// Bytes of each map in a list of maps (JobSplitWriter).
 const BYTES_PER_MAP: u64 = 100;
 
 impl Cluster {
-    /// A container needs so many files on its node: it fetches them, or waits for the one that does.
+    /// Provides `files` files for a container on its node: fetches them, or waits for the container
+    /// that is fetching them.
     pub async fn localize(&self, job: usize, node: u32, files: u32) {
         let wait = {
             let mut state = self.state();

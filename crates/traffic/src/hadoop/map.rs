@@ -1,4 +1,4 @@
-//! A map: reads a block, works on it, spills and merges its output.
+//! A map: reads a block, processes it, spills and merges its output.
 
 use super::cluster::{Cluster, cpu};
 use super::container::{Place, Progress};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const MAP_PHASE: f64 = 2.0 / 3.0;
 
 impl Cluster {
-    /// Returns whether this attempt is the first one of its map to end.
+    /// Runs an attempt of a map. Returns whether it is the first attempt of its map to end.
     pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, place: Place) -> bool {
         let (s, Place { node, begun, attempt, .. }) = (&self.settings, place);
         let of = Attempt { task: Task::Map(map), number: attempt };
@@ -22,16 +22,18 @@ impl Cluster {
         let mut disks = self.stream(job, draws::DISK, of);
         let mut short = self.stream(job, draws::SHORT, of);
         let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.0, &mut rpc).await;
-        // The model knows only the end of a transfer, so the map phase counts as done from its beginning.
+        // The model knows only the end of a transfer, so the map phase counts as done from the
+        // beginning.
         progress.report(of, MAP_PHASE);
         // The last call asks whether there is anything to commit (Task.done, needsTaskCommit).
         let last = s.task_rpcs.0.min(1);
         self.open_files(job, place, s.task_rpcs.0 - last, &mut rpc).await;
-        // Its own part of job.split.
+        // The first short read is the map's own part of job.split.
         let before = s.task_reads.min(1);
         self.short_reads(job, node, before, &mut short, &mut rpc).await;
         self.read_block(job, map, attempt, node, input).await;
-        // The end of the last record lies in the next block (LineReader, TeraInputFormat: 2^27 is no multiple of 100).
+        // The end of the last record is in the next block (LineReader, TeraInputFormat: 2^27 is no
+        // multiple of 100).
         self.short_reads(job, node, s.task_reads - before, &mut short, &mut rpc).await;
         let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
         if work.reducers == 0 {
@@ -49,13 +51,14 @@ impl Cluster {
         true
     }
 
-    /// Bytes that each map of a job puts out.
+    /// Returns the bytes that each map of a job outputs.
     pub fn map_output(&self, job: usize) -> u64 {
         let work = &self.settings.jobs[job];
         work.shuffle.div_ceil(work.maps.len().max(1) as u64)
     }
 
-    /// From a data node that holds it, here if there is one: over the network, from its disk, and by the map, all at once.
+    /// Reads a block from a data node that holds it, from this node if it is one. The network, the
+    /// data node's disk and the map process the block at the same time.
     async fn read_block(self: &Arc<Self>, job: usize, map: u32, attempt: u32, node: u32, bytes: u64) {
         let s = &self.settings;
         if bytes == 0 {
@@ -69,7 +72,8 @@ impl Cluster {
             self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
         } else {
             let wire = bytes + bytes * s.checksum / 512;
-            // Who reads opens the connection (BlockReaderFactory, DataXceiver): to the data node goes the request, from it comes the block.
+            // The reading node opens the connection (BlockReaderFactory, DataXceiver). Its request
+            // goes to the data node, and the block comes back.
             self.send(job, node, from, s.rpc, (s.ways.connect, s.ways.classes.rpc), Span::ZERO).await;
             let worked = self.send(job, from, node, wire, (s.ways.read, s.ways.classes.read), Span::ZERO).await;
             self.simulation.until(worked).await;
@@ -79,7 +83,8 @@ impl Cluster {
         }
     }
 
-    /// What does not fit the buffer is written as the map goes on, the rest at its end; several spills are merged.
+    /// Writes the spills of a map's output: those that exceed the buffer while the map runs, and
+    /// the rest at its end. Several spills are merged.
     async fn spill(&self, node: u32, output: u64, disks: &mut afflux_engine::random::Stream) {
         let s = &self.settings;
         let at = (s.sort_buffer as f64 * s.spill_share) as u64;
@@ -88,7 +93,7 @@ impl Cluster {
         self.write_disk(node, output / spills, disks).await;
         let mut runs = spills;
         while runs > 1 {
-            // All are read and written at once where the merge is no wider than its factor.
+            // A merge no wider than its factor reads and writes the whole output once.
             self.read_disk(node, output, disks).await;
             self.write_disk(node, output, disks).await;
             runs = runs.div_ceil(s.merge_factor.max(2).into());
@@ -96,7 +101,7 @@ impl Cluster {
     }
 }
 
-/// The `index`th of `parts` nearly equal parts.
+/// Returns the size of part `index` of `parts` nearly equal parts.
 pub fn share(total: u64, parts: u64, index: u64) -> u64 {
     total / parts + u64::from(index < total % parts)
 }

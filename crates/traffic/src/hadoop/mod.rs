@@ -1,4 +1,5 @@
-//! Hadoop: jobs of maps and reducers on a cluster of compute and data nodes, whose every exchange over the network is a flow.
+//! Hadoop: jobs of maps and reducers on a cluster of compute and data nodes. Every exchange over
+//! the network is a flow.
 
 mod cluster;
 mod container;
@@ -27,7 +28,7 @@ use cluster::Cluster;
 use process::Scheduler;
 use std::sync::Arc;
 
-/// A cluster in a plan.
+/// The Hadoop cluster of a plan.
 #[derive(Debug)]
 pub struct Hadoop(pub Arc<Settings>);
 
@@ -44,7 +45,7 @@ impl Program for Hadoop {
         self.0.expected_flows()
     }
 
-    /// As if nothing were read, fetched or written at the host that has it.
+    /// Returns the bytes of all jobs, as if no data were read, fetched or written locally.
     fn expected_bytes(&self) -> Option<u64> {
         let of = |work: &Work| work.maps.iter().sum::<u64>() + work.shuffle + work.output * u64::from(self.0.output_replication);
         Some(self.0.jobs.iter().map(of).sum())

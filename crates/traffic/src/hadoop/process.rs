@@ -1,6 +1,7 @@
-//! Processes: what a task does, written one step after the other, as in process-oriented simulation languages. A process runs until it waits
-//! for a [`Signal`]; a signal is given once, by a timer, a flow's end or another process. Whatever is ready runs in the order in which it
-//! became so.
+//! Processes: the steps of a task written one after the other, as in process-oriented simulation
+//! languages. A process runs until it waits for a [`Signal`]. A signal is given once, by a timer,
+//! by a flow's end or by another process. Ready processes run in the order in which they became
+//! ready.
 
 use afflux_net::app::{Context, NewFlow};
 use afflux_net::record::TaskRecord;
@@ -15,7 +16,7 @@ use std::task::{self, Poll, Waker};
 
 type Process = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What processes share: the time, and what they wait for.
+/// State that all processes share: the time, and the signals that they wait for.
 #[derive(Clone, Default)]
 pub struct Simulation(Arc<Mutex<State>>);
 
@@ -25,7 +26,7 @@ struct State {
     signals: Vec<Given>,
     free: Vec<u32>,
     ready: VecDeque<u32>,
-    /// The process at work.
+    /// Number of the running process.
     current: u32,
     born: Vec<Process>,
     orders: Vec<Order>,
@@ -36,7 +37,7 @@ enum Given {
     NotYet {
         waiting: Option<u32>,
     },
-    /// Nobody waits any more.
+    /// No process waits for the signal any more.
     Unheard,
     At(Time),
 }
@@ -49,12 +50,12 @@ enum Order {
     Done,
 }
 
-/// Something that happens once. Whoever waits learns the time that goes with it.
+/// An event that happens once. A process that waits for it receives its time.
 #[must_use]
 pub struct Signal {
     simulation: Simulation,
     number: u32,
-    /// Given by a timer.
+    /// Whether a timer gives the signal.
     timed: bool,
 }
 
@@ -80,7 +81,8 @@ impl Drop for Signal {
         if matches!(state.signals[self.number as usize], Given::At(_)) {
             state.free.push(self.number);
         } else if self.timed {
-            // A run would go on until a timer that nobody waits for.
+            // The timer is cancelled, because a run would continue until a timer that no process
+            // waits for.
             state.orders.push(Order::Cancel { signal: self.number });
             state.free.push(self.number);
         } else {
@@ -89,7 +91,7 @@ impl Drop for Signal {
     }
 }
 
-/// Gives a signal.
+/// The right to give a signal, once.
 pub struct Giver(u32);
 
 impl Simulation {
@@ -132,7 +134,7 @@ impl Simulation {
         }
     }
 
-    /// A process of its own; the signal is its end.
+    /// Starts a new process. The signal is given at its end.
     pub fn spawn(&self, process: impl Future<Output = ()> + Send + 'static) -> Signal {
         let (end, ended) = self.signal();
         let simulation = self.clone();
@@ -160,7 +162,8 @@ impl Simulation {
         self.until(self.now() + span).await;
     }
 
-    /// The result of `work` if it ends before `at`. Otherwise the work is left as it is: flows and disks go on without anybody who waits for them.
+    /// Returns the result of `work` if it ends before `at`. Otherwise the work is abandoned: its
+    /// flows and disk requests continue, but no process waits for them.
     pub async fn before<T>(&self, at: Option<Time>, work: impl Future<Output = T>) -> Option<T> {
         match at {
             Some(at) => unless(self.at(at), work).await,
@@ -168,7 +171,7 @@ impl Simulation {
         }
     }
 
-    /// The signal tells when all of it has arrived and been read.
+    /// Starts a flow at `at`. The signal is given when all of its bytes have arrived and been read.
     pub fn flow(&self, flow: NewFlow, at: Time) -> Signal {
         let (Giver(number), signal) = self.signal();
         self.state().orders.push(Order::Flow { flow, at, signal: number });
@@ -184,7 +187,8 @@ impl Simulation {
     }
 }
 
-/// The result of `work`, unless `stop` is given first or at the same moment: the work is left as it is in this case.
+/// Returns the result of `work`, unless `stop` is given first or at the same time. In this case the
+/// work is abandoned.
 pub async fn unless<T>(stop: Signal, work: impl Future<Output = T>) -> Option<T> {
     let (mut stop, mut work) = (pin!(stop), pin!(work));
     poll_fn(|context| match stop.as_mut().poll(context) {
@@ -219,7 +223,7 @@ impl Scheduler {
         self.run(context);
     }
 
-    /// Until everything waits.
+    /// Runs all ready processes until every process waits.
     pub fn run(&mut self, context: &mut Context) {
         loop {
             let born = std::mem::take(&mut self.simulation.state().born);
@@ -233,7 +237,8 @@ impl Scheduler {
             }
             let Some(number) = self.simulation.state().ready.pop_front() else { break };
             self.simulation.state().current = number;
-            // Two signals of one moment call a process twice, and it may end at the first call.
+            // Two signals at the same time wake a process twice, and it may end at the first of
+            // them.
             let Some(process) = self.processes[number as usize].as_mut() else { continue };
             if process.as_mut().poll(&mut task::Context::from_waker(Waker::noop())).is_ready() {
                 self.processes[number as usize] = None;

@@ -1,4 +1,5 @@
-//! A reducer: fetches its part of all outputs, merges them, works on them and writes its output.
+//! A reducer: fetches its part of all map outputs, merges them, processes them and writes its
+//! output.
 
 use super::cluster::{Cluster, cpu};
 use super::container::{Place, Progress};
@@ -8,14 +9,15 @@ use super::map::share;
 use super::shuffle::{self, Shuffle};
 use std::sync::Arc;
 
-/// Round trips to the name node before the output: TCP's handshake, its authentication, create, getServerDefaults (DFSOutputStream).
+/// Round trips to the name node before the output: TCP's handshake, its authentication, create,
+/// getServerDefaults (DFSOutputStream).
 const OPEN: u32 = 4;
 
 /// Share of the sort phase in a reducer's progress (ReduceTask).
 const SORT_PHASE: f64 = 1.0 / 3.0;
 
 impl Cluster {
-    /// Returns whether this attempt is the first one of its reducer to end.
+    /// Runs an attempt of a reducer. Returns whether it is the first attempt of its reducer to end.
     pub async fn reduce(self: Arc<Self>, job: usize, progress: &Arc<Progress>, reduce: u32, place: Place) -> bool {
         let (s, Place { node, begun, attempt, .. }) = (&self.settings, place);
         let of = Attempt { task: Task::Reduce(reduce), number: attempt };
@@ -30,7 +32,7 @@ impl Cluster {
         let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.1, &mut rpc).await;
         let mut files = Shuffle::new(&self, job, progress, of, node).run(&self, &mut poll, &mut rpc).await;
         let shuffled = self.simulation.now();
-        // Where another attempt is possible, this one is recorded only if it ends first.
+        // If another attempt is possible, this attempt is recorded only if it ends first.
         let alone = !s.speculative.1;
         if alone {
             progress.span("shuffle", begun, shuffled);
@@ -38,7 +40,7 @@ impl Cluster {
         }
 
         let merging = self.simulation.now();
-        // The last pass goes straight to the reduce function.
+        // The last pass of the merge goes directly to the reduce function.
         while files > s.merge_factor {
             self.read_disk(node, input, &mut disks).await;
             self.write_disk(node, input, &mut disks).await;
@@ -60,7 +62,7 @@ impl Cluster {
         if let Some(read) = read {
             read.await;
         }
-        // fsync, complete, and the commit of the task's file.
+        // These calls are fsync, complete, and the commit of the task's file.
         self.call(job, node, s.master, (s.task_rpcs.1 - opening).saturating_sub(s.committer.fewer_calls_of_task()), &mut rpc).await;
         self.call(job, node, progress.master, reports, &mut rpc).await;
         if !progress.first_to_end(&self, of) {

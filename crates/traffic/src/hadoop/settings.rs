@@ -1,32 +1,32 @@
-//! What a cluster and its jobs are made of.
+//! Settings of a Hadoop cluster and its jobs.
 
 use crate::Draws;
 use afflux_units::{Rate, Span, Time};
 
-/// A time drawn uniformly, both ends included.
+/// A time that is drawn uniformly, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub least: Span,
     pub most: Span,
 }
 
-/// Room for tasks on a compute node.
+/// Capacity of a compute node for tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// So many maps and so many reducers at a time; a job's master takes none.
+    /// Number of maps and of reducers that run at a time. A job's master takes no slot.
     Slots { map: u32, reduce: u32 },
-    /// Containers of these sizes share a node's memory.
+    /// Memory of a node in bytes, and sizes in bytes of the containers that share it.
     Memory { node: u64, map: u64, reduce: u64, master: u64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framework {
     MapReduce,
-    /// Containers are used again.
+    /// Apache Tez, which reuses containers.
     Tez {
-        /// A task in a container that has run another starts after this.
+        /// Time to start a further task in a container.
         next_task: Range,
-        /// A container without a task is given back after this.
+        /// Time after which a container without a task is given back.
         idle_release: Range,
     },
 }
@@ -40,17 +40,19 @@ pub enum Committer {
     V2,
 }
 
-/// Entries of a directory that the name node lists per call (`dfs.ls.limit`).
+/// Number of directory entries that the name node lists per call (`dfs.ls.limit`).
 const LISTED: u64 = 1_000;
-/// Calls that move the output of a task, a directory with one file: state of the output directory, list of the task's one, state of the new
-/// file, rename (FileOutputCommitter.mergePaths).
+/// Number of calls that move the output of a task, a directory with one file: state of the output
+/// directory, list of the task's directory, state of the new file, rename
+/// (FileOutputCommitter.mergePaths).
 const CALLS_PER_OUTPUT: u64 = 4;
-/// Calls that a task's commit has less in version 1 (state of the attempt's directory, a look for an earlier commit, rename) than in version 2, which
-/// moves the file.
+/// Number of calls by which a task's commit in version 2, which moves the file, exceeds that in
+/// version 1 (state of the attempt's directory, check for an earlier commit, rename).
 const FEWER_CALLS: u32 = 2;
 
 impl Committer {
-    /// Calls of a task's commit that version 2 has and this one has not.
+    /// Returns the number of calls of a task's commit that version 2 has and this version does not
+    /// have.
     pub fn fewer_calls_of_task(self) -> u32 {
         match self {
             Committer::V1 => FEWER_CALLS,
@@ -58,41 +60,47 @@ impl Committer {
         }
     }
 
-    /// Calls of a job's commit beside those that both versions have, if so many tasks have written output. The master makes them one after the other.
+    /// Returns the number of calls of a job's commit in addition to those of both versions, if
+    /// `tasks` tasks have written output. The master makes them one after the other.
     pub fn calls_of_job(self, tasks: u64) -> u64 {
         match self {
-            // The list has the tasks' directories and that of attempts that have not been committed.
+            // The list contains the tasks' directories and the directory of attempts that have not
+            // been committed.
             Committer::V1 => (tasks + 1).div_ceil(LISTED) + CALLS_PER_OUTPUT * tasks,
             Committer::V2 => 0,
         }
     }
 }
 
-/// When a fetch fails, and what follows (ShuffleSchedulerImpl.copyFailed).
+/// Conditions under which a fetch fails, and the consequences (ShuffleSchedulerImpl.copyFailed).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FetchFailure {
-    /// Longest time until the request has arrived, and from then until the answer has arrived; `None`: no limit.
+    /// Longest time until the request has arrived (`connect_timeout`), and from then until the
+    /// answer has arrived (`read_timeout`); `None`: no limit.
     pub connect_timeout: Option<Span>,
     pub read_timeout: Option<Span>,
-    /// A host is left alone for so long after a failure, times 1.3 to the power of the failures of an output, at most `most`.
+    /// Time for which a host is left alone after a failure. It is multiplied by 1.3 to the power of
+    /// the failures of an output, up to `most`.
     pub penalty: Span,
     pub most: Span,
-    /// Failures of an output after which its fetches have no time-outs; a tenth of the number of maps if that is more.
+    /// Number of failures of an output after which its fetches have no time-outs; at least a tenth
+    /// of the number of maps.
     pub limit: u32,
 }
 
-/// PENALTY_GROWTH_RATE of MapReduce and Tez.
+/// Factor of the penalty per failure: PENALTY_GROWTH_RATE of MapReduce and Tez.
 const PENALTY_GROWTH: f64 = 1.3;
 
 impl FetchFailure {
-    /// For how long a host is left alone, if the fetch of an output there has failed so many times.
+    /// Returns the time for which a host is left alone after the fetch of an output there has
+    /// failed `failures` times.
     pub fn delay(&self, failures: u32) -> Span {
         let most = self.most.0 as f64;
         let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| (delay < most).then_some(delay * PENALTY_GROWTH));
         Span(grown.unwrap_or(most).min(most).round() as u64)
     }
 
-    /// Failures of an output after which there are no time-outs any more.
+    /// Returns the number of failures of an output after which its fetches have no time-outs.
     pub fn most_failures(&self, maps: usize) -> u32 {
         self.limit.max((maps / 10) as u32)
     }
@@ -104,19 +112,22 @@ pub struct Disks {
     pub count: u32,
     pub read: Rate,
     pub write: Rate,
-    /// Before each request.
+    /// Time before each request.
     pub seek: Span,
 }
 
-/// Indices into `Plan::transports` and the scenario's class names.
+/// Transports and classes of Hadoop's flows: indices into `Plan::transports` and the scenario's
+/// class names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ways {
-    /// New connections; the other direction of such a connection; connections that are open since before.
+    /// Transport of new connections (`connect`), and of data on open connections (`answer`), such
+    /// as the answer to a request.
     pub connect: u16,
     pub answer: u16,
-    /// From a data node to a map that reads as fast as it works.
+    /// Transport from a data node to a map, which reads as fast as it processes data.
     pub read: u16,
-    /// From a reducer (or a map) to a data node, as fast as it works.
+    /// Transport from a reducer (or a map) to a data node. The sender writes as fast as it
+    /// processes data.
     pub write: u16,
     pub priority: u8,
     pub classes: Classes,
@@ -131,54 +142,58 @@ pub struct Classes {
     pub log: u16,
 }
 
-/// A cluster and how its jobs run; see the scenario's keys for units, defaults and sources.
+/// Settings of a cluster and its jobs. The scenario's keys describe units, defaults and sources.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub framework: Framework,
     pub compute: Vec<u32>,
     pub data: Vec<u32>,
-    /// Where logs go.
+    /// Data nodes that logs are sent to.
     pub log_hosts: Vec<u32>,
-    /// Name node and resource manager.
+    /// Host of the name node and the resource manager.
     pub master: u32,
     pub client: u32,
     pub room: Room,
     pub node_heartbeat: Span,
-    /// Containers that a node is given at a heartbeat; maps on nodes that hold blocks do not count.
+    /// Number of containers that a node is given at a heartbeat. Maps on nodes that hold blocks do
+    /// not count.
     pub containers_per_heartbeat: u32,
     pub master_heartbeat: Span,
-    /// Round trips from a job's master to a node that starts a container, the handshake included.
+    /// Round trips from a job's master to a node that starts a container, handshake included.
     pub launch_rpcs: u32,
-    /// Files that a node fetches for tasks, and for the job's master.
+    /// Number of files that a node fetches for tasks, and for the job's master.
     pub localized_files: (u32, u32),
     pub container_start: Range,
     pub jvm_start: Range,
-    /// After its start a job's master works for so long before it asks for containers.
+    /// Time that a job's master works after its start before it requests containers.
     pub master_init: Range,
-    /// Round trips of a job's master to the cluster's before its first heartbeat, the handshake included.
+    /// Round trips of a job's master to the cluster's master before its first heartbeat, handshake
+    /// included.
     pub master_rpcs: u32,
     pub compute_disks: Disks,
     pub data_disks: Disks,
-    /// Share of blocks, and of map outputs, that are read from memory.
+    /// Share of input blocks (`block_cached`) and of map outputs (`output_cached`) that are read
+    /// from memory.
     pub block_cached: f64,
     pub output_cached: f64,
     pub block: u64,
     pub input_replication: u32,
     pub output_replication: u32,
-    /// Bytes on the wire per byte of a block, in 1/512: checksums.
+    /// Additional bytes on the wire, for checksums, per 512 bytes of a block.
     pub checksum: u64,
     pub final_sync: bool,
-    /// Processor time per byte, picoseconds.
+    /// Processor time of maps and of reducers in ps per byte.
     pub map_cpu: u64,
     pub reduce_cpu: u64,
-    /// A map's buffer, at which share of it a spill begins, and what a byte of output takes there.
+    /// Size of a map's buffer in bytes, share of it at which a spill begins, and bytes in the
+    /// buffer per byte of output.
     pub sort_buffer: u64,
     pub spill_share: f64,
     pub sort_overhead: f64,
     pub merge_factor: u32,
-    /// Share of the maps that have ended when the first and when the last reducers are asked for.
+    /// Shares of the maps that have ended when the master requests the first and the last reducers.
     pub slow_start: (f64, f64),
-    /// Reducers take at most this share of the room while maps wait for theirs.
+    /// Share of the capacity that reducers may take while maps wait for containers.
     pub ramp_up: f64,
     pub parallel_copies: u32,
     pub maps_per_fetch: u32,
@@ -187,8 +202,9 @@ pub struct Settings {
     pub segment_header: u64,
     pub fetch_service: Range,
     pub fetch_failure: FetchFailure,
-    /// A reducer's memory for map outputs, the share of it at which a merge begins, that above which an output goes to disk at once, and the
-    /// number of outputs at which a merge begins.
+    /// A reducer's memory for map outputs in bytes, share of it at which a merge begins, share of
+    /// it above which an output is written to disk at once, and number of outputs at which a merge
+    /// begins.
     pub shuffle_memory: u64,
     pub merge_share: f64,
     pub single_share: f64,
@@ -199,24 +215,26 @@ pub struct Settings {
     pub resources: u64,
     pub submit_replication: u32,
     pub submit_rpcs: u32,
-    /// Round trips of a map and of a reducer to the name node, and to the job's master, the handshakes included.
+    /// Round trips of a map and of a reducer to the name node (`task_rpcs`) and to the job's master
+    /// (`umbilical_rpcs`), handshakes included.
     pub task_rpcs: (u32, u32),
     pub umbilical_rpcs: (u32, u32),
-    /// Short reads of a map from data nodes, each over a new connection.
+    /// Number of short reads of a map from data nodes, each over a new connection.
     pub task_reads: u32,
     pub block_rpcs: u32,
     pub commit_rpcs: u32,
     pub committer: Committer,
     pub history_rpcs: u32,
-    /// Between the two calls with which a job's master takes its leave; with zero there is one.
+    /// Time between the two calls with which a job's master unregisters. With zero there is only
+    /// one call.
     pub unregister: Span,
     pub rpc: u64,
     pub rpc_service: Range,
-    /// Whether a second attempt of a slow map, and of a slow reducer, is started.
+    /// Whether slow maps, and slow reducers, get a second attempt.
     pub speculative: (bool, bool),
     pub history: u64,
     pub client_poll: Span,
-    /// Per container.
+    /// Size in bytes of the log of each container.
     pub log: u64,
     pub ways: Ways,
     pub draws: Draws,
@@ -224,7 +242,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// All hosts of the cluster, ascending: any of them may send to any other.
+    /// Returns all hosts of the cluster, ascending. Any of them may send to any other.
     pub fn hosts(&self) -> Vec<u32> {
         let mut hosts: Vec<u32> = [&self.compute, &self.data, &self.log_hosts, &vec![self.master, self.client]].into_iter().flatten().copied().collect();
         hosts.sort_unstable();
@@ -232,11 +250,12 @@ impl Settings {
         hosts
     }
 
-    /// About how many flows there will be.
+    /// Returns the approximate number of flows.
     pub fn expected_flows(&self) -> u64 {
         let of = |work: &Work| {
             let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
-            // A fetch takes what has become ready at one host between two looks: a few outputs.
+            // A fetch takes the outputs that have become ready on one host between two requests,
+            // which are only a few.
             let calls = |task: u32, umbilical: u32| 2 * u64::from(self.launch_rpcs + task + umbilical + self.task_reads);
             let of_map = calls(self.task_rpcs.0, self.umbilical_rpcs.0) + 3;
             let of_reducer = calls(self.task_rpcs.1, self.umbilical_rpcs.1) + maps;
@@ -250,23 +269,23 @@ impl Settings {
     }
 }
 
-/// A job.
+/// A job of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     /// Index into the scenario's job names.
     pub job: u32,
     pub submit: Time,
-    /// Input of each map.
+    /// Input of each map in bytes.
     pub maps: Vec<u64>,
-    /// Output of all maps together, and of the job.
+    /// Output of all maps together (`shuffle`) and of the job (`output`) in bytes.
     pub shuffle: u64,
     pub output: u64,
-    /// None: maps write the output.
+    /// Number of reducers. With 0, the maps write the output.
     pub reducers: u32,
 }
 
 impl Work {
-    /// Tasks that write output.
+    /// Returns the number of tasks that write output.
     pub fn committed(&self) -> u64 {
         if self.reducers > 0 { self.reducers.into() } else { self.maps.len() as u64 }
     }

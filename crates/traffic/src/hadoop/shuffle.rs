@@ -1,4 +1,5 @@
-//! A reducer's fetches: which outputs are ready where, and the threads that get them.
+//! The fetches of a reducer: the map outputs that are ready on each host, and the threads that
+//! fetch them.
 
 use super::cluster::Cluster;
 use super::container::Progress;
@@ -22,38 +23,40 @@ pub struct Shuffle {
 }
 
 struct Fetching {
-    /// By host: outputs that are ready there and not fetched yet, and whether somebody fetches from it or it has its penalty.
+    /// For each host, the outputs that are ready and not fetched yet, and whether the host is busy:
+    /// a thread fetches from it, or it is left alone after a failure.
     hosts: BTreeMap<u32, (VecDeque<u32>, bool)>,
-    /// Outputs that no thread has taken on.
+    /// Number of outputs that no thread has taken.
     unclaimed: u32,
     stream: Stream,
-    /// Bytes in memory, those that are on their way there, those being merged; outputs in memory.
+    /// Bytes in memory, bytes reserved for outputs that are being fetched, bytes that are being
+    /// merged, and number of outputs in memory.
     memory: u64,
     reserved: u64,
     merging: u64,
     outputs: u32,
-    /// Files on disk, and those that are being written.
+    /// Number of files on disk, and number of files that are being written.
     files: u32,
     writing: u32,
     waiting: Vec<Giver>,
-    /// How often the fetch of an output has failed.
+    /// Number of failed fetches of each output.
     failures: BTreeMap<u32, u32>,
-    /// Hosts that are left alone after a failure, and the signal that ends the penalty early.
+    /// Hosts that are left alone after a failure, each with the signal that ends the penalty early.
     penalties: BTreeMap<u32, Giver>,
-    /// Outputs that have arrived.
+    /// Number of outputs that have arrived.
     fetched: u32,
-    /// The reducer has all outputs, or has been killed.
+    /// Whether the reducer has all outputs, or has been killed.
     over: bool,
 }
 
-/// What a thread is to get.
+/// Outputs that a thread fetches from one host.
 struct Fetch {
     host: u32,
     outputs: Vec<u32>,
     service: Span,
 }
 
-/// Ends the threads and penalties of a reducer that has all outputs, or is killed.
+/// Guard whose drop ends the threads and penalties of a reducer that has all outputs or is killed.
 struct Kill<'a>(&'a Shuffle, &'a Cluster);
 
 impl Drop for Kill<'_> {
@@ -107,7 +110,8 @@ impl Shuffle {
         signal
     }
 
-    /// Looks for outputs every so often, and gets them; over when all are here. Returns the files on disk.
+    /// Requests new outputs at an interval, and fetches them until all are here. Returns the number
+    /// of files on disk.
     pub async fn run(self: Arc<Self>, cluster: &Arc<Cluster>, poll: &mut Stream, rpc: &mut Stream) -> u32 {
         let (s, progress) = (&cluster.settings, &self.progress);
         let _kill = Kill(&self, cluster);
@@ -132,7 +136,7 @@ impl Shuffle {
         for thread in threads {
             thread.await;
         }
-        // What is still in memory goes to disk (reduce.input.buffer.percent is 0).
+        // Outputs that are still in memory are written to disk (reduce.input.buffer.percent is 0).
         while self.state().writing > 0 {
             self.change(cluster).await;
         }
@@ -150,7 +154,8 @@ impl Shuffle {
         files + u32::from(left > 0)
     }
 
-    /// A thread: picks a host at random among those that have something and that no other thread is at.
+    /// Runs a thread. It picks hosts at random among those that have outputs and that no other
+    /// thread fetches from.
     async fn fetcher(self: Arc<Self>, cluster: Arc<Cluster>) {
         loop {
             if self.state().unclaimed == 0 {
@@ -169,7 +174,7 @@ impl Shuffle {
         let s = &cluster.settings;
         let mut guard = self.state();
         let state = &mut *guard;
-        // Where memory is full, a merge has to free some first.
+        // If memory is full, a merge must free some first.
         let taken = state.memory + state.reserved + state.merging;
         let room = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
         if room == 0 {
@@ -198,7 +203,8 @@ impl Shuffle {
     async fn fetch(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
         let (s, host) = (&cluster.settings, fetch.host);
         let failure = &s.fetch_failure;
-        // Hadoop gives up the reducer then; the model has no further attempts of failed tasks.
+        // Hadoop gives up the reducer at this point. The model has no further attempts of failed
+        // tasks.
         let last = self.failed_so_far(&fetch) >= failure.most_failures(s.jobs[self.job].maps.len());
         let until = |timeout: Option<Span>| timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout);
         if host != self.node {
@@ -213,7 +219,7 @@ impl Shuffle {
         self.arrived(cluster, fetch);
     }
 
-    /// The host's answer to a request, until all of the outputs have arrived.
+    /// Runs the host's answer to a request until all of the outputs have arrived.
     async fn answer(&self, cluster: &Arc<Cluster>, fetch: &Fetch) {
         let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
         let (host, outputs) = (*host, outputs.len() as u64);
@@ -233,13 +239,14 @@ impl Shuffle {
         }
     }
 
-    /// How often the output of a fetch that has failed most has failed.
+    /// Returns the largest number of failures among the outputs of a fetch.
     fn failed_so_far(&self, fetch: &Fetch) -> u32 {
         let state = self.state();
         fetch.outputs.iter().filter_map(|map| state.failures.get(map)).max().copied().unwrap_or(0)
     }
 
-    /// A time-out has passed: the outputs are to be fetched again, and their host is left alone for a while.
+    /// Handles a time-out: the outputs must be fetched again, and their host is left alone for a
+    /// while.
     fn failed(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
         let in_memory = self.in_memory(cluster);
         let delay = {
@@ -252,7 +259,8 @@ impl Shuffle {
                 state.reserved -= self.segment * fetch.outputs.len() as u64;
             }
             state.unclaimed += fetch.outputs.len() as u32;
-            // Each failed output has its penalty, and the host is free after the shortest (ShuffleSchedulerImpl.Referee).
+            // Each failed output has its own penalty, and the host is free after the shortest one
+            // (ShuffleSchedulerImpl.Referee).
             let failures = fetch.outputs.iter().map(|map| {
                 let count = state.failures.entry(*map).or_default();
                 *count += 1;
@@ -263,7 +271,8 @@ impl Shuffle {
             cluster.settings.fetch_failure.delay(fewest)
         };
         drop(cluster.simulation.spawn(self.clone().penalty(cluster.clone(), fetch.host, delay)));
-        // Memory that the fetch had reserved is free, or too little is free without a merge.
+        // The fetch has released its reserved memory. A merge starts if the free memory is still
+        // too small.
         self.merge_if_full(cluster);
         self.notify(cluster);
     }
@@ -316,7 +325,7 @@ impl Shuffle {
         self.notify(cluster);
     }
 
-    /// Starts a merge if there is none and memory is full enough, or cannot take another output.
+    /// Starts a merge if none is running and memory is full enough, or cannot take another output.
     fn merge_if_full(self: &Arc<Self>, cluster: &Arc<Cluster>) {
         let s = &cluster.settings;
         let merging = {
@@ -334,7 +343,7 @@ impl Shuffle {
         drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), merging, true)));
     }
 
-    /// Outputs from memory, or one too large for it, become a file.
+    /// Writes a file from outputs in memory, or from one output that is too large for memory.
     async fn to_disk(self: Arc<Self>, cluster: Arc<Cluster>, bytes: u64, from_memory: bool) {
         let disk = {
             let mut state = self.state();

@@ -1,17 +1,22 @@
-//! Speculative execution: which running task gets a second attempt (DefaultSpeculator, LegacyTaskRuntimeEstimator, StartEndTimesBase).
+//! Speculative execution: selects the running task that gets a second attempt (DefaultSpeculator,
+//! LegacyTaskRuntimeEstimator, StartEndTimesBase).
 
 use super::draws::Task;
 use afflux_units::{Span, Time};
 
-/// Until the next scan, if a scan has started no attempt (`mapreduce.job.speculative.retry-after-no-speculate`), and if it has
+/// Time until the next scan after a scan that has started no attempt
+/// (`mapreduce.job.speculative.retry-after-no-speculate`), and after one that has
 /// (`retry-after-speculate`).
 pub const AFTER_NONE: Span = Span::from_s(1);
 pub const AFTER_SPECULATION: Span = Span::from_s(15);
 
-/// Share of the tasks of a kind that have ended before one is speculated (MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE); at least one has.
+/// Share of the tasks of a kind that must have ended before one is speculated
+/// (MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE). At least one task must have ended.
 const ENDED_SHARE: f64 = 0.05;
-/// So many tasks may have two attempts at a time (`mapreduce.job.speculative.minimum-allowed-tasks`), or these shares of all tasks and of those
-/// that run (`speculative-cap-total-tasks`, `speculative-cap-running-tasks`), whichever is most.
+/// Largest number of tasks with two attempts at a time: the maximum of a fixed number
+/// (`mapreduce.job.speculative.minimum-allowed-tasks`), a share of all tasks
+/// (`speculative-cap-total-tasks`) and a share of the running tasks
+/// (`speculative-cap-running-tasks`).
 const LEAST_ALLOWED: f64 = 10.0;
 const SHARE_OF_ALL: f64 = 0.01;
 const SHARE_OF_RUNNING: f64 = 0.1;
@@ -21,7 +26,7 @@ const SHARE_OF_RUNNING: f64 = 0.1;
 pub struct Tasks {
     pub all: usize,
     pub ended: usize,
-    /// Mean time from the start to the end of those that have ended.
+    /// Mean time from the start to the end of the tasks that have ended.
     pub mean: Span,
 }
 
@@ -29,14 +34,15 @@ pub struct Tasks {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Running {
     pub task: Task,
-    /// Attempts that run or wait for a container.
+    /// Number of attempts that run or wait for a container.
     pub attempts: u32,
-    /// Of the only attempt: its start, and the share of its work that is done; 0 if it has reported nothing yet.
+    /// Start of the first attempt, and share of its work that is done; 0 if it has reported nothing
+    /// yet.
     pub begun: Time,
     pub share: f64,
 }
 
-/// The task that a second attempt would bring forward most.
+/// Returns the task whose second attempt would gain the most time.
 pub fn best(now: Time, tasks: Tasks, running: impl Iterator<Item = Running>) -> Option<Task> {
     if tasks.ended == 0 || (tasks.ended as f64) < ENDED_SHARE * tasks.all as f64 {
         return None;
@@ -52,7 +58,7 @@ pub fn best(now: Time, tasks: Tasks, running: impl Iterator<Item = Running>) -> 
         if share <= 0.0 {
             continue;
         }
-        // The rest takes as long for its share as what is done.
+        // The remaining share is assumed to take time in proportion to the share that is done.
         let left = (now - begun).as_seconds() * (1.0 / share - 1.0);
         let gain = left - tasks.mean.as_seconds();
         if gain > 0.0 && best.is_none_or(|(most, _)| gain > most) {
@@ -79,19 +85,21 @@ mod tests {
 
     #[test]
     fn a_task_is_speculated_whose_rest_takes_longer_than_a_new_attempt() {
-        // Half done after 10 s: another 10 s, as long as a new attempt. After 11 s: 11 s.
+        // The first task is half done after 10 s, so another 10 s remain, as long as a new attempt
+        // takes. The second is half done after 11 s, so 11 s remain.
         assert_eq!(best(NOW, tasks(5), [running(0, 10, 0.5)].into_iter()), None);
         assert_eq!(best(NOW, tasks(5), [running(0, 11, 0.5)].into_iter()), Some(Task::Map(0)));
-        // A map that reads, two thirds done: after twice the mean.
+        // A map that reads counts as two thirds done, so it is speculated after twice the mean
+        // time.
         assert_eq!(best(NOW, tasks(5), [running(0, 19, 2.0 / 3.0)].into_iter()), None);
         assert_eq!(best(NOW, tasks(5), [running(0, 21, 2.0 / 3.0)].into_iter()), Some(Task::Map(0)));
-        // Nothing has been reported: no estimate.
+        // Without a report there is no estimate.
         assert_eq!(best(NOW, tasks(5), [running(0, 90, 0.0)].into_iter()), None);
     }
 
     #[test]
     fn the_task_that_gains_most_is_taken() {
-        // 12 s, 30 s and 18 s are left.
+        // The remaining times are 12 s, 30 s and 18 s.
         let some = [running(0, 12, 0.5), running(1, 10, 0.25), running(2, 6, 0.25)];
         assert_eq!(best(NOW, tasks(5), some.into_iter()), Some(Task::Map(1)));
     }
@@ -114,7 +122,7 @@ mod tests {
         };
         assert!(found(100, 0, 9) && !found(100, 0, 10));
         assert!(found(1_200, 0, 11) && !found(1_200, 0, 12));
-        // 13 and 14 of 140 and more that run.
+        // The limits are 13 and 14 tasks, a tenth of 140 and more running tasks.
         assert!(found(300, 126, 13) && !found(300, 125, 14));
     }
 }

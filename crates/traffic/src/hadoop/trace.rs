@@ -1,5 +1,5 @@
-//! Jobs of the Facebook traces (SWIM, UC Berkeley): per line job, submission in seconds, seconds since the one before, bytes of map input, shuffle
-//! and output.
+//! Jobs of the Facebook traces (SWIM, UC Berkeley). Each line has job, submission in seconds,
+//! seconds since the previous submission, bytes of map input, shuffle and output.
 
 use super::settings::Work;
 use crate::TrafficError;
@@ -11,29 +11,31 @@ use std::path::Path;
 pub struct TraceOptions {
     pub size_scale: f64,
     pub time_scale: f64,
-    /// Jobs from the top that are left out, and at most so many of the others.
+    /// Number of jobs at the top of the file that are left out, and largest number of jobs to take
+    /// after them.
     pub skip: u64,
     pub most: Option<u64>,
     pub bytes_per_reducer: u64,
     pub block: u64,
-    /// The first job's submission.
+    /// Submission of the first job.
     pub start: Time,
 }
 
-/// Maps of one job, and of all jobs of a trace: more are taken for a mistake in a size.
+/// Largest number of maps of one job, and of all jobs of a trace. A larger number is taken for a
+/// mistake in a size.
 pub const MOST_MAPS: u64 = 1_000_000;
 const MOST_REDUCERS: u64 = 100_000;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
-/// Later submissions are taken for a mistake.
+/// Latest submission in seconds. A later one is taken for a mistake.
 const LATEST_S: f64 = 100.0 * 86_400.0;
 
-/// Input of each map of a file.
+/// Returns the input of each map of a file in bytes.
 pub fn blocks(bytes: u64, block: u64) -> impl Iterator<Item = u64> {
     (0..bytes.div_ceil(block)).map(move |index| block.min(bytes - index * block))
 }
 
-/// Names of jobs, and what they are.
+/// Reads a trace. Returns the names of its jobs, and the jobs.
 pub fn read_trace(file: &Path, options: &TraceOptions) -> Result<Vec<(String, Work)>, TrafficError> {
     let mut lines = Lines::new(crate::text::open(file)?, file);
     let mut jobs: Vec<(String, Work)> = Vec::new();

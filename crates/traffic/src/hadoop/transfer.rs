@@ -1,4 +1,4 @@
-//! Exchanges over the network: remote procedure calls, blocks to data nodes.
+//! Exchanges over the network: remote procedure calls, and blocks that are written to data nodes.
 
 use super::cluster::{Cluster, cpu, some_of};
 use super::container::Place;
@@ -9,17 +9,19 @@ use afflux_net::app::NewFlow;
 use afflux_units::Span;
 use std::sync::Arc;
 
-/// Round trips until a task knows what it is to do: TCP's handshake, two for the token (SASL), getTask.
+/// Round trips until a task has received its work: TCP's handshake, two for the token (SASL),
+/// getTask.
 const GREETING: u32 = 4;
 
 impl Cluster {
-    /// A flow by a transport, of a class, that starts after a while.
+    /// Starts a flow with this transport and class after a delay of `after`.
     pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, (transport, class): (u16, u16), after: Span) -> Signal {
         let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.ways.priority, job: self.settings.jobs[job].job };
         self.simulation.flow(flow, self.simulation.now() + after)
     }
 
-    /// So many calls one after the other, over a connection that is open: a request, the server's work, the answer.
+    /// Makes `calls` calls, one after the other, over an open connection. Each has a request, the
+    /// server's work and an answer.
     pub async fn call(&self, job: usize, from: u32, to: u32, calls: u32, stream: &mut Stream) {
         let ways = self.settings.ways;
         for _ in 0..calls {
@@ -33,7 +35,8 @@ impl Cluster {
         }
     }
 
-    /// A new connection: so many round trips, of which the first is TCP's handshake. Authentication is a round trip like a call.
+    /// Opens a connection with `round_trips` round trips. The first is TCP's handshake.
+    /// Authentication is a round trip like a call.
     pub async fn connect(&self, job: usize, from: u32, to: u32, round_trips: u32, stream: &mut Stream) {
         if from == to || round_trips < 2 {
             return self.call(job, from, to, round_trips, stream).await;
@@ -43,14 +46,15 @@ impl Cluster {
         self.call(job, from, to, round_trips - 2, stream).await;
     }
 
-    /// Over a new connection: a request, and after a while an answer of so many bytes.
+    /// Sends a request over a new connection. After `service`, an answer of `bytes` bytes comes
+    /// back.
     async fn answered(&self, job: usize, (from, to): (u32, u32), bytes: u64, service: Span) {
         let ways = self.settings.ways;
         self.send(job, from, to, self.settings.rpc, (ways.connect, ways.classes.rpc), Span::ZERO).await;
         self.send(job, to, from, bytes, (ways.answer, ways.classes.rpc), service).await;
     }
 
-    /// A file or a part of one from a data node.
+    /// Reads a file, or a part of one, from a data node.
     pub async fn short_read(&self, job: usize, node: u32, from: u32, bytes: u64, rpc: &mut Stream) {
         let service = draw(self.settings.rpc_service, rpc);
         if from == node || bytes == 0 {
@@ -59,7 +63,7 @@ impl Cluster {
         self.answered(job, (node, from), bytes, service).await;
     }
 
-    /// So many, each of a few bytes, from drawn data nodes.
+    /// Makes `reads` short reads of a few bytes each, from randomly drawn data nodes.
     pub async fn short_reads(&self, job: usize, node: u32, reads: u32, stream: &mut Stream, rpc: &mut Stream) {
         for _ in 0..reads {
             let data = self.settings.data[stream.below(self.settings.data.len() as u64) as usize];
@@ -67,8 +71,9 @@ impl Cluster {
         }
     }
 
-    /// A task connects to its job's master and asks what it is to do; a container that is used again has its connection. Returns the calls that are
-    /// left for the end of the task, of `all` round trips in a new container.
+    /// Connects a task to its job's master and requests its work. A reused container has its
+    /// connection already. `all` is the number of round trips in a new container. Returns the calls
+    /// that remain for the end of the task.
     pub async fn first_report(&self, job: usize, place: Place, master: u32, all: u32, rpc: &mut Stream) -> u32 {
         let first = all.min(GREETING);
         if place.first {
@@ -79,7 +84,8 @@ impl Cluster {
         all - first
     }
 
-    /// A task's first round trips to the name node; a container that is used again needs neither handshake nor authentication.
+    /// Makes a task's first round trips to the name node. A reused container needs neither
+    /// handshake nor authentication.
     pub async fn open_files(&self, job: usize, place: Place, round_trips: u32, rpc: &mut Stream) {
         if place.first {
             self.connect(job, place.node, self.settings.master, round_trips, rpc).await;
@@ -88,7 +94,8 @@ impl Cluster {
         }
     }
 
-    /// A file to `replication` data nodes, block by block. Producing a byte takes `ps_per_byte`; the first replica is local on a data node.
+    /// Writes a file to `replication` data nodes, block by block. Producing a byte takes
+    /// `ps_per_byte` ps. On a data node the first replica is local.
     pub async fn write_file(self: Arc<Self>, job: usize, of: Attempt, node: u32, bytes: u64, replication: u32, ps_per_byte: u64) {
         let mut stream = self.stream(job, draws::WRITE, of);
         let mut rpc = self.stream(job, draws::RPC, of);
@@ -97,7 +104,8 @@ impl Cluster {
         while left > 0 {
             let block = left.min(self.settings.block);
             left -= block;
-            // addBlock; the data node sets up the pipeline; at the end of the block the last acknowledgements, and those of the empty last packet.
+            // The calls are addBlock, the data node's pipeline setup, and at the end of the block
+            // the last acknowledgements and those of the empty last packet.
             let calls = self.settings.block_rpcs;
             self.call(job, node, self.settings.master, calls.min(1), &mut rpc).await;
             let ends = self.simulation.now() + cpu(ps_per_byte, block);
@@ -121,7 +129,8 @@ impl Cluster {
         }
     }
 
-    /// A block from `node` along a chain of data nodes, each of which sends on what it gets; over when all have it.
+    /// Sends a block from `node` along a chain of data nodes, each of which forwards the data it
+    /// receives. Ends when all nodes have the block.
     pub async fn pipeline(&self, job: usize, node: u32, chain: &[u32], bytes: u64, transport: u16) {
         let ways = self.settings.ways;
         let wire = bytes + bytes * self.settings.checksum / 512;

@@ -1,7 +1,9 @@
-//! The coflow trace format of coflow-benchmark (Facebook, 2010): shuffles between racks of a MapReduce cluster.
+//! Reads the coflow trace format of coflow-benchmark (Facebook, 2010): shuffles between racks of a
+//! MapReduce cluster.
 //!
-//! Line 1 is `ports coflows`; then a line per coflow: `id arrival_ms mappers location… reducers location:MB…`. Each reducer
-//! fetches its megabytes in equal parts from all mappers of its coflow.
+//! Line 1 is `ports coflows`. Each further line is a coflow:
+//! `id arrival_ms mappers location… reducers location:MB…`. Each reducer fetches its megabytes in
+//! equal parts from all mappers of its coflow.
 
 use crate::text::{Lines, decimal, number, shown, whole, words};
 use crate::{Draws, Generated, Job, JobKind, Place, Racks, Template, TrafficError, purpose};
@@ -10,58 +12,62 @@ use afflux_units::Time;
 use std::io::BufRead;
 use std::path::Path;
 
-/// How to take a coflow trace.
+/// Options for reading a coflow trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoflowOptions {
     pub placement: Placement,
-    /// Factor on every flow's bytes.
+    /// Factor on the bytes of every flow.
     pub size_scale: f64,
     /// Factor on every arrival time.
     pub time_scale: f64,
-    /// Bytes of the trace's megabyte: 1,000,000. (CoflowSim takes 1,048,576; the trace itself does not say.)
+    /// Bytes of the trace's megabyte. Default 1,000,000. (CoflowSim takes 1,048,576; the trace
+    /// itself does not say.)
     pub megabyte_bytes: u64,
-    /// Only so many coflows, from the top of the file.
+    /// Number of coflows to take from the top of the file; `None`: all.
     pub most_coflows: Option<u64>,
-    /// More flows are refused before they are made.
+    /// Largest number of flows. A trace with more is refused before its flows are made.
     pub most: u64,
 }
 
-/// Host or rack of the fabric that stands for a location of the trace (a rack of the original cluster).
+/// Mapping of the trace's locations (racks of the original cluster) to hosts or racks of the
+/// fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
-    /// Location l is host l: needs at least as many hosts as the trace has ports.
+    /// Location l is host l. This needs at least as many hosts as the trace has ports.
     Host { hosts: u32 },
     /// Location l is host l modulo the number of hosts.
     Modulo { hosts: u32 },
-    /// Location l is rack l modulo the number of racks; each mapper and each reducer runs on a host of it that is drawn once.
+    /// Location l is rack l modulo the number of racks. Each mapper and each reducer runs on a host
+    /// of the rack, which is drawn once.
     Rack(Racks),
 }
 
 impl CoflowOptions {
-    /// Locations are hosts if there are enough of them, else modulo; no scaling.
+    /// Creates options without scaling. Locations are hosts if there are enough hosts, and
+    /// otherwise hosts modulo their number.
     pub fn new(hosts: u32, ports: u32) -> Self {
         let placement = if hosts >= ports { Placement::Host { hosts } } else { Placement::Modulo { hosts } };
         CoflowOptions { placement, size_scale: 1.0, time_scale: 1.0, megabyte_bytes: 1_000_000, most_coflows: None, most: MOST_FLOWS }
     }
 }
 
-/// Flows of one trace, unless the caller says otherwise: a line of a megabyte could ask for billions.
+/// Default limit on the flows of one trace, because a line of one megabyte could ask for billions.
 pub const MOST_FLOWS: u64 = 20_000_000;
 
 const FIRST: &str = "`ports coflows`, two numbers";
 const FORM: &str = "`id arrival_ms mappers location… reducers location:MB…`";
 
-/// The number of ports a trace is for, from its first line.
+/// Returns the number of ports that a trace is for, from its first line.
 pub fn ports(file: &Path) -> Result<u32, TrafficError> {
     Ok(first_line(&mut Lines::new(crate::text::open(file)?, file))?.0)
 }
 
-/// Reads a trace. Flows whose ends fall on one host are left out and counted in a note.
+/// Reads a trace. Flows with both ends on one host are left out and counted in a note.
 pub fn read(file: &Path, options: &CoflowOptions, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template, draws)
 }
 
-/// Reads the text of `file`.
+/// Reads a trace from the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
     check(options)?;
     let mut lines = Lines::new(reader, file);
@@ -135,7 +141,7 @@ fn first_line<R: BufRead>(lines: &mut Lines<R>) -> Result<(u32, u64), TrafficErr
     numbers.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", FIRST))
 }
 
-/// Maps locations to hosts.
+/// Mapping of locations to hosts, with its random draws.
 struct Placing<'a> {
     options: &'a CoflowOptions,
     draws: &'a Draws,
@@ -153,7 +159,8 @@ impl Placing<'_> {
             _ => Ok(()),
         }
     }
-    /// `task` tells the mappers and reducers of all coflows apart.
+    /// Returns the host of a location. `task` distinguishes the mappers and reducers of all
+    /// coflows.
     fn host(&self, location: u32, task: u64) -> u32 {
         match &self.options.placement {
             Placement::Host { .. } => location,
@@ -166,12 +173,12 @@ impl Placing<'_> {
     }
 }
 
-/// One line of the trace.
+/// A coflow, which is one line of the trace.
 struct Coflow {
     id: u64,
     arrival_ms: f64,
     mappers: Vec<u32>,
-    /// Location and megabytes.
+    /// Location and megabytes of each reducer.
     reducers: Vec<(u32, f64)>,
 }
 
@@ -189,7 +196,7 @@ impl Coflow {
         let field = next("a coflow's id")?;
         let id = whole(field).filter(|id| *id < 1 << 40).ok_or_else(|| wrong(field, "a coflow's id, a whole number".to_string()))?;
         let field = next("an arrival")?;
-        // Also checks that it is neither negative nor absurdly late.
+        // `decimal` refuses arrivals that are negative or absurdly late.
         let arrival_ms = decimal(field, 1).and_then(|_| number(field)).ok_or_else(|| wrong(field, "an arrival in milliseconds, not negative".to_string()))?;
         let count =
             |field: &[u8], what: &str| whole(field).filter(|count| *count <= u64::from(u32::MAX)).ok_or_else(|| wrong(field, format!("the number of {what}")));
@@ -208,7 +215,8 @@ impl Coflow {
         }
     }
 
-    /// Calls `flow(src, dst, bytes)` for every mapper and reducer on different hosts; returns how many share one.
+    /// Calls `flow(src, dst, bytes)` for every mapper and reducer on different hosts. Returns the
+    /// number of pairs on one host.
     fn flows(&self, placing: &Placing, mut flow: impl FnMut(u32, u32, u64)) -> u64 {
         let task = |role: u64, position: usize| self.id << 24 | role << 23 | (position as u64 & 0x7f_ffff);
         let sources: Vec<u32> = self.mappers.iter().enumerate().map(|(i, location)| placing.host(*location, task(0, i))).collect();
@@ -216,7 +224,7 @@ impl Coflow {
         for (i, (location, megabytes)) in self.reducers.iter().enumerate() {
             let dst = placing.host(*location, task(1, i));
             let bytes = megabytes * placing.options.megabyte_bytes as f64 * placing.options.size_scale / sources.len() as f64;
-            // Rounded to whole bytes; nothing is shorter than one.
+            // Sizes are rounded to whole bytes, at least one.
             let bytes = ((bytes + 0.5) as u64).max(1);
             for src in &sources {
                 if *src == dst { dropped += 1 } else { flow(*src, dst, bytes) }

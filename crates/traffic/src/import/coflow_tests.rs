@@ -37,7 +37,7 @@ fn placements() {
     let racks = Racks::uniform(40, 10);
     let placed = parse(SMALL, &CoflowOptions { placement: Placement::Rack(racks.clone()), ..CoflowOptions::new(4, 4) }).unwrap();
     assert_eq!(racks.rack(placed.flows[0].src), 0);
-    // A reducer is one host, whatever mapper it fetches from.
+    // A reducer runs on one host, whichever mapper it fetches from.
     let into_rack_2: Vec<u32> = placed.flows.iter().filter(|flow| racks.rack(flow.dst) == 2).map(|flow| flow.dst).collect();
     assert!(into_rack_2.len() == 2 && into_rack_2[0] == into_rack_2[1]);
 }
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// Wherever the hosts are, the flows of a made-up trace have its volume.
+/// Tests that the flows of a made-up trace have its volume with every placement of hosts.
 #[test]
 fn the_volume_of_a_trace_stays() {
     let text = b"4 2\n1 0 2 0 1 2 2:3.0 3:1.0\n2 10 1 3 1 1:5.0\n";
@@ -88,7 +88,8 @@ fn the_volume_of_a_trace_stays() {
     }
 }
 
-/// The published trace, if it is there: 526 coflows, 706,397 pairs of mapper and reducer, 35.53 TB.
+/// Tests the published trace, if it is there: 526 coflows, 706,397 pairs of mapper and reducer,
+/// 35.53 TB.
 #[test]
 fn the_published_trace() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/traces/FB2010-1Hr-150-0.txt");
@@ -101,7 +102,8 @@ fn the_published_trace() {
     // 4,911 pairs have both ends in one rack.
     assert_eq!((given.jobs.len(), given.flows.len()), (526, 706_397 - 4_911));
     assert!(given.notes[1].contains("4911 flows"), "{:?}", given.notes);
-    // Spread over hosts, nearly every pair is between different hosts, and the volume is the published one.
+    // If the tasks are spread over many hosts, nearly every pair is between different hosts, and
+    // the volume is the published one.
     let spread = CoflowOptions { placement: Placement::Rack(Racks::uniform(3_000, 20)), ..CoflowOptions::new(3_000, 150) };
     let given = read(&file, &spread, &Template::default(), &Draws::new(1, "")).unwrap();
     let bytes: u64 = given.flows.iter().map(|flow| flow.bytes).sum();

@@ -1,5 +1,5 @@
-//! Flow files of the HPCC and ConWeave ns-3 simulators: the number of flows, then per line `src dst pg size start_s`
-//! (ConWeave) or `src dst pg dport size start_s` (HPCC).
+//! Reads flow files of the HPCC and ConWeave ns-3 simulators: the number of flows, then per line
+//! `src dst pg size start_s` (ConWeave) or `src dst pg dport size start_s` (HPCC).
 
 use crate::text::{Lines, decimal, shown, whole, words};
 use crate::{Generated, LocalFlows, Place, Template, TrafficError};
@@ -8,17 +8,19 @@ use afflux_units::{Span, Time};
 use std::io::BufRead;
 use std::path::Path;
 
-/// How to take a flow file.
+/// Options for reading a flow file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HpccOptions {
-    /// Hosts are `0..hosts`.
+    /// Number of hosts, which are numbered `0..hosts`.
     pub hosts: u32,
-    /// Time 0 of the simulation in the file's time: both generators begin at 2 s. Earlier starts are refused.
+    /// Time in the file that becomes time 0 of the simulation. Both generators begin at 2 s.
+    /// Earlier starts are refused.
     pub origin: Span,
     pub local: LocalFlows,
-    /// More flows are refused.
+    /// Largest number of flows. A file with more is refused.
     pub most: u64,
-    /// All flows have the priority of the template; otherwise priority groups that differ are priorities.
+    /// Whether all flows have the priority of the template. Otherwise, priority groups that differ
+    /// are priorities.
     pub own_priority: bool,
 }
 
@@ -28,20 +30,21 @@ impl HpccOptions {
     }
 }
 
-/// The priority group of all data in both simulators.
+/// Priority group of all data in both simulators.
 pub const GROUP: u8 = 3;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
-/// Columns of HPCC's form, which has a port.
+/// Number of columns in HPCC's form, which has a port.
 const PORTS: usize = 6;
 const FORM: &str = "`src dst pg size start_s` or `src dst pg dport size start_s`";
 
-/// Reads a flow file, plain or gzip; starts are rounded to nanoseconds. Priority groups are priorities, unless all flows are in [`GROUP`]. Ports are not used.
+/// Reads a flow file, plain or gzip. Starts are rounded to nanoseconds. Priority groups are
+/// priorities, unless all flows are in [`GROUP`]. Ports are not used.
 pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// Reads the text of `file`.
+/// Reads a flow file from the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let announced = lines.next_filled()?.and_then(whole);
@@ -84,7 +87,8 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
     if columns == PORTS {
         given.notes.push(format!("{}: `dport` of {rows} flows is left out: flows have no ports", file.display()));
     }
-    // One group for all is the generators' default, which says nothing about priorities.
+    // One priority group for all flows is the generators' default and says nothing about
+    // priorities.
     if differ && overruled > 0 {
         given.notes.push(format!("{}: `pg` of {overruled} flows is not used: the block's own `dscp` or `priority` takes precedence", file.display()));
     }
@@ -102,7 +106,7 @@ struct Row {
     start: Time,
 }
 
-/// All rows must have as many columns as the first.
+/// Parses a row. All rows must have as many columns as the first.
 fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<Row, (String, String)> {
     let fields: Vec<&[u8]> = words(line).collect();
     if *columns == 0 {

@@ -1,4 +1,5 @@
-//! htsim's connection matrices (`.cm`): `Nodes N`, `Connections M`, then `src->dst id N start PS size BYTES`, one per line.
+//! Reads htsim's connection matrices (`.cm`): `Nodes N`, `Connections M`, then
+//! `src->dst id N start PS size BYTES`, one per line.
 
 use crate::text::{Lines, decimal, shown, whole, words};
 use crate::{Generated, LocalFlows, Place, Template, TrafficError};
@@ -7,13 +8,13 @@ use afflux_units::Time;
 use std::io::BufRead;
 use std::path::Path;
 
-/// How to take a connection matrix.
+/// Options for reading a connection matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatrixOptions {
-    /// Hosts are `0..hosts`; the file's `Nodes` may be fewer.
+    /// Number of hosts, which are numbered `0..hosts`. The file's `Nodes` may be fewer.
     pub hosts: u32,
     pub local: LocalFlows,
-    /// More flows are refused.
+    /// Largest number of flows. A file with more is refused.
     pub most: u64,
 }
 
@@ -26,7 +27,7 @@ impl MatrixOptions {
 const FORM: &str = "`src->dst id N start PS size BYTES`";
 const KEYS: [&str; 8] = ["id", "start", "size", "prio", "trigger", "send_done_trigger", "recv_done_trigger", "addon"];
 
-/// The number of nodes a matrix is for.
+/// Returns the number of nodes that a matrix is for.
 pub fn nodes(file: &Path) -> Result<u32, TrafficError> {
     let mut lines = Lines::new(crate::text::open(file)?, file);
     let mut header = Header::default();
@@ -37,18 +38,19 @@ pub fn nodes(file: &Path) -> Result<u32, TrafficError> {
     header.nodes.ok_or_else(|| TrafficError::input(Place::whole(file), "no `Nodes`", "`Nodes N` in the first lines"))
 }
 
-/// Reads a matrix. Identifiers are kept if every connection has one. Starts (picoseconds) are rounded to nanoseconds.
+/// Reads a connection matrix. Identifiers are kept if every connection has one. Starts (in
+/// picoseconds) are rounded to nanoseconds.
 pub fn read(file: &Path, options: &MatrixOptions, template: &Template) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template)
 }
 
-/// Reads the text of `file`.
+/// Reads a connection matrix from the text of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, template: &Template) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let mut header = Header::default();
     let mut seen = Seen { all_have_ids: true, ..Seen::default() };
     let mut given = Generated::default();
-    // Where each identifier stands, for those that occur twice.
+    // Line of each identifier, to report identifiers that occur twice.
     let mut at: Vec<(i64, u64)> = Vec::new();
     while let Some(line) = lines.next_filled()? {
         let outcome = if line.windows(2).any(|pair| pair == b"->") {
@@ -99,7 +101,7 @@ struct Seen {
     priorities: u64,
 }
 
-/// Text of an error: found, expected.
+/// Text of an error: what was found, and what was expected.
 type Wrong = (String, String);
 
 impl Header {
@@ -197,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Adds its flow; the identifier that it has.
+    /// Adds the flow of the connection. Returns its identifier.
     fn collect(self, options: &MatrixOptions, template: &Template, given: &mut Generated, seen: &mut Seen) -> Result<Option<i64>, Wrong> {
         if let Some(host) = [self.src, self.dst].into_iter().find(|host| *host >= options.hosts) {
             return Err((format!("host {host}"), format!("hosts from 0 to {}", i64::from(options.hosts) - 1)));
@@ -275,7 +277,7 @@ mod tests {
         }
     }
 
-    /// The matrices of the reference runs.
+    /// Tests the matrices of the reference runs.
     #[test]
     fn matrices_of_the_reference_runs() {
         let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/htsim");

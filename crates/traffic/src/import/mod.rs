@@ -1,4 +1,4 @@
-//! Traffic files of other tools.
+//! Readers of other tools' traffic files.
 
 pub mod capture;
 pub mod coflow;

@@ -1,4 +1,4 @@
-//! Every host sends to every other.
+//! The all-to-all pattern: every host sends to every other host.
 
 use super::bulk::later;
 use super::{pairs, sorted};
@@ -6,7 +6,7 @@ use crate::{Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficE
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
-/// A shuffle: one flow per ordered pair, together one job.
+/// A shuffle: one flow per ordered pair of hosts. All flows together are one job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AllToAll {
     pub hosts: Vec<u32>,
@@ -15,20 +15,21 @@ pub struct AllToAll {
     pub stagger: Stagger,
 }
 
-/// When the flows of a shuffle start. Step s of host i goes to the host s places after it.
+/// Rule for the starts of a shuffle's flows. In step s, host i sends to the host s places after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stagger {
-    /// All at once.
+    /// All flows start at once.
     None,
-    /// Step s starts s − 1 intervals after the first, whether or not earlier steps are done.
+    /// Step s starts s − 1 intervals after the first, whether or not earlier steps are complete.
     Interval(Span),
-    /// Each receiver has `parallel` flows at a time: it asks for the next when one has ended, and `delay` (above zero, and no
-    /// shorter than the shortest link delay) is what the request takes. So Hadoop's reducers fetch.
+    /// Each receiver has `parallel` flows at a time, and requests the next flow when one has ended,
+    /// as Hadoop's reducers do. The request takes `delay`, which is above zero and no shorter than
+    /// the shortest link delay.
     Parallel { parallel: u32, delay: Span },
 }
 
 impl AllToAll {
-    /// How many flows there will be.
+    /// Returns the number of flows.
     pub fn expected_flows(&self) -> f64 {
         let count = self.hosts.len() as f64;
         count * (count - 1.0)
@@ -40,7 +41,8 @@ impl AllToAll {
         let window = match self.stagger {
             Stagger::Parallel { parallel: 0, .. } => return Err(TrafficError::parameter("parallel", 0, "at least 1")),
             Stagger::Parallel { delay: Span::ZERO, .. } => return Err(TrafficError::parameter("delay", Span::ZERO, "a time above 0")),
-            // Steps before this one start at once; every later flow follows the flow to the same receiver this many steps back.
+            // Steps before this one start at once. Every later flow waits for the flow to the same
+            // receiver this many steps earlier.
             Stagger::Parallel { parallel, .. } => (parallel as usize).min(count - 1),
             _ => count - 1,
         };
@@ -48,7 +50,8 @@ impl AllToAll {
         let mut given = Generated { jobs: vec![Job::new(JobKind::Coflow, "", Some(start))], ..Generated::default() };
         for (index, (src, dst)) in pairs::all(&hosts)?.into_iter().enumerate() {
             let (step, sender) = (index / count, index % count);
-            // Each flow that has a successor is a group of its own; `group` numbers it by step and receiver.
+            // Each flow that has a successor is a group of its own. `group` numbers the groups by
+            // step and receiver.
             let group = |step: usize| (step * count + (sender + index / count + 1) % count) as u32;
             let begin = match self.stagger {
                 Stagger::Interval(interval) => Start::At(later(self.start, interval.0.saturating_mul(step as u64), 0)?),
@@ -94,7 +97,8 @@ mod tests {
             for flow in &given.flows {
                 if let Start::After { group, .. } = flow.start {
                     waiting += 1;
-                    // The flow that is waited for has the same receiver, and nobody else waits for it.
+                    // A flow waits for a flow to the same receiver, and no other flow waits for
+                    // that one.
                     assert_eq!(members(group).iter().map(|before| before.dst).collect::<Vec<_>>(), [flow.dst]);
                     assert_eq!(given.flows.iter().filter(|other| matches!(other.start, Start::After { group: same, .. } if same == group)).count(), 1);
                 }

@@ -1,4 +1,4 @@
-//! One flow (or several, one after the other by the clock) per pair.
+//! The bulk pattern: one flow per pair, or several at fixed intervals.
 
 use crate::{Draws, Generated, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
@@ -10,18 +10,19 @@ pub struct Bulk {
     pub pairs: Vec<(u32, u32)>,
     pub sizes: SizeDistribution,
     pub start: Time,
-    /// Each start is delayed by a time drawn uniformly from 0 to this, in whole nanoseconds.
+    /// Longest random delay of a start. Each start is delayed by a time drawn uniformly from 0 to
+    /// this, in whole nanoseconds.
     pub jitter: Span,
     pub rounds: u32,
     pub period: Span,
 }
 
 impl Bulk {
-    /// One flow per pair, all at `start`.
+    /// Creates one flow per pair, all at `start`.
     pub fn once(pairs: Vec<(u32, u32)>, sizes: SizeDistribution, start: Time) -> Self {
         Bulk { pairs, sizes, start, jitter: Span::ZERO, rounds: 1, period: Span::ZERO }
     }
-    /// How many flows there will be.
+    /// Returns the number of flows.
     pub fn expected_flows(&self) -> f64 {
         self.pairs.len() as f64 * f64::from(self.rounds)
     }
@@ -34,7 +35,7 @@ impl Bulk {
                 given.flows.push(template.flow(0, src, dst, self.sizes.sample(size.next_f64()), Start::At(start)));
             }
         }
-        // By round, not by pair, where starts are equal.
+        // Among equal starts, flows are ordered by round and not by pair.
         let pairs = self.pairs.len();
         let rounds = self.rounds as usize;
         if rounds > 1 {
@@ -44,12 +45,12 @@ impl Bulk {
     }
 }
 
-/// A uniform delay from 0 to `most`, whole nanoseconds, in picoseconds.
+/// Returns a uniformly drawn delay from 0 to `most` in picoseconds, a multiple of 1 ns.
 pub(super) fn jitter_ps(most: Span, stream: &mut afflux_engine::random::Stream) -> u64 {
     1_000 * stream.below(most.0 / 1_000 + 1)
 }
 
-/// `start` moved, rounded to whole nanoseconds.
+/// Returns `start` plus both delays, rounded to whole nanoseconds.
 pub(super) fn later(start: Time, by_ps: u64, jitter_ps: u64) -> Result<Time, TrafficError> {
     let moved = start.0.checked_add(by_ps).and_then(|ps| ps.checked_add(jitter_ps)).filter(|ps| *ps < u64::MAX - 1_000);
     let moved = moved.ok_or_else(|| TrafficError::parameter("start", "a start after the end of time", "starts within 213 days"))?;

@@ -1,23 +1,24 @@
-//! Background at a constant rate.
+//! The constant-rate pattern: background traffic of datagrams.
 
 use super::bulk::later;
 use crate::{Generated, Template, TrafficError};
 use afflux_net::spec::Start;
 use afflux_units::{Rate, Span, Time};
 
-/// One flow per pair that lasts `duration` at `rate`. The template's transport must be a datagram source of the same rate; the
-/// flow only carries the bytes.
+/// One flow per pair that lasts `duration` at `rate`. The template's transport must be a datagram
+/// source of the same rate; the flow itself contains only the bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConstantRate {
     pub pairs: Vec<(u32, u32)>,
-    /// Of payload.
+    /// Payload rate of each flow.
     pub rate: Rate,
     pub start: Time,
     pub duration: Span,
 }
 
 impl ConstantRate {
-    /// Payload of one flow: `rate · duration`, rounded down, at least one byte.
+    /// Returns the payload of one flow in bytes: `rate · duration`, rounded down, at least one
+    /// byte.
     pub fn bytes(&self) -> u64 {
         let bits = u128::from(self.rate.0) * u128::from(self.duration.0);
         u64::try_from(bits / 8_000_000_000_000).unwrap_or(u64::MAX).max(1)

@@ -1,27 +1,30 @@
-//! How a source picks the destination of each flow.
+//! Rules by which a source picks the destination of each flow.
 
 use super::spatial::SpatialMatrix;
 use crate::{Racks, TrafficError};
 use afflux_engine::random::Stream;
 
-/// A rule; never a host itself.
+/// Rule for destinations. No rule picks the source itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Destinations {
-    /// Uniform over all others: the HPCC and ConWeave generators, pFabric's scripts.
+    /// Uniform over all other hosts: the HPCC and ConWeave generators, pFabric's scripts.
     Uniform,
     /// Uniform over the hosts of other racks.
     OtherRacks(Racks),
-    /// A share of flows stays in the rack, the others leave it; uniform within each.
+    /// A share of flows stays in the rack, and the others leave it. Destinations are uniform within
+    /// each group.
     RackLocal { racks: Racks, share: f64 },
-    /// A share of flows goes to one of the hot hosts, the others anywhere; uniform within each.
+    /// A share of flows goes to one of the hot hosts, and the others go to any host. Destinations
+    /// are uniform within each group.
     Hotspot { hosts: Vec<u32>, share: f64 },
-    /// Rack to rack by weights, uniform within the rack (Parsimon's spatial matrices). Set the sources' weights with it.
+    /// Weights from rack to rack, uniform within the rack (Parsimon's spatial matrices). The
+    /// sources' weights must be set as well.
     Matrix { matrix: SpatialMatrix, racks: Racks },
     /// Each source has one destination (a permutation, a stride).
     Pairs(Vec<(u32, u32)>),
 }
 
-/// A rule made ready for its candidates, which are sorted.
+/// A rule that is prepared for its sorted candidates.
 pub(super) struct Chooser<'a> {
     rule: &'a Destinations,
     candidates: &'a [u32],
@@ -30,7 +33,7 @@ pub(super) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    /// Checks that every source has a destination.
+    /// Prepares a rule, and checks that every source has a destination.
     pub fn new(rule: &'a Destinations, sources: &[u32], candidates: &'a [u32]) -> Result<Self, TrafficError> {
         let mut chooser = Chooser { rule, candidates, hot: Vec::new(), pairs: Default::default() };
         let highest = sources.iter().chain(candidates).max().copied().unwrap_or(0);
@@ -52,25 +55,25 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Does every draw give `source` a destination?
+    /// True if every draw gives `source` a destination.
     fn always(&self, source: u32) -> bool {
         if let Destinations::Matrix { .. } = self.rule {
             let mut sum = 0.0;
             self.probabilities(source, &mut |_, probability| sum += probability);
             return sum > 1.0 - 1e-9;
         }
-        // The other rules fall back on whoever there is, whatever is drawn.
+        // The other rules fall back on any available host, so one draw shows whether there is one.
         self.choose(source, &mut Stream::new(0, 0, 0)).is_some()
     }
 
-    /// A destination for a flow of `source`; `None` if there is none.
+    /// Returns a destination for a flow of `source`; `None` if there is none.
     pub fn choose(&self, source: u32, stream: &mut Stream) -> Option<u32> {
         match self.rule {
             Destinations::Uniform => without(self.candidates, span(self.candidates, source, source + 1), stream),
             Destinations::OtherRacks(racks) => self.outside(racks, source, stream),
             Destinations::RackLocal { racks, share } => {
                 let stays = stream.next_f64() < *share;
-                // A rack or fabric with nobody else sends all its flows the other way.
+                // If a rack or the fabric has no other host, all flows go the other way.
                 self.rack_local(racks, source, stays, stream).or_else(|| self.rack_local(racks, source, !stays, stream))
             }
             Destinations::Hotspot { share, .. } => {
@@ -83,7 +86,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Calls `to(host, probability)` for the destinations of `source`; a host may come up twice.
+    /// Calls `to(host, probability)` for the destinations of `source`. A host may occur twice.
     pub fn probabilities(&self, source: u32, to: &mut impl FnMut(u32, f64)) {
         let own = |hosts: &[u32]| span(hosts, source, source + 1);
         let everybody = self.candidates;
@@ -140,12 +143,12 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// The positions of the hosts `from..to` in sorted `hosts`.
+/// Returns the positions of the hosts `from..to` in sorted `hosts`.
 fn span(hosts: &[u32], from: u32, to: u32) -> (usize, usize) {
     (hosts.partition_point(|host| *host < from), hosts.partition_point(|host| *host < to))
 }
 
-/// Uniform over `hosts` but for the positions `cut`.
+/// Draws uniformly from `hosts` without the positions `cut`.
 fn without(hosts: &[u32], cut: (usize, usize), stream: &mut Stream) -> Option<u32> {
     let left = hosts.len() - (cut.1 - cut.0);
     if left == 0 {
@@ -155,7 +158,8 @@ fn without(hosts: &[u32], cut: (usize, usize), stream: &mut Stream) -> Option<u3
     Some(hosts[if position < cut.0 { position } else { position + cut.1 - cut.0 }])
 }
 
-/// Spreads `mass` evenly over `hosts` but for the positions `cut`; returns what found nobody.
+/// Spreads `mass` evenly over `hosts` without the positions `cut`. Returns the mass that remains if
+/// there is no host.
 fn spread(hosts: &[u32], cut: (usize, usize), mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
     let left = hosts.len() - (cut.1 - cut.0);
     if left == 0 || mass == 0.0 {
@@ -169,7 +173,7 @@ fn spread(hosts: &[u32], cut: (usize, usize), mass: f64, to: &mut impl FnMut(u32
 mod tests {
     use super::*;
 
-    /// How often each of `hosts` hosts is chosen by `source`.
+    /// Counts how often `source` chooses each of `hosts` hosts.
     fn counts(rule: Destinations, source: u32, hosts: u32, draws: u32) -> Vec<u32> {
         let all: Vec<u32> = (0..hosts).collect();
         let chooser = Chooser::new(&rule, &all, &all).unwrap();

@@ -1,4 +1,4 @@
-//! Incast: many senders answer a client at once.
+//! The incast pattern: many senders answer a client at the same time.
 
 use super::bulk::{jitter_ps, later};
 use super::sorted;
@@ -7,8 +7,9 @@ use afflux_engine::random::Stream;
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
-/// Rounds of simultaneous flows to one receiver. Every round of a receiver is a job, called by its number. Receivers of a list are independent of each other:
-/// round r of the receiver at position p of n, in ascending order of the hosts, has the number r·n + p.
+/// Rounds of simultaneous flows to one receiver. Every round of a receiver is a job, named by its
+/// number. The receivers of a list are independent of each other. Round r of the receiver at
+/// position p of n, in ascending order of the hosts, has the number r·n + p.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incast {
     /// Hosts that may take part.
@@ -19,48 +20,50 @@ pub struct Incast {
     pub rounds: u32,
     pub rhythm: Loop,
     pub start: Time,
-    /// Each flow is delayed by a time drawn uniformly from 0 to this, in whole nanoseconds.
+    /// Longest random delay of a flow. Each flow is delayed by a time drawn uniformly from 0 to
+    /// this, in whole nanoseconds.
     pub jitter: Span,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receiver {
-    /// Each of these hosts has rounds of its own.
+    /// Each of these hosts has its own rounds.
     These(Vec<u32>),
-    /// Drawn from `hosts` for each round.
+    /// A receiver is drawn from `hosts` for each round.
     Random,
 }
 
-/// Never the receiver itself.
+/// Senders of a round. The receiver itself never sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Senders {
-    /// These; the round's receiver is left out.
+    /// All of these hosts, except the round's receiver.
     These(Vec<u32>),
-    /// So many of `hosts`, the lowest numbers.
+    /// This number of `hosts`, those with the lowest numbers.
     First(u32),
-    /// So many of `hosts`, drawn for each round.
+    /// This number of `hosts`, drawn for each round.
     Random(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IncastSize {
     PerSender(u64),
-    /// Shared by the senders of a round as evenly as whole bytes allow: an aggregator's query, whose answer is S/N from each
-    /// of N workers.
+    /// Size that the senders of a round share as evenly as whole bytes allow: an aggregator's
+    /// query, to which each of N workers answers S/N.
     Total(u64),
 }
 
-/// When the next round starts.
+/// Rule for the start of the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loop {
-    /// By the clock.
+    /// Rounds start at fixed intervals.
     Open { period: Span },
-    /// When the last byte of the round before has arrived, and after the `delay` that the requests take (and the receiver
-    /// thinks). Above zero, and no shorter than the shortest link delay.
+    /// A round starts when the last byte of the previous round has arrived, plus the `delay` that
+    /// the requests take (and the receiver thinks). The delay is above zero, and no shorter than
+    /// the shortest link delay.
     Closed { delay: Span },
 }
 
-/// A round of one of `receivers` receivers, drawn if it is `None`.
+/// A round of one of `receivers` receivers. The receiver is drawn if it is `None`.
 struct Round {
     number: u32,
     receiver: Option<u32>,
@@ -68,7 +71,7 @@ struct Round {
 }
 
 impl Incast {
-    /// How many flows there will be, at most.
+    /// Returns an upper bound on the number of flows.
     pub fn expected_flows(&self) -> f64 {
         let senders = match &self.senders {
             Senders::These(list) => list.len() as f64,
@@ -94,7 +97,8 @@ impl Incast {
         let mut given = Generated::default();
         for round in 0..self.rounds {
             for receiver in &receivers {
-                // Several receivers draw independently: a further receiver changes no draw of the others.
+                // Several receivers draw independently, so a further receiver changes no draw of
+                // the others.
                 let draws = receiver.filter(|_| receivers.len() > 1).map_or(*draws, |host| draws.within(u64::from(host)));
                 let round = Round { number: round, receiver: *receiver, receivers: receivers.len() as u32 };
                 self.round(round, &hosts, template, &draws, &mut given)?;
@@ -126,7 +130,8 @@ impl Incast {
             };
             let mut flow = template.flow(0, *sender, receiver, self.share(position as u64, senders.len() as u64)?, start);
             flow.job = job;
-            // The group of a round that a further one of its receiver waits for.
+            // The flows of a round form a group if a further round of the same receiver waits for
+            // them.
             flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds).then_some(job);
             given.flows.push(flow);
         }
@@ -147,7 +152,7 @@ impl Incast {
             return Err(TrafficError::parameter("senders", count, format!("1 to {} (the receiver does not send to itself)", others.len())));
         }
         if let Senders::Random(_) = self.senders {
-            // The first `count` steps of a shuffle.
+            // These are the first `count` steps of a shuffle.
             for i in 0..count {
                 let other = i + stream.below((others.len() - i) as u64) as usize;
                 others.swap(i, other);

@@ -1,4 +1,4 @@
-//! Who talks to whom, and when.
+//! Traffic patterns: which hosts send to which, and when.
 
 pub mod all_to_all;
 pub mod bulk;
@@ -13,7 +13,7 @@ pub mod spatial;
 
 use crate::TrafficError;
 
-/// Hosts as a generator takes them: sorted, distinct, at least `least`.
+/// Returns the hosts sorted. Refuses hosts that occur twice, and fewer than `least` hosts.
 pub(crate) fn sorted(key: &'static str, hosts: &[u32], least: usize) -> Result<Vec<u32>, TrafficError> {
     let mut sorted = hosts.to_vec();
     sorted.sort_unstable();

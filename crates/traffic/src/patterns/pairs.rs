@@ -1,14 +1,15 @@
-//! Fixed pairs of sources and destinations.
+//! Fixed pairs of sources and destinations: permutations, strides, all pairs.
 
 use super::sorted;
 use crate::{Draws, TrafficError, purpose};
 
-/// Every host sends to one other and receives from one: a permutation without fixed points, all of them equally likely.
+/// Draws a permutation without fixed points: every host sends to one other and receives from one.
+/// All such permutations are equally likely.
 pub fn permutation(hosts: &[u32], draws: &Draws) -> Result<Vec<(u32, u32)>, TrafficError> {
     let hosts = sorted("hosts", hosts, 2)?;
     let mut stream = draws.stream(purpose::PERMUTATION, 0);
     let mut to = hosts.clone();
-    // Shuffle until no host is its own destination: e tries on average.
+    // Shuffles until no host is its own destination. This takes e tries on average.
     loop {
         for last in (1..to.len()).rev() {
             to.swap(last, stream.below(last as u64 + 1) as usize);
@@ -19,7 +20,8 @@ pub fn permutation(hosts: &[u32], draws: &Draws) -> Result<Vec<(u32, u32)>, Traf
     }
 }
 
-/// The host at position i (in order of numbers) sends to the one at i + `stride`, around the end.
+/// Returns pairs in which the host at position i (in order of numbers) sends to the host at i +
+/// `stride`, modulo the number of hosts.
 pub fn stride(hosts: &[u32], stride: u32) -> Result<Vec<(u32, u32)>, TrafficError> {
     let hosts = sorted("hosts", hosts, 2)?;
     let count = hosts.len();
@@ -29,8 +31,8 @@ pub fn stride(hosts: &[u32], stride: u32) -> Result<Vec<(u32, u32)>, TrafficErro
     Ok((0..count).map(|i| (hosts[i], hosts[(i + stride as usize) % count])).collect())
 }
 
-/// Every ordered pair, in the steps of a pairwise exchange: in step s each host sends to the one s places after it, so that
-/// nobody receives twice in a step.
+/// Returns every ordered pair, in the steps of a pairwise exchange. In step s each host sends to
+/// the host s places after it, so that no host receives twice in a step.
 pub fn all(hosts: &[u32]) -> Result<Vec<(u32, u32)>, TrafficError> {
     let hosts = sorted("hosts", hosts, 2)?;
     let count = hosts.len();

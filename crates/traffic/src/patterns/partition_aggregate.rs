@@ -1,5 +1,6 @@
-//! A service that splits its work: aggregators whose workers answer all at once, messages that control them, and data that are brought up to date
-//! meanwhile (Alizadeh et al. 2010, §2.2; Fujii, Tazaki and Sekiya 2014, §3.3).
+//! The partition-aggregate pattern: a service that splits its work. Aggregators have workers that
+//! all answer at once. In addition there are messages that control the workers, and background
+//! flows that update their data (Alizadeh et al. 2010, §2.2; Fujii, Tazaki and Sekiya 2014, §3.3).
 
 use super::bulk::{jitter_ps, later};
 use super::destinations::Destinations;
@@ -11,15 +12,16 @@ use afflux_units::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartitionAggregate {
-    /// Each of them asks the others, and works for them.
+    /// Hosts of the service. Each host sends queries to the others, and answers theirs.
     pub hosts: Vec<u32>,
-    /// So many answer a query, drawn for each.
+    /// Number of hosts that answer a query, drawn for each query.
     pub workers: u32,
-    /// Of one answer.
+    /// Size of one answer.
     pub query: SizeDistribution,
-    /// Of one aggregator.
+    /// Query rate of one aggregator.
     pub queries_per_second: f64,
-    /// Each answer is delayed by a time drawn uniformly from 0 to this, in whole nanoseconds.
+    /// Longest random delay of an answer. Each answer is delayed by a time drawn uniformly from 0
+    /// to this, in whole nanoseconds.
     pub jitter: Span,
     pub messages: Beside,
     pub background: Beside,
@@ -31,14 +33,14 @@ pub struct PartitionAggregate {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beside {
     pub sizes: SizeDistribution,
-    /// Of one host; 0 for none.
+    /// Flows per second of one host; 0 for none.
     pub per_second: f64,
     /// Index into the scenario's class names.
     pub class: u16,
 }
 
 impl PartitionAggregate {
-    /// About how many flows there will be.
+    /// Returns the approximate number of flows.
     pub fn expected_flows(&self) -> f64 {
         let per_host = self.queries_per_second * f64::from(self.workers) + self.messages.per_second + self.background.per_second;
         per_host * self.duration.as_seconds() * self.hosts.len() as f64
@@ -51,7 +53,7 @@ impl PartitionAggregate {
             return Err(TrafficError::parameter("workers", self.workers, format!("1 to {others}")));
         }
         let mut parts = vec![self.queries(&hosts, template, draws)?];
-        // No deadline but for answers.
+        // Only answers have a deadline.
         let template = Template { deadline: None, ..*template };
         for (purpose, beside) in [(purpose::MESSAGES, &self.messages), (purpose::UPDATES, &self.background)] {
             if beside.per_second > 0.0 {
@@ -72,7 +74,8 @@ impl PartitionAggregate {
         Generated::merge(parts)
     }
 
-    /// A query is a job: the flows of its answers, which start when it is asked.
+    /// Draws the queries. Each query is a job whose flows are its answers, which start at the time
+    /// of the query plus their jitter.
     fn queries(&self, hosts: &[u32], template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let mut given = Generated::default();
         if self.queries_per_second <= 0.0 {
@@ -88,7 +91,7 @@ impl PartitionAggregate {
         for (job, (time, aggregator, number)) in asked.into_iter().enumerate() {
             let mut stream = draws.pair(purpose::INCAST, aggregator, number);
             let mut workers: Vec<u32> = hosts.iter().copied().filter(|host| *host != aggregator).collect();
-            // The first steps of a shuffle.
+            // These are the first steps of a shuffle.
             for i in 0..self.workers as usize {
                 let other = i + stream.below((workers.len() - i) as u64) as usize;
                 workers.swap(i, other);
@@ -99,7 +102,7 @@ impl PartitionAggregate {
                 let start = later(time, 0, jitter_ps(self.jitter, &mut stream))?;
                 let mut flow = template.flow(0, worker, aggregator, bytes, Start::At(start));
                 flow.job = job as u32;
-                // The deadline is the query's: what the jitter takes is lost.
+                // The deadline is that of the query, so the jitter of an answer shortens it.
                 flow.deadline = template.deadline.map(|deadline| Span(deadline.0.saturating_sub(start.0 - time.0).max(1)));
                 given.flows.push(flow);
             }
@@ -134,7 +137,8 @@ mod tests {
     #[test]
     fn a_query_is_answered_by_its_workers() {
         let given = generate(&service());
-        // 20 aggregators · 50 per second · 2 s; three deviations of a Poisson count.
+        // The mean is 20 aggregators · 50 per second · 2 s. The limits are three standard
+        // deviations of a Poisson count.
         assert!((1_865..2_135).contains(&given.jobs.len()), "{}", given.jobs.len());
         for (job, query) in given.jobs.iter().enumerate() {
             let flows: Vec<_> = given.flows.iter().filter(|flow| flow.job == job as u32).collect();

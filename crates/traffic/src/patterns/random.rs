@@ -1,4 +1,5 @@
-//! Open-loop traffic: every source starts flows by its own clock, whatever becomes of them.
+//! Open-loop traffic: every source starts flows by its own clock, whether or not earlier flows have
+//! ended.
 
 use super::destinations::{Chooser, Destinations};
 use super::sorted;
@@ -12,25 +13,26 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Random {
     pub sources: Vec<u32>,
-    /// Candidates; a source never sends to itself.
+    /// Candidates for destinations. A source never sends to itself.
     pub destinations: Vec<u32>,
     pub choice: Destinations,
     pub sizes: SizeDistribution,
     pub arrivals: Arrivals,
-    /// Of one source; see [`crate::LoadBasis::flows_per_second`].
+    /// Flow rate of one source; see [`crate::LoadBasis::flows_per_second`].
     pub flows_per_second: f64,
-    /// A factor on the rate per source, in the order of `sources`; `None` for all equal.
+    /// Factor on the rate of each source, in the order of `sources`; `None` if all have the same
+    /// rate.
     pub weights: Option<Vec<f64>>,
     pub start: Time,
     pub stop: Stop,
 }
 
-/// When new flows cease; at least one limit must be given.
+/// Limits after which no new flow starts. At least one must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// No flow starts this long after the start, or later.
+    /// Time after the start from which on no flow starts.
     pub after: Option<Span>,
-    /// This many flows in all.
+    /// Total number of flows.
     pub flows: Option<u64>,
 }
 
@@ -44,10 +46,11 @@ impl Stop {
 }
 
 impl Random {
-    /// About how many flows there will be, at most.
+    /// Returns the approximate number of flows, or an upper bound on it.
     pub fn expected_flows(&self) -> f64 {
         let factor = self.weights.as_ref().map_or(self.sources.len() as f64, |weights| weights.iter().sum());
-        // Few wide gaps and many short ones: a time that is not long enough to see the wide ones has more flows than its share.
+        // Log-normal gaps are mostly short and rarely very long. A time too short for the long ones
+        // therefore has more flows than the mean rate gives.
         let crowded = if let Arrivals::LogNormal { sigma } = self.arrivals { libm::exp(sigma * sigma / 8.0) } else { 1.0 };
         let by_time = self.stop.after.map_or(f64::INFINITY, |span| crowded * factor * self.flows_per_second * span.as_seconds());
         by_time.min(self.stop.flows.map_or(f64::INFINITY, |flows| flows as f64))
@@ -66,14 +69,14 @@ impl Random {
         let mut choice_streams: Vec<_> = active.iter().map(|source| draws.stream(purpose::DESTINATION, u64::from(*source))).collect();
         let mut next = |i: usize| clocks[i].next().filter(|time| time.0 < stop_at);
 
-        // Equal starts in order of the host.
+        // Among equal starts, flows are ordered by host.
         let mut pending: BinaryHeap<Reverse<(Time, usize)>> = (0..active.len()).filter_map(|i| Some(Reverse((next(i)?, i)))).collect();
         let mut given = Generated::default();
         while let Some(Reverse((time, i))) = pending.pop() {
             if given.flows.len() as u64 >= most {
                 break;
             }
-            // `Chooser::new` has seen that every active source has a destination.
+            // `Chooser::new` has checked that every active source has a destination.
             let Some(dst) = chooser.choose(active[i], &mut choice_streams[i]) else { continue };
             let bytes = self.sizes.sample(size_streams[i].next_f64());
             given.flows.push(template.flow(0, active[i], dst, bytes, Start::At(time)));
@@ -82,7 +85,8 @@ impl Random {
         Ok(given.finish())
     }
 
-    /// Flows per second of each source that sends at all, by number.
+    /// Returns the flows per second of each source with a rate above 0, in the order of host
+    /// numbers.
     pub(super) fn rates(&self) -> Result<Vec<(u32, f64)>, TrafficError> {
         self.check()?;
         let sources = sorted("sources", &self.sources, 1)?;

@@ -67,7 +67,8 @@ fn a_number_of_flows_is_a_prefix() {
 #[test]
 fn a_spatial_matrix_sets_who_sends_what_where() {
     let racks = Racks::uniform(8, 2);
-    // Rack 0 sends three quarters of everything, all of it to rack 1; rack 2 the rest to rack 3.
+    // Rack 0 sends three quarters of all traffic, all of it to rack 1. Rack 2 sends the rest to
+    // rack 3.
     let mut rows = vec![vec![0.0; 4]; 4];
     rows[0][1] = 3.0;
     rows[2][3] = 1.0;

@@ -1,28 +1,29 @@
-//! Which part of a pattern's traffic goes where on average: what the load of the most loaded link is computed from.
+//! Mean shares of a pattern's traffic between hosts and racks, for the load of the most loaded
+//! link.
 
 use super::destinations::Chooser;
 use super::random::Random;
 use super::sorted;
 use crate::{Racks, TrafficError};
 
-/// Shares of all the block's bytes; each part adds up to 1.
+/// Shares of all the block's bytes. Each field adds up to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// By source host.
+    /// Share of each source host.
     pub from_host: Vec<f64>,
-    /// By destination host.
+    /// Share of each destination host.
     pub to_host: Vec<f64>,
-    /// `racks[from][to]`.
+    /// Share from rack to rack, as `racks[from][to]`.
     pub racks: Vec<Vec<f64>>,
 }
 
 impl Shares {
-    /// What leaves `rack`.
+    /// Returns the share that leaves `rack`.
     pub fn leaving(&self, rack: u32) -> f64 {
         let rack = rack as usize;
         self.racks[rack].iter().enumerate().filter(|(to, _)| *to != rack).map(|(_, share)| share).sum()
     }
-    /// What enters `rack` from others.
+    /// Returns the share that enters `rack` from other racks.
     pub fn entering(&self, rack: u32) -> f64 {
         let rack = rack as usize;
         self.racks.iter().enumerate().filter(|(from, _)| *from != rack).map(|(_, row)| row[rack]).sum()
@@ -30,7 +31,8 @@ impl Shares {
 }
 
 impl Random {
-    /// Expected shares; neither rates (but for their proportions) nor sizes matter.
+    /// Returns the expected shares. Sizes do not matter, and neither do rates except for their
+    /// proportions.
     pub fn shares(&self, racks: &Racks) -> Result<Shares, TrafficError> {
         let rates = self.rates()?;
         let destinations = sorted("destinations", &self.destinations, 1)?;
@@ -79,7 +81,7 @@ mod tests {
 
     #[test]
     fn uniform_traffic_of_the_conweave_fabric() {
-        // 8 racks of 16: 112 of 127 destinations are in other racks.
+        // In 8 racks of 16 hosts, 112 of 127 destinations are in other racks.
         let shares = random(Destinations::Uniform, 128).shares(&Racks::uniform(128, 16)).unwrap();
         assert!((shares.leaving(3) - 112.0 / 127.0 / 8.0).abs() < 1e-12);
         assert!((shares.entering(3) - shares.leaving(3)).abs() < 1e-12);

@@ -6,14 +6,15 @@ use afflux_engine::random::Stream;
 use std::io::Read;
 use std::path::Path;
 
-/// Weights of traffic from rack (row) to rack (column): counts or shares of flows. Destinations within a rack are uniform.
+/// Traffic weights from rack (row) to rack (column): counts or shares of flows. Destinations within
+/// a rack are uniform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpatialMatrix {
     rows: Vec<Vec<f64>>,
 }
 
 impl SpatialMatrix {
-    /// A square matrix of weights that are not negative and not all zero.
+    /// Creates a square matrix of weights that are not negative and not all zero.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, TrafficError> {
         let wrong = |found: String| Err(TrafficError::parameter("matrix", found, "a square matrix of weights, none negative and not all 0"));
         let racks = rows.len();
@@ -28,13 +29,13 @@ impl SpatialMatrix {
         }
         Ok(SpatialMatrix { rows })
     }
-    /// Parsimon's form, `{"matrix": {"inner": [[…], …]}}`, or the bare rows; gzip or plain.
+    /// Reads Parsimon's form, `{"matrix": {"inner": [[…], …]}}`, or the bare rows; gzip or plain.
     pub fn read(file: &Path) -> Result<Self, TrafficError> {
         let mut text = Vec::new();
         crate::text::open(file)?.read_to_end(&mut text).map_err(|error| unreadable(file, &error))?;
         Self::read_from(&text, file)
     }
-    /// As [`SpatialMatrix::read`], from text that stands in `file`.
+    /// Reads a matrix as [`SpatialMatrix::read`] does, from the text of `file`.
     pub fn read_from(text: &[u8], file: &Path) -> Result<Self, TrafficError> {
         const FORM: &str = "{\"matrix\": {\"inner\": [[…], …]}} with a row of weights per rack";
         let value: serde_json::Value =
@@ -54,8 +55,8 @@ impl SpatialMatrix {
         }
         Err(TrafficError::parameter("matrix", format!("a matrix of {} racks", self.rows.len()), format!("one of {} racks", racks.len())))
     }
-    /// What each host sends relative to the average: its rack's share of all traffic, spread over the rack's hosts. Sources in
-    /// racks that send nothing get 0.
+    /// Returns the rate of each host relative to the average: its rack's share of all traffic,
+    /// spread over the rack's hosts. Sources in racks that send nothing get 0.
     pub fn weights(&self, racks: &Racks, sources: &[u32]) -> Result<Vec<f64>, TrafficError> {
         self.check(racks)?;
         let mut senders = vec![0u32; self.rows.len()];
@@ -68,22 +69,22 @@ impl SpatialMatrix {
         let weight = |rack: usize| sums[rack] / total * sources.len() as f64 / f64::from(senders[rack]);
         Ok(sources.iter().map(|host| weight(racks.rack(*host) as usize)).collect())
     }
-    /// The share of all traffic from rack `from` to rack `to`, for the load of links.
+    /// Returns the share of all traffic from rack `from` to rack `to`, for the load of links.
     pub fn share(&self, racks: &Racks, from: u32, to: u32) -> f64 {
         let total: f64 = (0..racks.len()).map(|rack| self.row(racks, rack).sum::<f64>()).sum();
         self.row(racks, from).nth(to as usize).unwrap_or(0.0) / total
     }
-    /// A rack of one host sends nothing to itself.
+    /// Returns a row of weights. A rack of one host sends nothing to itself.
     fn row<'a>(&'a self, racks: &'a Racks, from: u32) -> impl Iterator<Item = f64> + 'a {
         let alone = racks.of(from).len() == 1;
         self.rows[from as usize].iter().enumerate().map(move |(to, weight)| if alone && to == from as usize { 0.0 } else { *weight })
     }
-    /// Where rack `from` sends: the racks with their shares of what it sends.
+    /// Returns the racks that rack `from` sends to, with their shares of its traffic.
     pub(super) fn row_shares(&self, racks: &Racks, from: u32) -> Vec<(u32, f64)> {
         let sum: f64 = self.row(racks, from).sum();
         self.row(racks, from).enumerate().filter(|(_, weight)| *weight > 0.0).map(|(to, weight)| (to as u32, weight / sum)).collect()
     }
-    /// A destination rack; `None` if the rack sends nothing.
+    /// Draws a destination rack; `None` if the rack sends nothing.
     pub(super) fn choose(&self, racks: &Racks, from: u32, stream: &mut Stream) -> Option<u32> {
         let sum: f64 = self.row(racks, from).sum();
         let mut rest = stream.next_f64() * sum;
@@ -113,7 +114,7 @@ mod tests {
         let mut stream = Stream::new(1, 1, 1);
         let away = (0..4_000).filter(|_| matrix.choose(&racks, 0, &mut stream) == Some(1)).count();
         assert!((2_900..3_100).contains(&away), "{away}");
-        // Racks of one host keep nothing for themselves.
+        // Racks of one host send nothing to themselves.
         let alone = Racks::uniform(2, 1);
         assert_eq!(matrix.choose(&alone, 0, &mut stream), Some(1));
         assert_eq!(matrix.choose(&alone, 1, &mut stream), None);

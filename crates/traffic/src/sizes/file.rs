@@ -1,4 +1,4 @@
-//! Distribution files.
+//! Reads distribution files.
 
 use super::table::{LARGEST_BYTES, Point, Ranks, Table};
 use crate::text::{Lines, number, shown};
@@ -6,12 +6,12 @@ use crate::{Place, TrafficError};
 use std::io::BufRead;
 use std::path::Path;
 
-/// How to take the numbers of a distribution file.
+/// How to interpret the numbers of a distribution file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileOptions {
     /// Bytes per unit of the size column: 1, or a packet's payload (1460 for most ns-2 files).
     pub unit_bytes: u64,
-    /// Round drawn sizes up to whole units, as ns-2's scripts do with packets.
+    /// Whether drawn sizes are rounded up to whole units, as ns-2's scripts do with packets.
     pub whole_units: bool,
 }
 
@@ -23,7 +23,7 @@ impl Default for FileOptions {
 
 const ROW: &str = "two numbers, size and cumulative share (`size_bytes,cdf`), or three, `size 1 cumulative`";
 
-/// The last cumulative value may be off by this much, relative: files are written with few digits.
+/// Relative tolerance of the last cumulative value, because files are written with few digits.
 const SLACK: f64 = 1e-6;
 
 pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> Result<Table, TrafficError> {
@@ -34,7 +34,7 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
     let mut points: Vec<Point> = Vec::new();
     let mut columns = 0;
     let mut ranks = Ranks::default();
-    // Line of a header that announces percentages.
+    // Line of the header that announces percentages.
     let mut percent = None;
     let mut header_seen = false;
     while let Some(line) = lines.next_filled()? {
@@ -84,10 +84,10 @@ fn split(line: &[u8]) -> Vec<&[u8]> {
     if line.contains(&b',') { line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect() } else { crate::text::words(line).collect() }
 }
 
-/// Units that a header may give to sizes, which are read as bytes otherwise.
+/// Units that a header may state for sizes. Without one of these units, sizes are read as bytes.
 const UNITS: [&str; 9] = ["kb", "mb", "gb", "kib", "mib", "bit", "packet", "pkt", "segment"];
 
-/// Whether the header announces percentages.
+/// Returns whether the header announces percentages. Refuses other headers.
 fn header(fields: &[&[u8]], options: &FileOptions) -> Result<bool, &'static str> {
     let names: Vec<String> = fields.iter().map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect();
     let size = names.first().is_some_and(|name| name.contains("size") || name.contains("byte"));
@@ -101,7 +101,8 @@ fn header(fields: &[&[u8]], options: &FileOptions) -> Result<bool, &'static str>
     Ok(names[1].contains("percent"))
 }
 
-/// Size and cumulative share; all rows must have as many fields as the first. The middle one of three is a rank that ns-2 ignores.
+/// Parses a row into size and cumulative share. All rows must have as many fields as the first. The
+/// middle field of three is a rank that ns-2 ignores.
 fn row(fields: &[&[u8]], columns: &mut usize) -> Option<Point> {
     if *columns == 0 {
         *columns = fields.len();

@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// Halves of up to 1,000 bytes, and of 1,000 to 20,000.
+/// Tests a file in which half the flows have up to 1,000 bytes, and half 1,000 to 20,000.
 #[test]
 fn a_made_up_file_has_its_mean_and_quantiles() {
     let sizes = read("size_bytes,cdf\n0,0\n1000,0.5\n20000,1\n").unwrap();
@@ -83,7 +83,7 @@ fn a_made_up_file_has_its_mean_and_quantiles() {
     }
 }
 
-/// Published distribution files beside the checkout, if they are there.
+/// Tests the published distribution files next to the checkout, if they are there.
 #[test]
 fn published_files_have_their_published_means() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/workloads");
@@ -99,7 +99,7 @@ fn published_files_have_their_published_means() {
             [(sizes.mean(), fields[2]), (sizes.quantile(0.5), fields[3]), (sizes.quantile(0.9), fields[4]), (sizes.quantile(0.99), fields[5])]
         {
             let published: f64 = published.parse().unwrap();
-            // Printed with one decimal (means) or none.
+            // Published values have one decimal (means) or none.
             assert!((ours - published).abs() <= 0.001 * published + 0.6, "{}: {ours} {published}", fields[0]);
         }
         read += 1;

@@ -1,4 +1,4 @@
-//! Flow sizes.
+//! Flow-size distributions.
 
 mod file;
 mod named;
@@ -11,8 +11,8 @@ use crate::TrafficError;
 use std::path::Path;
 use table::Table;
 
-/// How many bytes a flow has. Sampling takes a uniform number and inverts the distribution function, so the same draws give
-/// comparable flows under every distribution.
+/// Distribution of the sizes of flows in bytes. Sampling takes a uniform number and inverts the
+/// distribution function, so the same draws give comparable flows under every distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeDistribution {
     name: String,
@@ -23,7 +23,7 @@ pub struct SizeDistribution {
 enum Kind {
     Table(Table),
     Fixed(u64),
-    /// Both ends included.
+    /// Uniform distribution, both ends included.
     Uniform {
         min: u64,
         max: u64,
@@ -33,20 +33,23 @@ enum Kind {
     },
 }
 
-/// Parts into which each piece of a table is cut where an expectation has no closed form.
+/// Number of parts into which each piece of a table is cut for an expectation without a closed
+/// form.
 const PARTS: usize = 65_536;
 
 impl SizeDistribution {
-    /// A built-in distribution, whatever the case of its letters; see [`SizeDistribution::names`].
+    /// Returns a built-in distribution. Letter case does not matter; see
+    /// [`SizeDistribution::names`].
     pub fn named(name: &str) -> Result<Self, TrafficError> {
         named::find(name).map(|(name, table)| Self::table(name, table))
     }
-    /// The names that [`SizeDistribution::named`] knows.
+    /// Returns the names that [`SizeDistribution::named`] knows.
     pub fn names() -> Vec<&'static str> {
         named::names()
     }
-    /// A distribution file: two columns, size and cumulative probability (fraction or percent), separated by a comma or
-    /// blanks; or three, `size 1 cumulative` (ns-2). A header `size_bytes,cdf`, blank lines and `#` comments are allowed.
+    /// Reads a distribution file. It has two columns, size and cumulative probability (fraction or
+    /// percent), separated by a comma or blanks, or three columns, `size 1 cumulative` (ns-2). A
+    /// header `size_bytes,cdf`, blank lines and `#` comments are allowed.
     pub fn read(file: &Path, options: &FileOptions) -> Result<Self, TrafficError> {
         let name = file.file_stem().map_or_else(|| "file".to_string(), |stem| stem.to_string_lossy().into_owned());
         Ok(Self::table(&name, file::read(crate::text::open(file)?, file, options)?))
@@ -55,21 +58,22 @@ impl SizeDistribution {
     pub fn read_from(text: &[u8], file: &Path, options: &FileOptions) -> Result<Self, TrafficError> {
         Ok(Self::table("file", file::read(text, file, options)?))
     }
-    /// Every flow has `bytes`.
+    /// Returns the distribution in which every flow has `bytes`.
     pub fn fixed(bytes: u64) -> Result<Self, TrafficError> {
         if bytes == 0 {
             return Err(TrafficError::parameter("size", "0 bytes", "at least one byte"));
         }
         Ok(SizeDistribution { name: "fixed".into(), kind: Kind::Fixed(bytes) })
     }
-    /// Uniform over whole bytes, both ends included.
+    /// Returns the uniform distribution over whole bytes, both ends included.
     pub fn uniform(min: u64, max: u64) -> Result<Self, TrafficError> {
         if min == 0 || max < min || max > table::LARGEST_BYTES as u64 {
             return Err(TrafficError::parameter("size", format!("{min} to {max} bytes"), "a smallest size of at least one byte, not above the largest"));
         }
         Ok(SizeDistribution { name: "uniform".into(), kind: Kind::Uniform { min, max } })
     }
-    /// Exponential with mean `mean_bytes`, rounded to whole bytes, at least one.
+    /// Returns the exponential distribution with mean `mean_bytes`, rounded to whole bytes, at
+    /// least one.
     pub fn exponential(mean_bytes: f64) -> Result<Self, TrafficError> {
         if !(1.0..=table::LARGEST_BYTES).contains(&mean_bytes) {
             return Err(TrafficError::parameter("size", format!("a mean of {mean_bytes} bytes"), "a mean of at least one byte"));
@@ -80,15 +84,16 @@ impl SizeDistribution {
         SizeDistribution { name: name.to_string(), kind: Kind::Table(table) }
     }
 
-    /// The middle column of a file with three, as ns-2's, whose sizes usually count packets.
+    /// Returns the middle column of a file with three columns. Such files come from ns-2, and their
+    /// sizes usually count packets.
     pub fn ranks(&self) -> Ranks {
         if let Kind::Table(table) = &self.kind { table.ranks() } else { Ranks::default() }
     }
-    /// For results and messages.
+    /// Returns the name for results and messages.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// The size for a uniform draw `u` in [0, 1): whole bytes, at least one.
+    /// Returns the size for a uniform draw `u` in [0, 1): whole bytes, at least one.
     pub fn sample(&self, u: f64) -> u64 {
         match &self.kind {
             Kind::Table(table) => table.sample(u),
@@ -98,8 +103,9 @@ impl SizeDistribution {
             Kind::Exponential { mean } => (-libm::log(1.0 - u) * mean + 0.5).max(1.0) as u64,
         }
     }
-    /// Mean in bytes of the distribution function itself, by exact integration of its straight pieces; sizes drawn are
-    /// rounded to bytes, or up to whole packets ([`SizeDistribution::mean_drawn`]).
+    /// Returns the mean in bytes of the distribution function itself, by exact integration of its
+    /// straight pieces. Drawn sizes are rounded to bytes, or up to whole packets
+    /// ([`SizeDistribution::mean_drawn`]).
     pub fn mean(&self) -> f64 {
         match &self.kind {
             Kind::Table(table) => table.mean(),
@@ -108,14 +114,15 @@ impl SizeDistribution {
             Kind::Exponential { mean } => *mean,
         }
     }
-    /// Mean of the sizes that are drawn, bytes: above [`SizeDistribution::mean`] by about half a packet where sizes are rounded up.
+    /// Returns the mean of the drawn sizes in bytes. If sizes are rounded up, it is above
+    /// [`SizeDistribution::mean`] by about half a packet.
     pub fn mean_drawn(&self) -> f64 {
         match &self.kind {
             Kind::Table(table) if table.whole_units() => self.expect(|bytes| bytes as f64),
             _ => self.mean(),
         }
     }
-    /// The size in bytes that a share `p` of flows does not exceed, before rounding.
+    /// Returns the size in bytes that a share `p` of flows does not exceed, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         let p = p.clamp(0.0, 1.0);
         match &self.kind {
@@ -124,7 +131,8 @@ impl SizeDistribution {
             _ => self.sample(p) as f64,
         }
     }
-    /// The mean of `cost` over drawn sizes, to about one part in a million for costs like headers and padding.
+    /// Returns the mean of `cost` over drawn sizes, to about one part in a million for costs like
+    /// headers and padding.
     pub fn expect(&self, cost: impl Fn(u64) -> f64) -> f64 {
         let over = |from: f64, to: f64, parts: usize| {
             let step = (to - from) / parts as f64;

@@ -1,21 +1,22 @@
-//! Built-in distributions. Their points are typed in from public descriptions; the source stands at each.
+//! Built-in distributions. Their points are typed in from public descriptions; a comment at each
+//! names the source.
 
 use super::table::Table;
 use crate::TrafficError;
 
-/// Points in bytes and cumulative percent.
+/// A distribution as points in bytes and cumulative percent.
 struct Percent {
     name: &'static str,
     points: &'static [(f64, f64)],
 }
 
-/// Points in packets and cumulative shares, drawn as whole packets.
+/// A distribution as points in packets and cumulative shares. Drawn sizes are whole packets.
 struct Packets {
     name: &'static str,
     points: &'static [(f64, f64)],
 }
 
-/// Payload of a packet in the ns-2 family: 1500 B with 40 B of header.
+/// Payload in bytes of a packet in the ns-2 family: 1500 B with 40 B of header.
 const PACKET_BYTES: u64 = 1_460;
 
 const PERCENT: &[Percent] = &[
@@ -147,7 +148,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("pfabric-imc10", "imc10"),
 ];
 
-/// Published distributions whose points are not part of afflux (too many to type in), with where they can be had.
+/// Published distributions with too many points to type in, and the places where they can be found.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("websearch-ns2", "conweave-ns3 workloads/search.txt"),
     ("datamining-17", "ns3-datacenter ABM/datamining.csv"),
@@ -175,7 +176,7 @@ pub(super) fn names() -> Vec<&'static str> {
     PERCENT.iter().map(|table| table.name).chain(PACKETS.iter().map(|table| table.name)).collect()
 }
 
-/// The name and the points of a built-in distribution.
+/// Returns the name and the points of a built-in distribution.
 pub(super) fn find(found: &str) -> Result<(&'static str, Table), TrafficError> {
     let plain = found.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     let name = ALIASES.iter().find(|(alias, _)| *alias == plain).map_or(plain.as_str(), |(_, name)| name);

@@ -1,4 +1,4 @@
-//! Means and percentiles as published beside the tables.
+//! Tests means and percentiles against those published with the tables.
 
 use super::*;
 use crate::SizeDistribution;
@@ -9,7 +9,8 @@ fn close(ours: f64, published: f64, tolerance: f64) -> bool {
 
 #[test]
 fn means_of_the_percent_tables() {
-    // Mean, median, 90 %, 99 %, largest; the published percentiles are rounded to two or three digits.
+    // Each row has mean, median, 90 %, 99 % and largest. The published percentiles are rounded to
+    // two or three digits.
     let published = [
         ("WebSearch", 1_711_250.0, 73_077.0, 5.0e6, 23.3e6, 30e6),
         ("DataMining", 7_487_884.0, 6_288.0, 390_541.0, 100e6, 1e9),
@@ -40,7 +41,8 @@ fn means_of_the_packet_tables() {
 
 #[test]
 fn shares_below_100_kb() {
-    // Flows and bytes in flows of at most 100 kB: web search 54.4 % / 1.1 %, data mining 82.4 % / ~0 % (pFabric's classes).
+    // Share of flows with at most 100 kB, and share of bytes in such flows: web search 54.4 % and
+    // 1.1 %, data mining 82.4 % and about 0 % (pFabric's classes).
     for (name, flows, bytes) in [("pfabric-websearch", 0.544, 0.011), ("pfabric-datamining", 0.824, 0.0), ("alistorage", 0.95, 0.24), ("solar", 0.96, 0.81)] {
         let sizes = SizeDistribution::named(name).unwrap();
         let below = sizes.expect(|size| f64::from(size <= 100_000));

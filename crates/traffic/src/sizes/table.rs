@@ -1,33 +1,35 @@
-//! A distribution function given by points, straight between them.
+//! A distribution function given by points with straight lines between them.
 
-/// Sizes up to a petabyte: whole bytes stay exact in `f64`.
+/// Largest size in bytes, a petabyte: whole bytes up to it are exact in `f64`.
 pub(super) const LARGEST_BYTES: f64 = 1e15;
 
-/// A point: the size in units, and the share of flows up to it.
+/// A point: the size in units, and the share of flows up to this size.
 pub(super) type Point = (f64, f64);
 
-/// The middle column of three, which ns-2 does not use.
+/// Middle column of three, which ns-2 does not use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ranks {
-    /// The file has this column.
+    /// Whether the file has this column.
     pub given: bool,
-    /// The first line whose value is not 1, as in all files of ns-2.
+    /// First line in which the value is not 1. All files of ns-2 have 1.
     pub other: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
-    /// Both coordinates never decrease; the first share may be above 0 (that many flows have exactly the first size), the
-    /// last is 1. Repeated sizes are jumps, repeated shares are gaps.
+    /// Points whose coordinates never decrease. The first share may be above 0 (that share of flows
+    /// has exactly the first size), and the last is 1. Repeated sizes are jumps, repeated shares
+    /// are gaps.
     points: Vec<Point>,
     unit_bytes: u64,
-    /// Round up to whole units: ns-2 draws with `interpolation_ 2` and rounds packets up (pFabric's scripts).
+    /// Whether sizes are rounded up to whole units: ns-2 draws with `interpolation_ 2` and rounds
+    /// packets up (pFabric's scripts).
     whole_units: bool,
     ranks: Ranks,
 }
 
 impl Table {
-    /// `points` must be as the field says.
+    /// Creates a table. `points` must be as described at the field.
     pub fn new(points: Vec<Point>, unit_bytes: u64, whole_units: bool) -> Self {
         Self::of_file(points, unit_bytes, whole_units, Ranks::default())
     }
@@ -51,19 +53,22 @@ impl Table {
     pub fn quantile(&self, p: f64) -> f64 {
         self.invert(p) * self.unit_bytes as f64
     }
-    /// Each straight piece contributes its share times the middle of its sizes.
+    /// Returns the mean size in bytes. Each straight piece contributes its share times the middle
+    /// of its sizes.
     pub fn mean(&self) -> f64 {
         let (first, share) = self.points[0];
         let pieces = self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0);
         (first * share + pieces.sum::<f64>()) * self.unit_bytes as f64
     }
-    /// Shares `from`, `to` of every piece that flows fall into, and whether all its flows have one size.
+    /// Returns the shares `from` and `to` of every piece that flows fall into, and whether all
+    /// flows of the piece have one size.
     pub fn pieces(&self) -> Vec<(f64, f64, bool)> {
         let first = (0.0, self.points[0].1, true);
         let rest = self.points.windows(2).map(|pair| (pair[0].1, pair[1].1, pair[0].0 == pair[1].0));
         std::iter::once(first).chain(rest).filter(|(from, to, _)| to > from).collect()
     }
-    /// The size in units at share `p`: of several, the one after a gap.
+    /// Returns the size in units at share `p`. At a gap with several sizes, it is the one after the
+    /// gap.
     fn invert(&self, p: f64) -> f64 {
         let after = self.points.partition_point(|point| point.1 <= p);
         let Some(&(x1, p1)) = self.points.get(after) else {
@@ -83,13 +88,14 @@ mod tests {
 
     #[test]
     fn jumps_and_gaps() {
-        // Half the flows have exactly 100 B, none has 100…200 B, the rest is uniform up to 300 B.
+        // Half the flows have exactly 100 B, none has 100 to 200 B, and the rest is uniform up to
+        // 300 B.
         let table = Table::new(vec![(100.0, 0.0), (100.0, 0.5), (200.0, 0.5), (300.0, 1.0)], 1, false);
         assert_eq!(table.sample(0.25), 100);
         assert_eq!(table.sample(0.5), 200);
         assert_eq!(table.sample(0.75), 250);
         assert_eq!(table.mean(), 0.5 * 100.0 + 0.5 * 250.0);
-        // A first share above zero is a jump as well.
+        // A first share above 0 is a jump as well.
         let atom = Table::new(vec![(100.0, 0.5), (200.0, 0.5), (300.0, 1.0)], 1, false);
         assert_eq!(atom.mean(), table.mean());
         assert_eq!((atom.sample(0.0), atom.sample(0.49)), (100, 100));
@@ -116,7 +122,8 @@ mod tests {
             prop_assert!(samples.is_sorted());
             prop_assert!(samples[0] >= 1);
             let mean = samples.iter().sum::<u64>() as f64 / draws as f64;
-            // A midpoint sum of a monotone function is within half a step of its range; a byte for rounding.
+            // A midpoint sum of a monotone function is within half a step of its range; one byte is
+            // for rounding.
             prop_assert!((mean - table.mean()).abs() <= 1.0 + sizes[count - 1] / draws as f64, "{} {}", mean, table.mean());
         }
     }

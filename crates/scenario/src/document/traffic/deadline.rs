@@ -1,4 +1,4 @@
-//! Deadlines of a block's flows.
+//! `deadline` of a `[[traffic]]` block: deadlines of its flows.
 
 use afflux_config::{Duration, form, table};
 use schemars::json_schema;
@@ -6,7 +6,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess};
 use serde::{Deserialize, Serialize};
 
-/// One for all flows, or a distribution.
+/// One deadline for all flows, or a distribution of deadlines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Deadline {
@@ -18,9 +18,10 @@ table! {
     /// Deadlines drawn from an exponential distribution, independently for each source.
     #[derive(Copy)]
     pub struct DeadlineTable {
-        /// Mean before the floor. D3 and PDQ were studied with `"20ms"`.
+        /// Mean of the distribution before the floor `least`. D3 and PDQ were studied with
+        /// `"20ms"`.
         pub mean: Duration,
-        /// Floor: smaller draws are raised to this. Default `"0s"`; PDQ was studied with `"3ms"`.
+        /// Floor: a smaller draw is raised to this. Default `"0s"`; PDQ was studied with `"3ms"`.
         least: Duration,
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of flows from files.
+//! `kind = "flows"`: lists of flows from files.
 
 use afflux_config::{Duration, Size, words};
 
@@ -13,7 +13,8 @@ block! {
         sha256: String,
         /// Format of the file. Default: by its extension.
         format: FileFormat,
-        /// Flows from a host to itself. Default `"refuse"`; formats `"coflow"`: `"drop"`.
+        /// Treatment of flows from a host to itself. Default `"refuse"`; formats `"coflow"`:
+        /// `"drop"`.
         local: Local,
         /// Format `"hpcc"`: time in the file that becomes time 0. Default `"2s"`, at which both generators begin.
         origin: Duration,
@@ -59,7 +60,8 @@ words! {
         Host,
         /// That number modulo the number of hosts.
         Modulo,
-        /// That rack (modulo their number); each task runs on a host of it that is drawn once.
+        /// That rack (modulo the number of racks). Each task runs on a host of the rack, which is
+        /// drawn once.
         Rack,
     }
 }

@@ -1,4 +1,4 @@
-//! `[[traffic]]`: what is sent.
+//! `[[traffic]]`: blocks of traffic, chosen by `kind`.
 
 use afflux_config::tagged;
 
@@ -24,9 +24,9 @@ tagged! {
         "flows" => Flows,
         /// Independent sources that start flows at random or regular times (open loop).
         "random" => Random,
-        /// Many senders to one receiver at once.
+        /// Many senders to one receiver at the same time.
         "incast" => Incast,
-        /// Queries that many hosts answer at once, with messages and background traffic.
+        /// Queries that many hosts answer at the same time, with messages and background traffic.
         "partition_aggregate" => PartitionAggregate,
         /// Every host sends to one other and receives from one.
         "permutation" => Permutation,

@@ -1,11 +1,11 @@
-//! Open-loop traffic.
+//! `kind = "random"`: open-loop traffic.
 
 use crate::document::{Hosts, Sizes};
 use afflux_config::{Duration, table, words};
 
 block! {
-    /// Independent sources that start flows at random or regular times. The rate is given by `load` with `load_basis`, or by `flows_per_second`; the end
-    /// by `duration` or `flows`.
+    /// Independent sources that start flows at random or regular times. `load` with `load_basis`,
+    /// or `flows_per_second`, sets the rate. `duration` or `flows` sets the end.
     pub struct Random {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         transport: String,
@@ -19,7 +19,8 @@ block! {
         load: f64,
         /// Capacity that `load` is a fraction of. Default: required with `load`, because studies differ.
         load_basis: LoadBasis,
-        /// Instead of `load`: flows per second of one source. Default: none: `load` is required instead.
+        /// Flows per second of one source, instead of `load`. Default: none: `load` is required
+        /// instead.
         flows_per_second: f64,
         /// Time during which flows start. Default: required, or `flows`.
         duration: Duration,
@@ -29,14 +30,15 @@ block! {
         sources: Hosts,
         /// Hosts that receive. Default `"all"`.
         destinations: Hosts,
-        /// Destinations are in other racks only. Default `false`: any host except the source.
+        /// Whether destinations are in other racks only. Default `false`: any host except the
+        /// source.
         inter_rack: bool,
         /// Share of flows that stay in the rack; the others leave it. Default: none: racks do not matter.
         rack_local: f64,
         /// Hosts that receive more than others. Default: none: all destinations are equally likely.
         hotspot: Hotspot,
-        /// File of weights from rack to rack: JSON rows, or Parsimon's `{"matrix": {"inner": [[…]]}}`. Default: none: racks do not
-        /// matter.
+        /// File of weights from rack to rack: JSON rows, or Parsimon's
+        /// `{"matrix": {"inner": [[…]]}}`. Default: none: racks do not matter.
         matrix: String,
         /// SHA-256 of `matrix`: another content is refused. Default: the digest of the file that is found.
         matrix_sha256: String,
@@ -44,11 +46,11 @@ block! {
 }
 
 table! {
-    /// Hosts that receive more than others.
+    /// Hosts that receive more flows than others.
     pub struct Hotspot {
-        /// The hosts.
+        /// Hosts that receive more flows.
         pub hosts: Hosts,
-        /// Share of flows that go to them; the others go anywhere.
+        /// Share of flows that go to these hosts; the other flows go to any destination.
         pub share: f64,
     }
 }
@@ -56,14 +58,15 @@ table! {
 words! {
     /// Gaps between the flows of a source.
     pub enum Arrivals {
-        /// Exponential.
+        /// Exponentially distributed gaps.
         Poisson,
-        /// Log-normal: heavier bursts (Parsimon).
+        /// Log-normally distributed gaps, with heavier bursts (Parsimon).
         Lognormal,
-        /// Equal, with a random phase per source.
+        /// Equal gaps, with a random phase per source.
         Fixed,
     }
-    /// Capacity that a load is a fraction of. C is the rate of a host's link, S the mean size of a flow, λ the flows per second of a host.
+    /// Capacity that a load is a fraction of. C is the rate of a host's link, S the mean size of a
+    /// flow, λ the flows per second of a host.
     pub enum LoadBasis {
         /// The host's link, payload only: λ = load·C/(8·S). The HPCC generator.
         HostPayload,
@@ -71,7 +74,7 @@ words! {
         HostWire,
         /// The racks' uplinks as if all traffic left the rack: λ = load·C/(oversubscription·8·S). ConWeave's network load; ABM, Reverie.
         FabricOversub,
-        /// The bisection as if all traffic crossed it.
+        /// The bisection bandwidth, as if all traffic crossed the bisection.
         Bisection,
         /// The most loaded link under even spreading over all shortest paths, payload only. Parsimon.
         MaxLink,

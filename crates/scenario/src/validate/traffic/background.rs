@@ -1,4 +1,4 @@
-//! `kind = "background"`: traffic of limited rate as long as the run lasts.
+//! `kind = "background"`: traffic of limited rate until the end of the run.
 
 use super::common::{self, shared};
 use super::context::{Offer, TrafficContext};
@@ -71,7 +71,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
         Pairing::Permutation => afflux_traffic::pairs::permutation(&hosts, &shared.draws).map_err(|error| common::wrong(error, key))?,
         Pairing::Random => (0..count).map(|i| (hosts[i], hosts[other(i)])).collect(),
     };
-    // More than can be sent in any run: as many segments as a connection can number.
+    // Flow size that no run can send: as many segments as a connection can number.
     let endless = SizeDistribution::fixed(u64::from(payload) * (u64::from(u32::MAX) - 8)).map_err(|error| common::wrong(error, key))?;
     let jitter = fill(&mut block.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes: endless, start: shared.start, jitter, rounds: connections, period: Span::ZERO };

@@ -1,4 +1,5 @@
-//! The keys that all blocks have, and errors of the traffic crate in words of the file.
+//! Keys that all blocks share, and conversion of the traffic crate's errors into messages about the
+//! scenario file.
 
 use super::context::TrafficContext;
 use crate::document::{Common, Deadline, Traffic};
@@ -9,14 +10,14 @@ use afflux_net::spec::{EngineKind, RunConfig};
 use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError, names};
 use afflux_units::{Span, Time};
 
-/// What a block's common keys say.
+/// Values of a block's common keys.
 pub struct Shared {
     pub template: Template,
     pub draws: Draws,
     pub start: Time,
 }
 
-/// Starts beyond this are taken for a mistake.
+/// Latest start. A later start is taken for a mistake.
 const LATEST: Span = Span::from_s(100 * 86_400);
 
 pub fn shared(
@@ -51,7 +52,7 @@ pub fn shared(
     let deadline = match fill(common.deadline, Or::NONE).0 {
         None => None,
         Some(Deadline::Fixed(Duration(span))) => Some(deadline_within(span, at("deadline"))?),
-        // Drawn once the block's flows are known.
+        // Drawn deadlines are assigned once the block's flows are known.
         Some(Deadline::Drawn(_)) => None,
     };
     let named = match transport {
@@ -68,7 +69,7 @@ pub fn shared(
     Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
 }
 
-/// Refuses what cannot stand in tables and on terminals.
+/// Refuses names that tables and terminals cannot show.
 pub fn named(name: &str, key: &Key) -> Result<(), Wrong> {
     match names::wrong(name) {
         Some(expected) => Err(Wrong::at(key.clone(), format!("{}: write {expected}", names::shown(name)))),
@@ -83,7 +84,8 @@ fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
     Ok(span)
 }
 
-/// What deadlines the block draws, and its draws.
+/// Returns the distribution of the block's deadlines and its random draws; `None` if deadlines are
+/// not drawn.
 pub fn deadlines(block: &mut Traffic, index: usize, key: &Key, seed: u64) -> Result<Option<(Deadlines, Draws)>, Wrong> {
     let common = keys(block);
     let key = key.clone().name("deadline");
@@ -101,27 +103,28 @@ fn draws(seed: u64, own: &Option<u64>, name: &str) -> Draws {
     Draws::new(seed.wrapping_add(own.unwrap_or(0)), name)
 }
 
-/// A block's name.
+/// Returns a block's name, or the name that follows from its position.
 pub fn name_of(name: &Option<String>, index: usize) -> String {
     name.clone().unwrap_or_else(|| format!("traffic{index}"))
 }
 
-/// The block's name, once its common keys have been read.
+/// Returns the block's name, once its common keys have been read.
 pub fn name(block: &mut Traffic, index: usize) -> String {
     fill(keys(block).name, format!("traffic{index}"))
 }
 
-/// The block's name if the scenario gives one. A resolved scenario may give the name that a block without one has.
+/// Returns the block's name if the scenario gives one. The name that follows from the block's
+/// position does not count, because a resolved scenario may contain it.
 pub fn own_name(block: &mut Traffic, index: usize) -> Option<String> {
     keys(block).name.clone().filter(|name| *name != name_of(&None, index))
 }
 
-/// When the block begins, once its common keys have been read.
+/// Returns the start of the block, once its common keys have been read.
 pub fn start(block: &mut Traffic) -> Time {
     Time(fill(keys(block).start, Duration(Span::ZERO)).0.0)
 }
 
-/// When the block's senders end, if the block says so.
+/// Returns the time at which the block's senders end, if the block has one.
 pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Time>, Wrong> {
     let applies = !matches!(block, Traffic::Hadoop(_) | Traffic::HadoopTrace(_) | Traffic::Background(_));
     let common = keys(block);
@@ -143,12 +146,12 @@ pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Ti
     Ok(Some(Time(stop.0)))
 }
 
-/// Do the block's flows between two hosts share a connection?
+/// True if the block's flows between two hosts share a connection.
 pub fn persistent(block: &mut Traffic) -> bool {
     fill(keys(block).persistent, false)
 }
 
-/// The block's `kind`.
+/// Returns the block's `kind`.
 pub fn kind(block: &Traffic) -> &'static str {
     match block {
         Traffic::Flows(_) => "flows",
@@ -181,7 +184,8 @@ fn keys(block: &mut Traffic) -> Common<'_> {
     }
 }
 
-/// An error of the traffic crate: about a file that the block names, or about one of the block's keys.
+/// Converts an error of the traffic crate into one about a file that the block names, or about one
+/// of the block's keys.
 pub fn wrong(error: TrafficError, key: &Key) -> Wrong {
     let hint = |nearest: &Option<String>| nearest.as_ref().map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
     let quoted = |text: String| text.replace('`', "\"");

@@ -1,4 +1,5 @@
-//! The context in which blocks of traffic become flows: inputs, fabric, transports and what earlier blocks have added.
+//! Context in which traffic blocks become flows: inputs, fabric, transports, and the results of
+//! earlier blocks.
 
 use crate::inputs::Inputs;
 use crate::scenario::Reader;
@@ -12,7 +13,8 @@ use afflux_traffic::hadoop::Settings;
 use afflux_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The inputs, settings and fabric that blocks of traffic are made from, and the results that they leave for the whole scenario.
+/// Inputs, settings and fabric from which traffic blocks are made, and the results that the blocks
+/// leave for the whole scenario.
 pub struct TrafficContext<'a> {
     pub inputs: &'a Inputs,
     pub reader: &'a dyn Reader,
@@ -28,7 +30,7 @@ pub struct TrafficContext<'a> {
     pub room: Room,
     pub uses: TransportUsage,
     pub offers: Vec<Offer>,
-    /// Flows of a random process that are drawn for an estimate, about; `None`: all.
+    /// Approximate number of flows of a random process that are drawn for an estimate; `None`: all.
     pub most_flows: Option<u64>,
     /// Flows that an estimate leaves out, by block.
     pub undrawn: Vec<(usize, Undrawn)>,
@@ -38,29 +40,31 @@ pub struct TrafficContext<'a> {
 /// Transports that the traffic uses.
 #[derive(Default)]
 pub struct TransportUsage {
-    /// Named transports, by index, with the priorities of flows that are sent by them or by one that follows from them.
+    /// Index of each named transport in use, with the priorities of its flows. The flows of a
+    /// derived transport count for the named one.
     pub ways: BTreeSet<(u16, u8)>,
-    /// Transports without a name, by index, with the priorities of their flows.
+    /// Index of each transport in use that derives from no named one, with the priorities of its
+    /// flows.
     pub unnamed: BTreeSet<(u16, u8)>,
-    /// Named transports with a flow that has a deadline.
+    /// Indices of the named transports that have a flow with a deadline.
     pub dated: BTreeSet<u16>,
-    /// DCTCP transports of hosts, by index: the number of flows whose receivers agree to explicit congestion notification, and of those whose receivers
-    /// refuse it.
+    /// DCTCP transports of hosts, by index: the number of flows whose receivers agree to ECN, and
+    /// the number of flows whose receivers refuse it.
     pub refused: BTreeMap<u16, (u64, u64)>,
-    /// The transport and the priority that the block at hand names.
+    /// Transport and priority of the block that is being read.
     pub(super) named: Option<(u16, u8)>,
-    /// The start of each block.
+    /// Start of each block.
     pub starts: Vec<Time>,
 }
 
 impl TransportUsage {
-    /// All transports that something is sent by.
+    /// Returns all transports that some traffic uses.
     pub fn transports(&self) -> BTreeSet<u16> {
         self.ways.iter().chain(&self.unnamed).map(|way| way.0).collect()
     }
 
-    /// Adds the transports of a block's flows. A block in which no flow starts with this seed uses the transport that it names, so that hosts are the same
-    /// with every seed.
+    /// Adds the transports of a block's flows. A block in which no flow starts with this seed
+    /// counts as using the transport that it names, so that the hosts are the same with every seed.
     pub(super) fn note(&mut self, flows: &[Flow], transports: &Transports) {
         if flows.is_empty() {
             self.ways.extend(self.named);
@@ -93,17 +97,17 @@ pub struct HadoopCluster {
     pub settings: Settings,
 }
 
-/// Traffic of a given rate.
+/// Traffic of a given rate, for the check of overloaded links.
 pub struct Offer {
     pub block: usize,
-    /// The key that says the rate.
+    /// Key that sets the rate.
     pub key: Key,
     pub from: Span,
-    /// `None`: as long as the run lasts.
+    /// End of the traffic. `None`: the end of the run.
     pub to: Option<Span>,
     pub sources: Vec<u32>,
-    /// Bits per second of each source, headers and gaps included.
+    /// Rate of each source in bit/s, headers and gaps included.
     pub rate: f64,
-    /// A warning says already that this is too much.
+    /// True if a warning already says that this rate is too high.
     pub told: bool,
 }

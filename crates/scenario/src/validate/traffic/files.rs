@@ -1,4 +1,4 @@
-//! `kind = "flows"`: lists from files.
+//! `kind = "flows"`: lists of flows from files.
 
 use super::common::{self, shared};
 use super::context::TrafficContext;
@@ -56,7 +56,8 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
             coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?
         }
     };
-    // Written into the resolved scenario, the default would take precedence over the file's columns.
+    // The default must not be written into the resolved scenario: it would take precedence over the
+    // file's columns there.
     if !own_priority && given.flows.iter().chain(&given.local).any(|flow| flow.priority != template.priority) {
         flows.priority = None;
     }
@@ -139,7 +140,7 @@ fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, context: &TrafficCo
     })
 }
 
-/// Moves everything to begin at `start`.
+/// Delays all flows by `start`.
 fn shift(given: &mut Generated, start: Time, key: &Key) -> Result<(), Wrong> {
     let start = Time::from_ns(start.round_ns());
     if start == Time::ZERO {

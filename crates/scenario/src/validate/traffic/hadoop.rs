@@ -1,4 +1,4 @@
-//! `kind = "hadoop"` and `"hadoop_trace"`.
+//! `kind = "hadoop"` and `"hadoop_trace"`: resolves the cluster and its jobs.
 
 use super::common::{self, Shared, shared};
 use super::context::{HadoopCluster, TrafficContext};
@@ -83,13 +83,13 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     Ok(given)
 }
 
-/// Maps of a job, and of all jobs of a trace.
+/// Largest number of maps of a job, and of all jobs of a trace.
 const MOST_MAPS: u64 = hadoop::MOST_MAPS;
 
-/// Calls of one purpose, and files of a job.
+/// Largest number of calls of one purpose, and of files of a job.
 const MOST_CALLS: u32 = 1_000_000;
 
-/// Everything but the jobs.
+/// Resolves the settings of a cluster, apart from its jobs.
 fn cluster(
     c: &mut Cluster,
     framework: Framework,
@@ -118,7 +118,7 @@ fn cluster(
     if !(0.01..=1.0).contains(&share) {
         return Err(Wrong::at(at("cpu_share"), format!("found {share}: write a number from 0.01 to 1")));
     }
-    // What the processors of compute nodes do.
+    // Work on the processors of compute nodes takes longer by a factor of 1 / `cpu_share`.
     let longer = |span: u64| (span as f64 / share).round() as u64;
     let busy = |slot: &mut Option<Between>, least: Span, most: Span| {
         let Range { least, most } = range(slot, least, most);
@@ -215,7 +215,7 @@ fn cluster(
         block: bytes(&mut c.block_size, 128 << 20, 1, "block_size")?,
         input_replication: count(&mut c.input_replication, 3.min(most_input), 1, "input_replication")?,
         output_replication: count(&mut c.output_replication, 1, 1, "output_replication")?,
-        // CRC32C of every 512 B.
+        // HDFS adds a CRC32C of 4 B to every 512 B.
         checksum: 4,
         final_sync: fill(&mut c.final_sync, true),
         map_cpu,
@@ -296,7 +296,8 @@ fn fetch_failure(c: &mut Cluster, tez: bool, key: &Key) -> Result<FetchFailure, 
         return Err(meaningless(longest, beside));
     }
     Ok(match tez {
-        // Tez's ShuffleScheduler: as in Hadoop, but sooner and without a limit; a day is that of times here.
+        // Tez's ShuffleScheduler works as Hadoop's, but has shorter penalties and no limit on them.
+        // A day, the longest time of these keys, stands for no limit.
         true => FetchFailure { connect_timeout, read_timeout, penalty: Span::from_s(2), most: Span::from_s(86_400), limit: 15 },
         false => {
             let most = if never { Span::from_s(60) } else { positive(&mut c.fetch_retry_delay_max, Span::from_s(60), &longest)? };
@@ -317,7 +318,7 @@ fn range(slot: &mut Option<Between>, least: Span, most: Span) -> Range {
     Range { least, most }
 }
 
-/// Picoseconds per byte.
+/// Returns a time per megabyte as picoseconds per byte.
 fn per_byte(slot: &mut Option<Duration>, key: &Key) -> Result<u64, Wrong> {
     match fill(slot, Duration(Span::from_ms(10))).0 {
         span if (Span::from_us(10)..=Span::from_s(60)).contains(&span) => Ok(span.0 / 1_000_000),
@@ -372,7 +373,7 @@ fn disks(d: &mut Disks, key: &Key) -> Result<hadoop::Disks, Wrong> {
     Ok(hadoop::Disks { count, read: read.0, write: write.0, seek })
 }
 
-/// Variants of the block's transport, and the classes of its flows.
+/// Creates the variants of the block's transport, and the classes of its flows.
 #[allow(clippy::too_many_arguments)]
 fn ways(
     shared: &Shared,
@@ -391,9 +392,9 @@ fn ways(
     let rate = |ps_per_byte: u64| Rate(8_000_000_000_000 / ps_per_byte.max(1));
     let answer = TcpConfig { handshake: false, ..tcp.clone() };
     let receive = if let Receive::Buffer(own) = tcp.receive { Receive::Buffer(own) } else { Receive::Buffer(buffer) };
-    // A client of HDFS reads packets of 64 KiB.
+    // An HDFS client reads packets of 64 KiB.
     let reader = Some(Reader::Worker { chunk: Bytes(65_536), rate: rate(map_cpu) });
-    // On the connection of its request.
+    // A block comes over the connection of its request, so its transfer has no handshake.
     let read = TcpConfig { receive, reader, handshake: false, ..tcp.clone() };
     let pacing = tcp.pacing.unwrap_or(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let write = TcpConfig { pacing: Some(Pacing { most: Some(rate(reduce_cpu)), ..pacing }), ..tcp };

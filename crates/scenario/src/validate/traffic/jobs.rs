@@ -1,12 +1,13 @@
-//! Names of jobs: the name of their block, then their own.
+//! Names of jobs: the name of the block, then the job's own name.
 
 use super::common;
 use crate::document::Traffic;
 use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{Generated, JOB_SEPARATOR};
 
-/// The name of each block as its jobs have it. The first block of a kind without a name is called by its kind, further ones by their place. A block's draws
-/// depend on another name, which is its place even if it is the first: draws of earlier versions stay.
+/// Returns the name of each block for the names of its jobs. The first block of a kind without a
+/// name is named after its kind, further ones after their position. The block's random draws always
+/// depend on the written name or the position, so that they are those of earlier versions.
 pub fn blocks(blocks: &mut [Traffic]) -> Vec<String> {
     let written: Vec<Option<String>> = blocks.iter_mut().enumerate().map(|(index, block)| common::own_name(block, index)).collect();
     let mut names: Vec<String> = Vec::new();
@@ -22,7 +23,7 @@ pub fn blocks(blocks: &mut [Traffic]) -> Vec<String> {
     names
 }
 
-/// Refuses a block whose jobs would seem to be those of another block.
+/// Refuses a block whose jobs would seem to belong to another block.
 pub fn distinct(names: &[String], parts: &[Generated]) -> Result<(), Wrong> {
     let with_jobs = || names.iter().zip(parts).enumerate().filter(|(_, (_, part))| !part.jobs.is_empty()).map(|(index, (name, _))| (index, name));
     for (other, short) in with_jobs() {

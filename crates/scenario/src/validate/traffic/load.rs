@@ -1,11 +1,11 @@
-//! `load` and `load_basis`: what a load is measured against in this fabric.
+//! `load` and `load_basis`: converts a load of this fabric into flows per second.
 
 use super::context::TrafficContext;
 use crate::document::{self, Random};
 use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
 
-/// Flows per second of one source, and what the user should know about it.
+/// Returns the flows per second of one source, and a note for the user.
 pub fn flows_per_second(
     random: &Random,
     pattern: &afflux_traffic::Random,
@@ -78,7 +78,8 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
     Ok(capacity)
 }
 
-/// The most loaded link, from the share of all traffic that each source sends to each destination.
+/// Returns the most loaded link, from the share of all traffic that each source sends to each
+/// destination.
 fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result<Option<Channel>, String> {
     let facts = context.facts;
     let (sources, destinations) = (&pattern.sources, &pattern.destinations);
@@ -116,7 +117,7 @@ fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result
         Destinations::Hotspot { hosts: hot, share } => {
             let mut is_hot = vec![false; hosts];
             hot.iter().for_each(|host| is_hot[*host as usize] = true);
-            // Hot hosts need not be among the destinations.
+            // The hot hosts may be absent from the destinations.
             let mut ends: Vec<u32> = destinations.iter().chain(hot).copied().collect();
             ends.sort_unstable();
             ends.dedup();

@@ -1,4 +1,4 @@
-//! `[[traffic]]`: blocks to flows.
+//! `[[traffic]]`: turns blocks into flows.
 
 mod background;
 mod by_host;
@@ -76,7 +76,8 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
         if let Some((deadlines, draws)) = common::deadlines(block, index, &key, context.seed)? {
             deadlines.assign(&mut part, &draws);
             if matches!(block, Traffic::PartitionAggregate(_)) {
-                // Queries have one, not what is sent beside them.
+                // Only queries have the block's deadline; its messages and background flows have
+                // none.
                 part.flows.iter_mut().filter(|flow| flow.job == Flow::NO_JOB).for_each(|flow| flow.deadline = None);
             }
         }
@@ -88,7 +89,8 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
             if other {
                 return Err(Wrong::at(key.name("persistent"), "only TCP has persistent connections: remove it"));
             }
-            // The block's number for now; see below.
+            // The number of the block stands in for the connection until connections are numbered
+            // below.
             part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
         }
         if let Some((_, undrawn)) = context.undrawn.last_mut().filter(|(block, _)| *block == index) {
@@ -144,7 +146,7 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
     Ok((sent, context.room))
 }
 
-/// Jobs are numbered through all blocks.
+/// Creates the programs of Hadoop clusters. Jobs are numbered through all blocks.
 fn applications(clusters: Vec<HadoopCluster>, parts: &[Generated]) -> Option<Applications> {
     let latency = clusters.iter().map(|cluster| cluster.message_delay).min()?;
     let home = clusters[0].settings.master;

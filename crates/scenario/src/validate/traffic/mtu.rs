@@ -1,12 +1,13 @@
-//! Hosts whose links carry smaller packets than `host.mtu`: a flow's packets fit the links of both of its hosts. So TCP agrees by its MSS option
-//! (RFC 9293 §3.7.1), and so a queue pair's path MTU is set.
+//! Payload on links that carry smaller packets than `host.mtu`: a flow's packets fit the links of
+//! both of its hosts. Real hosts achieve this with TCP's MSS option (RFC 9293 §3.7.1) and with the
+//! path MTU of a queue pair.
 
 use super::context::TrafficContext;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::Flow;
 use std::collections::BTreeMap;
 
-/// The transport of each flow, with less payload where its hosts' links do not carry more.
+/// Gives each flow a transport with less payload if its hosts' links carry no more.
 pub fn fit(flows: &mut [Flow], context: &mut TrafficContext) -> Result<(), Wrong> {
     if context.facts.topology.links.iter().all(|link| link.longest.is_none()) {
         return Ok(());
@@ -28,7 +29,7 @@ pub fn fit(flows: &mut [Flow], context: &mut TrafficContext) -> Result<(), Wrong
     Ok(())
 }
 
-/// The transport of flows between any hosts.
+/// Returns the variant of the transport whose frames fit the links of any hosts.
 pub fn of_all(transport: u16, context: &mut TrafficContext) -> Result<u16, Wrong> {
     match (0..context.facts.hosts()).filter_map(|host| context.facts.longest_frame(host)).min() {
         Some(most) => within(transport, most, context),
@@ -36,7 +37,7 @@ pub fn of_all(transport: u16, context: &mut TrafficContext) -> Result<u16, Wrong
     }
 }
 
-/// The transport with frames of at most so many bytes.
+/// Returns the variant of the transport with frames of at most `most` bytes.
 fn within(transport: u16, most: u16, context: &mut TrafficContext) -> Result<u16, Wrong> {
     let config = &context.transports.configs[usize::from(transport)];
     let frames = config.parameters().frames();

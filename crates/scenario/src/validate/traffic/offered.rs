@@ -1,26 +1,28 @@
-//! What blocks of given rate offer to the links of their hosts: more than a link carries makes a queue that grows for as long as it lasts.
+//! Warns of blocks that offer more to a host's link than it carries. The queue then grows for as
+//! long as the block lasts.
 
 use super::context::{Offer, TrafficContext};
 use afflux_config::tree::Wrong;
 
-/// What rounding may add.
+/// Tolerance for rounding, as a factor on the rate of a link.
 const SLACK: f64 = 1.000_1;
 
-/// Bytes on the link by bytes of payload, in full frames.
+/// Returns the ratio of bytes on the link to bytes of payload, in full frames.
 pub fn framing(transport: u16, context: &TrafficContext) -> f64 {
     let payload = f64::from(context.transports.configs[usize::from(transport)].payload().max(1));
     let wire = context.keys.wire;
     (payload + f64::from(wire.data_header) + f64::from(wire.gap)) / payload
 }
 
-/// One warning for each block that offers a host's link more than it carries, and one for blocks that do so only together.
+/// Returns one warning for each block that overloads a host's link, and one for blocks that do so
+/// only together.
 pub fn check(context: &TrafficContext) -> Vec<Wrong> {
     let mut found: Vec<Wrong> = Vec::new();
     let mut told: Vec<usize> = context.offers.iter().filter(|offer| offer.told).map(|offer| offer.block).collect();
     let link = |host: u32| context.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
     let mut tell = |offer: &Offer, host: u32, rate: f64, with: &str| {
         let name = &context.facts.topology.nodes[host as usize].name;
-        // Enough digits to see which is more.
+        // Enough digits to show which rate is higher.
         let digits = if rate < 1.01 * link(host) { 4 } else { 2 };
         let (rate, link) = (rate / 1e9, link(host) / 1e9);
         let text = format!(

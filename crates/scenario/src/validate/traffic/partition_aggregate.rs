@@ -1,4 +1,4 @@
-//! `kind = "partition_aggregate"`.
+//! `kind = "partition_aggregate"`: queries with their answers, messages and background flows.
 
 use super::common::{self, shared};
 use super::context::TrafficContext;
@@ -11,7 +11,7 @@ use afflux_config::{Duration, Size};
 use afflux_traffic::{Beside, Classes, Generated, SizeDistribution};
 use afflux_units::{Bytes, Span};
 
-/// Workers of a query in the studies of DCTCP.
+/// Largest default number of workers of a query, as in the studies of DCTCP.
 const WORKERS: usize = 40;
 
 pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
@@ -56,7 +56,7 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
-/// Sizes, by default uniform between two.
+/// Resolves a size distribution, by default uniform from `min` to `max`.
 fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, context: &mut TrafficContext) -> Result<SizeDistribution, Wrong> {
     let size = |bytes| Some(Size(Bytes(bytes)));
     let sizes = slot.get_or_insert_with(|| Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() }));

@@ -1,4 +1,4 @@
-//! Incast, permutations, pairs, shuffles, constant rates.
+//! `kind = "incast"`, `"permutation"`, `"pairs"`, `"all_to_all"` and `"datagram"`: resolves them.
 
 use super::common::{self, shared};
 use super::context::{Offer, TrafficContext};
@@ -17,7 +17,8 @@ pub fn all() -> Hosts {
     Hosts(vec![HostItem::Text("all".into())])
 }
 
-/// How long a request takes from one host to another: the longest way, unless the document says otherwise.
+/// Returns the time that a request takes from one host to another: as written, or the longest path
+/// delay of the fabric.
 fn request_delay(slot: &mut Option<Duration>, key: &Key, context: &TrafficContext) -> Result<Span, Wrong> {
     let delay = fill(slot, Duration(context.facts.longest(0))).0;
     let least = context.facts.shortest_link();
@@ -178,7 +179,8 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
             pattern.generate(&shared.template).map_err(|error| common::wrong(error, key))
         }
         (None, Some(Size(bytes))) if bytes.0 > 0 => {
-            // As long as the bytes take; the bytes themselves are exact.
+            // The duration is a placeholder: the exact number of bytes replaces the size that
+            // follows from it.
             let pattern = ConstantRate { pairs, rate, start: shared.start, duration: Span::from_us(1) };
             let mut given = pattern.generate(&shared.template).map_err(|error| common::wrong(error, key))?;
             given.flows.iter_mut().for_each(|flow| flow.bytes = bytes.0);
@@ -191,7 +193,7 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
     }
 }
 
-/// What each pair's source offers to its link.
+/// Records the rate that the source of each pair offers to its link.
 fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: usize, key: &Key, context: &mut TrafficContext) {
     let rate = source.rate.0.0 as f64 * framing(transport, context);
     let from = source.start.map_or(Span::ZERO, |start| start.0);

@@ -1,4 +1,4 @@
-//! `kind = "random"`.
+//! `kind = "random"`: resolves rate, end and destinations of open-loop traffic.
 
 use super::common::{self, shared};
 use super::context::{Offer, TrafficContext};
@@ -56,7 +56,8 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     Ok(given)
 }
 
-/// Ends the process after about `most` flows, and returns its later part in closed form: flows at the rate of all sources, of the mean size.
+/// Ends the random process after about `most` flows. Returns the later part in closed form: flows
+/// at the rate of all sources, of the mean size.
 fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<Undrawn> {
     let sources = pattern.weights.as_ref().map_or(pattern.sources.len() as f64, |weights| weights.iter().sum());
     let rate = sources * pattern.flows_per_second;
@@ -73,7 +74,8 @@ fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<
     Some(Undrawn { flows, bytes: flows * pattern.sizes.mean_drawn(), start: pattern.start, drawn, end, sample: Vec::new() })
 }
 
-/// What it offers to the links of its sources, and to the uplinks of their racks.
+/// Records the rate that the block offers to the links of its sources, and warns if it overloads
+/// the uplinks of their racks.
 fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, index: usize, key: &Key, context: &mut TrafficContext) {
     let told = random.load.is_some_and(|load| load > 1.0);
     let key = key.clone().name(if random.load.is_some() { "load" } else { "flows_per_second" });
@@ -83,13 +85,14 @@ fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, inde
     let from = Span(pattern.start.0);
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
     let told = told || beyond_the_rack(pattern, rate, &key, context);
-    // A matrix gives some sources more than others.
+    // With a matrix some sources send more than others, so there is no common rate to record.
     if pattern.weights.is_none() {
         context.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, told });
     }
 }
 
-/// Between racks there is less than the hosts can send, where a fabric is oversubscribed.
+/// Warns if the traffic between racks exceeds the uplinks of an oversubscribed fabric. Returns true
+/// if it does.
 fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, context: &mut TrafficContext) -> bool {
     let hosts = context.facts.hosts() as usize;
     let (Ok(over), Ok(racks)) = (context.facts.oversubscription(), context.facts.racks()) else { return false };
@@ -115,7 +118,7 @@ fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, conte
     false
 }
 
-/// Where flows go.
+/// Returns the rule by which sources choose destinations.
 fn choice(random: &mut Random, key: &Key, context: &TrafficContext) -> Result<Destinations, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let inter_rack = fill(&mut random.inter_rack, false);

@@ -1,4 +1,4 @@
-//! Flows whose segments can be numbered.
+//! Refuses flows and connections with more segments than a transport can number.
 
 use crate::document::Traffic;
 use afflux_config::tree::{Key, Wrong};
@@ -8,7 +8,7 @@ use afflux_units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All flows of a block, whose key is `key`.
+/// Checks all flows of a block. `key` is the key of the block.
 pub fn fit(flows: &[Flow], block: &Traffic, key: &Key, transports: &[TransportConfig]) -> Result<(), Wrong> {
     let most = |flow: &Flow| transports[usize::from(flow.transport)].most_bytes();
     let Some(flow) = flows.iter().find(|flow| flow.bytes > most(flow)) else { return Ok(()) };
@@ -16,7 +16,8 @@ pub fn fit(flows: &[Flow], block: &Traffic, key: &Key, transports: &[TransportCo
     Err(too_large(key.clone().name(size_key(block)), file, "a flow", flow.bytes, most(flow)))
 }
 
-/// Connections that carry one flow after the other, each with the block that it is of.
+/// Checks connections that carry one flow after the other. Each key of `connections` begins with
+/// the block.
 pub fn connections_fit(flows: &[Flow], connections: &BTreeMap<(u32, u32, u32, u16, u8), u32>, transports: &[TransportConfig]) -> Result<(), Wrong> {
     let mut segments = vec![0u64; connections.len()];
     for flow in flows {
@@ -31,7 +32,8 @@ pub fn connections_fit(flows: &[Flow], connections: &BTreeMap<(u32, u32, u32, u1
     Err(Wrong::at(Key::from("traffic").index(block as usize).name("persistent"), message))
 }
 
-/// The transfers between a cluster's tasks; `file`: the trace that the jobs are read from, if it is one.
+/// Checks the transfers between a cluster's tasks. `file`: the trace that the jobs are read from,
+/// if any.
 pub fn transfers_fit(settings: &Settings, transport: &TransportConfig, key: &Key, file: Option<&Path>) -> Result<(), Wrong> {
     let most = transport.most_bytes();
     if settings.block > most {
@@ -47,7 +49,8 @@ pub fn transfers_fit(settings: &Settings, transport: &TransportConfig, key: &Key
     }
 }
 
-/// `file`: where the size is read from, if not from the scenario.
+/// Returns the message about a size that is too large. `file`: the file that the size is read from,
+/// if it is not from the scenario.
 fn too_large(key: Key, file: Option<&Path>, what: &str, bytes: u64, most: u64) -> Wrong {
     let message = format!("{what} of \"{}\": at most \"{}\" are possible with this transport, 2^32 segments", Bytes(bytes), Bytes(most));
     match file {

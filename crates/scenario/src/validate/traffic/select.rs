@@ -1,4 +1,4 @@
-//! Which hosts a block means.
+//! Finds the hosts that a block names.
 
 use crate::document::{HostItem, Hosts};
 use crate::topology::Facts;
@@ -6,7 +6,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::NodeKind;
 use std::collections::BTreeSet;
 
-/// A single host.
+/// Returns the single host that `item` names.
 pub fn host(item: &HostItem, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
     match items(item, key, facts)?.as_slice() {
         [one] => Ok(*one),
@@ -14,7 +14,7 @@ pub fn host(item: &HostItem, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
     }
 }
 
-/// Hosts in order, each once.
+/// Returns the hosts in order, each once.
 pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
     let mut found = BTreeSet::new();
     for (index, item) in hosts.0.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong>
     Ok(found.into_iter().collect())
 }
 
-/// Pairs of two different hosts: each source of an entry with each of its destinations.
+/// Returns pairs of two different hosts: each source of an entry with each of its destinations.
 pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u32, u32)>, Wrong> {
     if pairs.is_empty() {
         return Err(Wrong::at(key.clone(), "no pairs: write [[source, destination], …]"));
@@ -53,7 +53,7 @@ fn in_range(host: u32, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
 }
 
 fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
-    // A host of this name comes before any other meaning of the text.
+    // A host with this name takes precedence over any other meaning of the text.
     let text = match item {
         HostItem::Number(host) => return Ok(vec![in_range(*host, key, facts)?]),
         HostItem::Text(text) => text.trim(),

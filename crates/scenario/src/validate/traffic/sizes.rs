@@ -1,4 +1,4 @@
-//! Sizes of flows.
+//! Flow sizes: resolves words, files and tables into distributions.
 
 use super::common;
 use super::context::TrafficContext;
@@ -69,7 +69,7 @@ fn from_table(table: &mut SizeTable, key: &Key, inputs: &Inputs) -> Result<SizeD
     made.map_err(|error| rename(common::wrong(error, key), key))
 }
 
-/// The traffic crate knows the parameter, not the key.
+/// Sets the key of an error, which the traffic crate does not know.
 fn rename(mut wrong: Wrong, key: &Key) -> Wrong {
     wrong.key = key.clone();
     wrong

@@ -1,4 +1,4 @@
-//! Memory that a key does not size, because another key does.
+//! Warns of a `buffer` key that sizes no memory, because another key does.
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Origin, Wrong};
@@ -36,7 +36,7 @@ fn sonic(switch: &SwitchConfig) -> Option<&SonicRules> {
     }
 }
 
-/// By an option of the command line.
+/// True if an option of the command line sets the key.
 fn changed(input: &WarningInput, key: &Key) -> bool {
     input.tree.has(key) && matches!(input.tree.origin_of(key), Origin::Option(_))
 }

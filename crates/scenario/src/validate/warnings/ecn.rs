@@ -1,4 +1,5 @@
-//! Explicit congestion notification: who reacts to marks, who makes them.
+//! Warns of explicit congestion notification that has no effect: marks without reaction, reaction
+//! without marks, thresholds out of reach.
 
 use super::input::{UsedTransport, WarningInput};
 use crate::document::QueueSize;
@@ -25,7 +26,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     useless_pacer(input, &used, agreed, found);
 }
 
-/// Does a switch or NIC that the fabric has mark frames of this priority?
+/// True if a switch or NIC of the fabric marks frames of this priority.
 fn marks(input: &WarningInput, priority: u8) -> bool {
     input.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some()) || input.hosts().any(|host| host.marking.is_some())
 }
@@ -70,7 +71,8 @@ fn unmarked(input: &WarningInput, transport: &UsedTransport, name: &str, what: &
     found.push(Wrong::at(key, format!("{what} {then}, because {cure}")));
 }
 
-/// The longest that a queue can become, if that is known: in the unit of the limit.
+/// Returns the known limits on the length of a queue. A queue never becomes longer than any of
+/// them.
 fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) -> Vec<Limit> {
     let of_buffer = match own.unwrap_or(&switch.buffer) {
         Buffer::Static { per_queue, .. } => Some(*per_queue),
@@ -87,7 +89,7 @@ fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) ->
     of_buffer.into_iter().chain(limit).collect()
 }
 
-/// A threshold at or above the longest queue.
+/// Returns the limit on the queue length that the threshold `kmin` is at or above, if there is one.
 fn out_of_reach(marking: &Marking, longest: &[Limit]) -> Option<Limit> {
     longest.iter().copied().find(|most| match (marking.kmin, most) {
         (Limit::Bytes(kmin), Limit::Bytes(most)) => kmin >= *most,
@@ -129,7 +131,7 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Marks that nobody heeds. Returns whether somebody heeds some.
+/// Warns of marking to which no traffic reacts. Returns true if some traffic reacts to marks.
 fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, found: &mut Vec<Wrong>) -> bool {
     let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
         let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
@@ -154,7 +156,7 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
             found.push(Wrong::at(key, text));
         }
     };
-    // A curve that is written to drop is meant to.
+    // A curve with a written `incapable` is meant to drop or to pass.
     let curve = |key: Key, drops: bool| {
         if input.tree.has(&key.clone().name("incapable")) && !ignored {
             return None;
@@ -203,7 +205,8 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
     false
 }
 
-/// The markings of the fabric: key, curve, and a bit per priority whose frames it judges.
+/// Returns the marking curves of the fabric, each with its key and with a bit mask of the
+/// priorities whose frames it judges.
 pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
     let mut every: Vec<(Key, &Marking, u8)> = Vec::new();
     let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every.iter_mut().find(|one| one.0 == key && one.1 == marking) {
@@ -226,8 +229,9 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
     every
 }
 
-/// Curves that mark some frames and drop others, because these are not ECN-capable. With classic ECN that concerns some frames of every connection
-/// (RFC 3168 §6.1.1: SYNs, §6.1.4: pure acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
+/// Warns of curves that mark some frames and drop others, because those are not ECN-capable. With
+/// classic ECN that concerns some frames of every connection (RFC 3168 §6.1.1: SYNs, §6.1.4: pure
+/// acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
 fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
     let mut told: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(input) {
@@ -239,7 +243,7 @@ fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, he
         let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
         let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
         if !every.iter().any(|one| capable(one)) {
-            // Where no traffic of the fabric heeds marks, `useless_marking` says so.
+            // If no traffic of the fabric reacts to marks, `useless_marking` has warned.
             if !every.is_empty() && heeded {
                 told.push(key.clone());
                 let priorities: Vec<String> = (0..8).filter(|priority| judged >> priority & 1 != 0).map(|priority| priority.to_string()).collect();

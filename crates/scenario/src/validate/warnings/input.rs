@@ -1,4 +1,5 @@
-//! The input of all warnings: the scenario as written and as it is used, its plan, and questions that several warnings ask of them.
+//! Input of all warnings: the scenario as written and as resolved, its plan, and queries that
+//! several warnings share.
 
 use crate::document::Document;
 use crate::validate::traffic::context::TransportUsage;
@@ -7,7 +8,7 @@ use afflux_config::tree::{Key, Tree};
 use afflux_net::spec::{HostConfig, NodeKind, Plan, SwitchConfig, TransportConfig};
 use std::collections::BTreeSet;
 
-/// The scenario and its plan, in which warnings are looked for.
+/// The scenario and its plan, in which warnings are searched for.
 pub struct WarningInput<'a> {
     /// The scenario as written, with the changes of the command line.
     pub tree: &'a Tree,
@@ -25,22 +26,22 @@ pub struct UsedTransport<'a> {
     pub key: Key,
     pub config: &'a TransportConfig,
     pub priorities: BTreeSet<u8>,
-    /// A flow of it has a deadline.
+    /// Whether a flow of this transport has a deadline.
     pub dated: bool,
 }
 
 impl WarningInput<'_> {
-    /// Whether nothing is sent.
+    /// True if nothing is sent.
     pub fn idle(&self) -> bool {
         self.uses.ways.is_empty() && self.uses.unnamed.is_empty()
     }
 
-    /// `name` below `[switch]`, or below the first override that has it.
+    /// Returns the key `name` below `[switch]`, or below the first override that has it.
     pub fn switch_key(&self, name: &str) -> Key {
         self.place("switch", self.written.switch.overrides.len(), name)
     }
 
-    /// `name` below `[host]`, or below the first override that has it.
+    /// Returns the key `name` below `[host]`, or below the first override that has it.
     pub fn host_key(&self, name: &str) -> Key {
         self.place("host", self.written.host.overrides.len(), name)
     }
@@ -55,7 +56,8 @@ impl WarningInput<'_> {
         (0..overrides).map(of_override).find(|key| self.tree.has(key)).unwrap_or(own)
     }
 
-    /// Settings of the fabric's switches. Those of `[switch]` may be absent, because overrides may match every switch.
+    /// Returns the settings of the fabric's switches. Those of `[switch]` may be absent, because
+    /// overrides may match every switch.
     pub fn switches(&self) -> impl Iterator<Item = &SwitchConfig> {
         self.in_use(NodeKind::Switch).into_iter().map(|config| &self.plan.switches[config as usize])
     }
@@ -68,7 +70,7 @@ impl WarningInput<'_> {
         self.plan.topology.nodes.iter().filter(|node| node.kind == kind).map(|node| node.config).collect()
     }
 
-    /// The named transports that traffic uses.
+    /// Returns the named transports that traffic uses.
     pub fn used(&self) -> Vec<UsedTransport<'_>> {
         let priorities = |index: u16| self.uses.ways.iter().filter(|way| way.0 == index).map(|way| way.1).collect::<BTreeSet<u8>>();
         let named = self.transports.named().map(|(index, key)| (index, key, priorities(index)));

@@ -1,6 +1,7 @@
-//! Warnings of scenarios that are valid and yet do not do what they seem to say.
+//! Warnings about valid scenarios that do not do what they seem to say.
 //!
-//! The plan is searched for them, because only the plan shows the settings of all nodes and flows together; a warning names the key that was written.
+//! Warnings are searched for in the plan, because only the plan shows the settings of all nodes and
+//! flows together. Each warning names the key that was written.
 
 mod buffer;
 mod ecn;
@@ -21,7 +22,8 @@ pub fn find(input: &WarningInput) -> Vec<Wrong> {
     let mut found = Vec::new();
     time::find(input, &mut found);
     unused::find(input, &mut found);
-    // Transports, switches and paths have no effect there, as the engine's name says.
+    // With the flow-level engine, transports, switches and paths have no effect, as its name
+    // `"ideal"` says.
     if input.plan.run.engine != EngineKind::Ideal {
         ecn::find(input, &mut found);
         starved::find(input, &mut found);

@@ -1,4 +1,4 @@
-//! Links between switches that carry less than hosts send.
+//! Warns of links between switches that carry smaller packets than hosts send.
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};

@@ -1,4 +1,4 @@
-//! Choices among paths and queues that there are not.
+//! Warns of path selection, priorities, hints and deadlines that have no effect in the scenario.
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
@@ -11,7 +11,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     undated(input, found);
 }
 
-/// A fabric that is a tree has one path between any two nodes.
+/// Warns of path selection in a fabric that is a tree: it has one path between any two nodes.
 fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
     let topology = &input.plan.topology;
     if topology.links.len() + 1 != topology.nodes.len() {
@@ -29,7 +29,7 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Priorities where every port has one queue.
+/// Warns of priorities if every port has one queue.
 fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
     let told_apart = input.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)) || switch.pfc.is_some())
         || input.hosts().any(|host| host.scheduling.queues() > 1);
@@ -46,7 +46,8 @@ fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Transports whose data tell queues something, and queues that go by it: each is half of it.
+/// Warns of a transport whose frames carry a hint that no queue reads, and of a queue that reads a
+/// hint that no frame carries.
 fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
     let heeded: Vec<_> = input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().heeds).collect();
@@ -60,7 +61,7 @@ fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Transports that go by deadlines, where no flow has one.
+/// Warns of transports that use deadlines if none of their flows has one.
 fn undated(input: &WarningInput, found: &mut Vec<Wrong>) {
     for one in input.used().into_iter().filter(|one| !one.dated) {
         let Some((name, text)) = one.config.parameters().wants_deadlines() else { continue };

@@ -1,4 +1,4 @@
-//! Priority flow control that can pause nobody.
+//! Warns of priority flow control that has no effect, and of headroom that is too small.
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
@@ -32,8 +32,9 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     too_little_headroom(input, found);
 }
 
-/// Headroom in which full frames do not fit that arrive after XOFF. The formulas of simulators leave out the response to PAUSE: who writes one, or
-/// reproduces a simulator, means it.
+/// Warns of headroom that cannot hold the full frames that arrive after XOFF. The formulas of
+/// simulators leave out the response to PAUSE. They draw no warning if they are written, or if the
+/// scenario reproduces a simulator.
 fn too_little_headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
     let meant = input.plan.run.compat.is_some() || input.tree.has(&input.switch_key("pfc.headroom"));
     let warned = |node: u32| {
@@ -65,7 +66,7 @@ fn listed(priorities: &[u8]) -> String {
     texts.join(" or ")
 }
 
-/// Is there a neighbour that stops when a switch tells it to?
+/// True if a neighbour of a switch with PFC obeys PAUSE frames.
 fn heard(input: &WarningInput) -> bool {
     let nodes = &input.plan.topology.nodes;
     let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
@@ -79,14 +80,15 @@ fn heard(input: &WarningInput) -> bool {
     input.plan.topology.links.iter().any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
 }
 
-/// With `sharing = "sonic"` the threshold of a priority group follows from the memory: more than all lossless traffic together is never held.
+/// Warns if no priority group can reach its threshold. With `sharing = "sonic"` the threshold
+/// follows from the memory, and a group never holds more than all lossless traffic together.
 fn out_of_reach(input: &WarningInput, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
     if input.plan.applications.is_some() || !input.plan.undrawn.is_empty() {
         return;
     }
     let wire = &input.plan.wire;
     let frame = u64::from(wire.data_header.max(wire.min_frame));
-    // Every frame twice: some are sent again.
+    // Every frame counts twice, because some are retransmitted.
     let mut most: u64 = 0;
     for flow in input.plan.flows.iter().filter(|flow| lossless >> flow.priority & 1 != 0) {
         let payload = payload(input, flow.transport).max(1);
@@ -117,7 +119,8 @@ fn payload(input: &WarningInput, transport: u16) -> u64 {
     transport.payload().into()
 }
 
-/// Bytes from which on the only priority group with traffic is paused; `None` where it does not follow from the memory alone.
+/// Returns the bytes above which a priority group is paused if it is the only one with traffic;
+/// `None` if that does not follow from the memory alone.
 fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u64> {
     let afflux_net::spec::Buffer::Mmu(mmu) = &switch.buffer else { return None };
     let Rules::Sonic(sonic) = &mmu.rules else { return None };
@@ -132,7 +135,8 @@ fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u
     (0..8).filter(|class| lossless >> class & 1 != 0).map(of_group).min()
 }
 
-/// What the queues of lossless priorities hold at most, if they have limits: a group is held in the queues of all ports.
+/// Returns the most bytes that a lossless priority can hold in the queues of all ports; `None`
+/// unless all these queues have a limit in bytes.
 fn held(switch: &SwitchConfig, pfc: &Pfc, ports: u64) -> Option<u64> {
     let mut most: u64 = 0;
     for priority in (0..8).filter(|priority| pfc.priorities >> priority & 1 != 0) {
@@ -144,7 +148,7 @@ fn held(switch: &SwitchConfig, pfc: &Pfc, ports: u64) -> Option<u64> {
     Some(most)
 }
 
-/// Keys of lossless priority groups, where there are none.
+/// Warns of keys of lossless priority groups if there are no such groups.
 fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     if any {
         return;
@@ -159,9 +163,9 @@ fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Who obeys PAUSE frames, where nothing sends any.
+/// Warns of `honours_pause` if nothing sends PAUSE frames.
 fn unused_obedience(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
-    // A mode may ask for switches that obey, whether anything pauses them or not.
+    // The mode of a transport may require switches that obey, even if nothing pauses them.
     let asked = input.used().iter().any(|one| one.config.parameters().pauses().is_some());
     if any || asked || input.hosts().any(|host| host.storm.is_some()) {
         return;

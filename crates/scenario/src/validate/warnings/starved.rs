@@ -1,4 +1,4 @@
-//! Queues that stay so long that what is not ECN-capable starves behind them.
+//! Warns of standing queues that starve traffic without ECN.
 
 use super::ecn::{marking_of, markings};
 use super::input::WarningInput;
@@ -8,8 +8,9 @@ use afflux_net::spec::{EcnMode, Flow, Limit, Marking, NodeKind, Plan, Start, Swi
 use afflux_units::Time;
 use std::collections::BTreeMap;
 
-/// Long flows with classic ECN keep a queue among them. Where it is longer than `kmax`, every frame that is not ECN-capable is dropped: a SYN, so that its
-/// connection does without ECN (RFC 3168 §6.1.1.1; Linux tcp_ecn_fallback), and then all of that connection's data.
+/// Long flows with classic ECN keep a standing queue. While it is longer than `kmax`, every frame
+/// that is not ECN-capable is dropped. A connection whose SYN is lost there goes on without ECN
+/// (RFC 3168 §6.1.1.1; Linux tcp_ecn_fallback), and then all of its data are dropped.
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let curves = markings(input);
     if !curves.iter().any(|one| one.1.drop_incapable) {
@@ -42,7 +43,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// The long flows with classic ECN, by receiver and priority.
+/// Returns the flows with classic ECN, by receiver and priority.
 fn by_receiver(plan: &Plan) -> BTreeMap<(u32, u8), Vec<&Flow>> {
     let willing = |host: u32| plan.hosts[plan.topology.nodes[host as usize].config as usize].ecn;
     let classic: Vec<bool> = plan.transports.iter().map(|one| one.parameters().segments().is_some_and(|(tcp, _)| tcp.ecn == EcnMode::Classic)).collect();
@@ -55,15 +56,16 @@ fn by_receiver(plan: &Plan) -> BTreeMap<(u32, u8), Vec<&Flow>> {
     found
 }
 
-/// The switch whose port to this host judges what comes to it.
+/// Returns the switch whose port to this host marks and drops the frames to the host.
 fn last_hop(plan: &Plan, host: u32) -> Option<&SwitchConfig> {
     let link = plan.topology.links.iter().find(|link| link.a == host || link.b == host)?;
     let node = &plan.topology.nodes[if link.a == host { link.b } else { link.a } as usize];
     (node.kind == NodeKind::Switch).then(|| &plan.switches[node.config as usize])
 }
 
-/// The window, in segments, that a sender keeps which halves it at each mark, where the probability of a mark is the highest below `kmax`: √(3 / 2p), never
-/// below two. And how many such windows are more than `kmax`.
+/// Returns the window, in segments, of a sender that halves it at each mark, at the highest marking
+/// probability below `kmax`: √(3 / 2p), never below two. Also returns how many such windows exceed
+/// `kmax`.
 fn enough(plan: &Plan, marking: &Marking, flows: &[&Flow]) -> (f64, u64) {
     let window = (1.5 / marking.pmax.get()).sqrt().max(2.0);
     let payload = flows.iter().map(|flow| plan.transports[usize::from(flow.transport)].parameters().frames().payload).max().unwrap_or(0);
@@ -75,8 +77,8 @@ fn enough(plan: &Plan, marking: &Marking, flows: &[&Flow]) -> (f64, u64) {
     (window, (frames / window) as u64 + 1)
 }
 
-/// The most flows that are under way at once, even if each had the receiver's link to itself, and since when there are enough of them; none if there
-/// never are.
+/// Returns the largest number of simultaneous flows, as if each had the receiver's link to itself,
+/// and the time since when there are `needed` flows. `None` if there are never enough.
 fn at_once(plan: &Plan, receiver: u32, flows: &[&Flow], needed: u64) -> Option<(u64, Time)> {
     let links = plan.topology.links.iter().filter(|link| link.a == receiver || link.b == receiver);
     let rate = links.map(|link| link.rate.0).max().filter(|rate| *rate > 0)?;
@@ -85,7 +87,7 @@ fn at_once(plan: &Plan, receiver: u32, flows: &[&Flow], needed: u64) -> Option<(
         let Start::At(Time(start)) = flow.start else { continue };
         let takes = u128::from(flow.bytes) * 8_000_000_000_000 / u128::from(rate);
         let end = start.saturating_add(u64::try_from(takes).unwrap_or(u64::MAX)).min(flow.stop.0);
-        // At one moment ends come before starts.
+        // At one instant, ends are processed before starts, because `false` sorts first.
         events.extend([(start, true), (end, false)].into_iter().filter(|_| end > start));
     }
     events.sort_unstable();
@@ -100,7 +102,7 @@ fn at_once(plan: &Plan, receiver: u32, flows: &[&Flow], needed: u64) -> Option<(
     since.map(|since| (most, since))
 }
 
-/// Something is opened to this host once the queue stands, or is without ECN there.
+/// True if a connection to this host is opened after the queue has built up, or is not ECN-capable.
 fn opened_later(input: &WarningInput, (receiver, priority): (u32, u8), since: Time) -> bool {
     if input.plan.applications.is_some() {
         return true;

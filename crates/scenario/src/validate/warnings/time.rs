@@ -1,4 +1,4 @@
-//! What begins after the end, and statistics of nothing.
+//! Warns of events after the end of the run, and of statistics without flows.
 
 use super::input::WarningInput;
 use afflux_config::Duration;

@@ -1,4 +1,4 @@
-//! Hosts without any noise behind one drop-tail port.
+//! Warns of hosts without timing noise that share a drop-tail port.
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
@@ -24,7 +24,8 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// A host to which several others send by TCP, each with a link no faster than its own.
+/// Returns a host to which several others send by TCP, each with a link no faster than the host's
+/// own.
 fn shared(plan: &Plan) -> Option<u32> {
     let mut fastest = vec![0; plan.topology.nodes.len()];
     for link in &plan.topology.links {

@@ -1,4 +1,4 @@
-//! Keys that another key overrides, and tables that nothing uses.
+//! Warns of keys that another key overrides, and of tables that nothing uses.
 
 use super::input::WarningInput;
 use crate::validate::switch::matching;
@@ -8,13 +8,13 @@ use afflux_net::spec::{NodeId, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Tables of which an override replaces single keys.
+/// Tables in which an override replaces single keys instead of the whole table.
 const MERGED: [&str; 3] = ["mmu", "pfc", "voq"];
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     transports(input, found);
     let switch = &input.document.switch;
-    // With the keys of presets: so they apply.
+    // The keys of presets are included here, because they override as written keys do.
     let of_switches: Vec<Override> = switch.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Switch)).collect();
     overrides(input, "switch", NodeKind::Switch, &of_switches, found);
     let of_hosts: Vec<Override> = input.document.host.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Host)).collect();
@@ -28,7 +28,7 @@ fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
     for (index, key) in input.transports.named() {
         let used = input.uses.ways.iter().any(|way| way.0 == index);
-        // Without any named transport in use, the default stands by.
+        // If no named transport is used, the default one counts as used.
         let stands_by = index == 0 && input.uses.ways.is_empty();
         if !used && !stands_by && input.tree.has(&key) {
             let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
@@ -44,7 +44,7 @@ fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// What an override means and says.
+/// Nodes that an override matches, and keys that it sets.
 struct Override {
     nodes: BTreeSet<NodeId>,
     keys: BTreeSet<String>,
@@ -83,7 +83,8 @@ fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override]
     let said: BTreeSet<&String> = all.iter().flat_map(|change| &change.keys).filter(|key| !MERGED.contains(&key.as_str())).collect();
     for name in said {
         let key = Key::from(table).name(name);
-        // `transport` of an override names what is a table in `[host]`; keys of a preset that the override's lacks stay.
+        // `transport` of an override names a transport, but is a table in `[host]`. Keys of the
+        // preset in `[switch]` that an override's preset lacks stay in effect.
         if name == "transport" || name == "preset" || !input.tree.has(&key) {
             continue;
         }
@@ -97,7 +98,7 @@ fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override]
     }
 }
 
-/// What `[switch]` says of all queues, where each has its own.
+/// Warns of keys of `[switch]` for all queues if each queue has its own value.
 fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
     let Some(blocks) = input.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty()) else { return };
     for (name, own) in [

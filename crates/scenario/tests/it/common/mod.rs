@@ -1,4 +1,4 @@
-//! Shared by the tests of this crate.
+//! Helpers that the tests of this crate share.
 #![allow(dead_code)]
 
 use afflux_scenario::{FlowColumns, Overrides, Reader, Scenario, ScenarioError};
@@ -12,7 +12,7 @@ impl Reader for NoParquet {
     }
 }
 
-/// An empty folder of this test's own.
+/// Creates an empty folder for one test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -20,7 +20,7 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A small valid scenario; `change` replaces text in it.
+/// A small valid scenario, which tests change by replacing text in it.
 pub const VALID: &str = r#"format = 1
 
 [topology]
@@ -78,12 +78,13 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 
 pub fn parse_with(text: &str, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let mut scenario = afflux_scenario::parse(text, Path::new("fabric.toml"), overrides, &NoParquet)?;
-    // What the machine can give differs from one moment to the next.
+    // The memory limit of the machine differs between runs, so only a limit of the scenario is
+    // kept.
     scenario.plan.run.max_memory = scenario.plan.run.max_memory.filter(|max| max.by.is_none());
     Ok(scenario)
 }
 
-/// The error of the valid scenario with `from` replaced by `to`.
+/// Returns the error of the valid scenario with `from` replaced by `to`.
 pub fn error(from: &str, to: &str) -> String {
     assert!(VALID.contains(from), "{from}");
     match parse(&VALID.replacen(from, to, 1)) {

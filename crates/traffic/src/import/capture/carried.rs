@@ -1,9 +1,10 @@
-//! The content of captured frames, as far as flows need it: segments, packets of RoCEv2, and fragments of either.
+//! Content of captured frames that flows depend on: segments, RoCEv2 packets, and fragments of
+//! either.
 
 use super::notes::Note;
 use std::net::IpAddr;
 
-/// The kind of bytes that a flow is made of, which is also the class of the flow.
+/// Protocol of a flow's bytes, which is also the class of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     Tcp,
@@ -11,26 +12,26 @@ pub enum Kind {
     Rdma,
 }
 
-/// Bytes of a connection.
+/// Bytes of one direction of a connection in one frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     pub src: IpAddr,
     pub dst: IpAddr,
     pub kind: Kind,
     pub dscp: u8,
-    /// Ports, or queue pairs.
+    /// Source and destination ports, or queue pairs.
     pub ends: [u32; 2],
     /// Bytes above TCP or UDP, whether they were captured or not.
     pub payload: u32,
-    /// TCP: the first byte's number.
+    /// TCP: sequence number of the first byte.
     pub sequence: u32,
-    /// TCP: the beginning of a connection.
+    /// TCP: whether the segment begins a connection.
     pub syn: bool,
-    /// The payload goes on in further fragments.
+    /// Whether the payload continues in further fragments.
     pub goes_on: bool,
 }
 
-/// The IP packet that a fragment belongs to.
+/// IP packet that a fragment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Datagram {
     pub src: IpAddr,
@@ -42,15 +43,15 @@ pub struct Datagram {
 #[derive(Debug)]
 pub struct Fragment {
     pub datagram: Datagram,
-    /// The place of the fragment in the packet, counted from behind the IP header.
+    /// Offset of the fragment in the packet in bytes, counted from the end of the IP header.
     pub offset: u32,
     pub length: u32,
     pub last: bool,
-    /// The content of the packet, in its first fragment.
+    /// Content of the packet, in its first fragment only.
     pub first: Option<Box<Carrying>>,
 }
 
-/// The content of a frame.
+/// Content of a frame.
 #[derive(Debug)]
 pub enum Carried {
     Segment(Segment),
@@ -60,28 +61,29 @@ pub enum Carried {
 
 pub type Carrying = Result<Carried, Note>;
 
-/// Queue pair, numbers of packets and directions of a packet of a connection.
+/// Key of a sequence of packet numbers: the receiving queue pair and the direction of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Queue {
     pub src: IpAddr,
     pub dst: IpAddr,
-    /// The receiving queue pair.
+    /// Receiving queue pair.
     pub pair: u32,
-    /// Responses have the numbers of the requests that they answer.
+    /// Whether the packet is a response. Responses have the numbers of the requests that they
+    /// answer.
     pub is_response: bool,
 }
 
-/// A packet of a connection, with what it adds to a message.
+/// A packet of a connection, and its part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     pub queue: Queue,
     pub dscp: u8,
-    /// The packet sequence number, 24 bits.
+    /// Packet sequence number, 24 bits.
     pub number: u32,
     pub part: Part,
     /// Bytes without headers, padding and check sequence.
     pub payload: u32,
-    /// The length of the whole message, as the first packet of a write states it.
+    /// Length in bytes of the whole message, as the first packet of a write states it.
     pub stated: Option<u32>,
 }
 

@@ -1,28 +1,29 @@
-//! Frames of capture files: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), either byte order, one frame in memory at a time.
+//! Reads the frames of capture files: pcap (draft-ietf-opsawg-pcap) and pcapng
+//! (draft-ietf-opsawg-pcapng), in either byte order, with one frame in memory at a time.
 
 use super::notes::{Note, Tally};
 use std::io::{BufRead, Read};
 
 /// A captured frame.
 pub struct Frame<'a> {
-    /// Since 1970.
+    /// Time in ns since 1970.
     pub time_ns: u64,
-    /// What it begins with (`LINKTYPE_…`).
+    /// Type of the frame's first header (`LINKTYPE_…`).
     pub link_type: u16,
-    /// Its beginning, as far as it was captured.
+    /// Captured bytes from the frame's beginning.
     pub captured: &'a [u8],
-    /// Its length on the wire.
+    /// Length of the frame on the wire in bytes.
     pub length: u32,
-    /// Its number in the file, from 1.
+    /// Number of the frame in the file, from 1.
     pub number: u64,
-    /// The interface of its section.
+    /// Number of the frame's interface in its section.
     pub interface: u32,
 }
 
-/// What can be wrong with a file.
+/// An error in a capture file.
 pub enum Wrong {
     Io(std::io::Error),
-    /// What was found, and what was expected.
+    /// An error of the format: the text that was found, and the one that was expected.
     Format(String, String),
 }
 
@@ -32,23 +33,24 @@ impl From<std::io::Error> for Wrong {
     }
 }
 
-/// Longer frames and blocks are taken for nonsense (libpcap's limit is 256 KiB).
+/// Largest length of a frame or block in bytes. A longer one is taken for an error in the file
+/// (libpcap's limit is 256 KiB).
 const LONGEST: u32 = 16 << 20;
 const NANOSECONDS: u64 = 1_000_000_000;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 
-/// Reads the frames of one file.
+/// Reader of the frames of one file.
 pub struct Frames<R> {
     reader: R,
     buffer: Vec<u8>,
     form: Form,
-    /// Bytes read.
+    /// Number of bytes read so far.
     at: u64,
-    /// Frames read.
+    /// Number of frames read so far.
     pub count: u64,
-    /// The file ended within a frame: whoever captured was stopped.
+    /// Whether the file ends within a frame, because the capturing program was stopped.
     pub cut: bool,
-    /// Blocks that are left out: simple packet blocks, and those that hold no frames.
+    /// Notes on blocks that are left out: simple packet blocks, and blocks without frames.
     pub tally: Tally,
 }
 
@@ -59,9 +61,9 @@ enum Form {
 
 struct Interface {
     link_type: u16,
-    /// Units of its stamps in a second.
+    /// Units of the interface's time stamps per second.
     per_second: u64,
-    /// To be added, seconds.
+    /// Offset in seconds that is added to time stamps.
     offset_s: i64,
 }
 
@@ -94,7 +96,7 @@ impl<R: BufRead> Frames<R> {
         Ok(frames)
     }
 
-    /// The next frame, or `None` at the end.
+    /// Returns the next frame, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Wrong> {
         match self.form {
             Form::Pcap { little, nanoseconds, link_type } => self.record(little, nanoseconds, link_type),
@@ -102,7 +104,7 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Reads so many bytes into the buffer; `false` if the file ends before.
+    /// Reads `count` bytes into the buffer. Returns `false` if the file ends before.
     fn fill(&mut self, count: usize) -> Result<bool, Wrong> {
         self.buffer.clear();
         let read = (&mut self.reader).take(count as u64).read_to_end(&mut self.buffer)?;
@@ -123,7 +125,7 @@ impl<R: BufRead> Frames<R> {
         if !self.fill(20)? {
             return self.wrong("the end of the file".into(), "the 24 bytes of a pcap header");
         }
-        // The upper bits say how long the frames' check sequences are.
+        // The upper bits state the length of the frames' check sequences.
         let link_type = (u32_of(&self.buffer[16..], little) & 0xffff) as u16;
         self.form = Form::Pcap { little, nanoseconds, link_type };
         Ok(())
@@ -149,7 +151,8 @@ impl<R: BufRead> Frames<R> {
 
     // -------------------------------------------------------------------------------------------------------------------- pcapng
 
-    /// A section header whose type has been read; sections may differ in byte order and begin without interfaces.
+    /// Reads a section header whose type has been read. Sections may differ in byte order, and
+    /// begin without interfaces.
     fn section(&mut self) -> Result<(), Wrong> {
         if !self.fill(8)? {
             return self.wrong("the end of the file".into(), "a section header");
@@ -173,7 +176,7 @@ impl<R: BufRead> Frames<R> {
             if !self.fill(4)? {
                 return Ok(None);
             }
-            // The same in either byte order.
+            // The type of a section header is the same number in either byte order.
             if u32_of(&self.buffer, true) == SECTION_HEADER {
                 self.section()?;
                 continue;
@@ -195,7 +198,8 @@ impl<R: BufRead> Frames<R> {
             let body = length as usize - 12;
             match kind {
                 1 => self.interface(little, body)?,
-                // The obsolete packet block (2) has the interface in 16 bits; all else is where the enhanced one (6) has it.
+                // The obsolete packet block (2) has the interface in 16 bits. All other fields are
+                // where the enhanced packet block (6) has them.
                 2 | 6 => {
                     if body < 20 {
                         return self.wrong(format!("a packet block of {length} bytes"), "32 or more");
@@ -236,7 +240,7 @@ impl<R: BufRead> Frames<R> {
             let Some(value) = options.get(4..4 + length) else { break };
             match (code, value) {
                 (0, _) => break,
-                // if_tsresol: a negative power of 10, or of 2 with the highest bit.
+                // if_tsresol is a negative power of 10, or of 2 if the highest bit is set.
                 (9, [resolution, ..]) => {
                     let power = u32::from(resolution & 0x7f);
                     let per_second = if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 2u64.checked_pow(power) };
@@ -245,7 +249,7 @@ impl<R: BufRead> Frames<R> {
                     };
                     interface.per_second = per_second;
                 }
-                // if_tsoffset
+                // if_tsoffset is in seconds.
                 (14, value) if length == 8 => {
                     let (first, second) = (u64::from(u32_of(value, little)), u64::from(u32_of(&value[4..], little)));
                     interface.offset_s = if little { second << 32 | first } else { first << 32 | second } as i64;
@@ -262,7 +266,8 @@ impl<R: BufRead> Frames<R> {
 }
 
 impl Interface {
-    /// Times outside 1970 … 2554 stand at these ends.
+    /// Returns the time in ns since 1970. Times outside 1970 to 2554 are moved to the nearest end
+    /// of this range.
     fn time_ns(&self, stamp: u64) -> u64 {
         let ns = i128::from(stamp) * i128::from(NANOSECONDS) / i128::from(self.per_second) + i128::from(self.offset_s) * i128::from(NANOSECONDS);
         ns.clamp(0, i128::from(u64::MAX)) as u64

@@ -1,4 +1,4 @@
-//! Flows of a capture.
+//! The result of reading a capture: its flows and its notes.
 
 use super::carried::Kind;
 use super::notes::Noted;
@@ -7,36 +7,38 @@ use std::net::IpAddr;
 /// A flow of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFlow {
-    /// Time since the capture's first frame.
+    /// Time in ns since the capture's first frame.
     pub start_ns: u64,
     /// Indices into [`Captured::hosts`].
     pub src: u32,
     pub dst: u32,
     pub bytes: u64,
     pub kind: Kind,
-    /// The DSCP of the first frame with payload.
+    /// DSCP of the first frame with payload.
     pub dscp: u8,
 }
 
-/// The content of a capture.
+/// Content of a capture.
 #[derive(Debug, Default)]
 pub struct Captured {
-    /// The flows, ordered by their start.
+    /// Flows, ordered by their start.
     pub flows: Vec<CapturedFlow>,
-    /// The addresses of flows, in their order: those of a subnet stand together.
+    /// Addresses of the flows' hosts in numerical order, so that the hosts of a subnet are
+    /// neighbours.
     pub hosts: Vec<IpAddr>,
-    /// The earliest frame, since 1970.
+    /// Time of the earliest frame in ns since 1970.
     pub origin_ns: u64,
-    /// Frames read, and those of them that carry bytes of flows.
+    /// Number of frames read, and number of frames that carry bytes of flows (`used`).
     pub frames: u64,
     pub used: u64,
-    /// Frames that carry none, with the reason, and what was left out of others.
+    /// Frames that carry no bytes of flows, with the reason, and content of other frames that was
+    /// left out.
     pub noted: Vec<Noted>,
-    /// The file ends within a frame.
+    /// Whether the file ends within a frame.
     pub cut: bool,
 }
 
-/// A flow by its addresses, while the capture is read.
+/// A flow with its addresses, while the capture is being read.
 pub struct Found {
     pub start_ns: u64,
     pub src: IpAddr,

@@ -1,4 +1,5 @@
-//! IP fragments: the first has the header above IP. UDP's header states the length of the whole datagram, bytes of TCP are those of each fragment.
+//! IP fragments. Only the first fragment has the header above IP. UDP's header states the length of
+//! the whole datagram; TCP's bytes are counted in each fragment.
 
 use super::carried::{Carried, Carrying, Datagram, Fragment, Segment};
 use super::notes::Note;
@@ -60,7 +61,7 @@ impl Reading {
         self.tally.frame = now;
     }
 
-    /// The rest of a datagram never came.
+    /// Notes a datagram whose missing fragments never came.
     fn abandon(&mut self, pending: Pending) {
         pending.waiting.iter().for_each(|piece| self.tally.note_at(Note::NoFirstFragment, piece.frame));
         if let (Some(Beginning::Whole), Some(piece)) = (pending.beginning, pending.pieces.first()) {
@@ -70,7 +71,7 @@ impl Reading {
 
     pub fn abandon_all(&mut self) {
         let mut all: Vec<(Datagram, Pending)> = self.pending.drain().collect();
-        // Notes name the first frames.
+        // Notes name the first frames, so datagrams are sorted by frame.
         all.sort_by_key(|(_, pending)| pending.pieces.first().map(|piece| piece.frame));
         all.into_iter().for_each(|(_, pending)| self.abandon(pending));
     }

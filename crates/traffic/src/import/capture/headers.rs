@@ -1,4 +1,5 @@
-//! Headers of captured frames, as far as flows need them: addresses, ports, payload, TCP's sequence numbers. Tunnels and RoCEv2 have files of their own.
+//! Headers of captured frames, as far as flows depend on them: addresses, ports, payload, TCP's
+//! sequence numbers. Tunnels and RoCEv2 have their own files.
 
 use super::carried::{Carried, Carrying, Datagram, Fragment, Kind, Segment};
 use super::notes::{Note, Tally};
@@ -6,24 +7,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Headers above the link that a frame may have.
+/// Largest number of headers above the link in a frame.
 const DEEPEST: u32 = 16;
 
-/// Beginnings of frames that are understood, by their `LINKTYPE_…`.
+/// Link types that can be read, by their `LINKTYPE_…`.
 pub const LINK_TYPES: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), BSD loopback (0, 108), Linux cooked (113, 276)";
 
 pub fn understands(link_type: u16) -> bool {
     matches!(link_type, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Bytes from a header on.
+/// A frame's bytes from one header on.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// As far as they were captured.
+    /// Captured bytes.
     bytes: &'a [u8],
-    /// How many there are, by the headers before.
+    /// Number of bytes on the wire, by the preceding headers.
     length: u32,
-    /// There are more in further fragments.
+    /// Whether the bytes continue in further fragments.
     goes_on: bool,
 }
 
@@ -45,13 +46,13 @@ impl<'a> View<'a> {
         self.get(at).map(u32::from_be_bytes)
     }
 
-    /// All that follows a header of so many bytes.
+    /// Returns all that follows a header of `header` bytes.
     pub fn behind(self, header: usize) -> Result<Self, Note> {
         let length = self.length.checked_sub(header as u32).ok_or(Note::Wrong)?;
         Ok(View { bytes: self.bytes.get(header..).unwrap_or(&[]), length, ..self })
     }
 
-    /// So many bytes, as a header states: what follows them is padding.
+    /// Limits the view to the `length` bytes that a header states. Further bytes are padding.
     fn of_length(self, length: u32) -> Self {
         View { bytes: &self.bytes[..self.bytes.len().min(length as usize)], length, goes_on: false }
     }
@@ -61,7 +62,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// An IP header.
+/// Fields of an IP header.
 pub struct Ip {
     pub src: IpAddr,
     pub dst: IpAddr,
@@ -69,7 +70,8 @@ pub struct Ip {
     is_six: bool,
 }
 
-/// Reads a frame of one of the link types that are understood; `length` is what it had on the wire.
+/// Parses a frame of one of the link types that can be read. `length` is its length on the wire in
+/// bytes.
 pub fn parse(link_type: u16, frame: &[u8], length: u32, tally: &mut Tally) -> Carrying {
     if (frame.len() as u64) < u64::from(length) {
         tally.note(Note::Truncated);
@@ -80,20 +82,21 @@ pub fn parse(link_type: u16, frame: &[u8], length: u32, tally: &mut Tally) -> Ca
         1 => walk.ethernet(view),
         113 => walk.ether_type(view.two(14)?, view.behind(16)?),
         276 => walk.ether_type(view.two(0)?, view.behind(20)?),
-        // The address family in four bytes of the capturing machine's order; IP says its version itself.
+        // The address family is in four bytes of the capturing machine's byte order. IP states its
+        // version itself.
         0 | 108 => walk.ip(view.behind(4)?),
         _ => walk.ip(view),
     }
 }
 
-/// The way through the headers of a frame.
+/// State of the parser on its path through the headers of a frame.
 pub struct Walk<'t> {
     pub tally: &'t mut Tally,
     depth: u32,
 }
 
 impl Walk<'_> {
-    /// Frames of hostile files have headers without end.
+    /// Limits the number of headers, because a hostile file can nest headers without end.
     fn deeper(&mut self) -> Result<(), Note> {
         self.depth += 1;
         if self.depth > DEEPEST { Err(Note::Nested) } else { Ok(()) }
@@ -103,7 +106,7 @@ impl Walk<'_> {
         self.ether_type(view.two(12)?, view.behind(14)?)
     }
 
-    /// What an EtherType announces.
+    /// Parses the header that an EtherType announces.
     pub fn ether_type(&mut self, number: u16, view: View) -> Carrying {
         self.deeper()?;
         match number {
@@ -111,7 +114,7 @@ impl Walk<'_> {
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => self.vlan(view),
             0x8847 | 0x8848 => self.mpls(view),
             0x8864 => self.pppoe(view),
-            // A length: LLC, and perhaps SNAP with an EtherType.
+            // The number is a length: LLC follows, and perhaps SNAP with an EtherType.
             ..=1_500 => match view.get(0)? {
                 [0xaa, 0xaa, 3, 0, 0, 0] => self.ether_type(view.two(6)?, view.behind(8)?),
                 _ => Err(Note::Llc),
@@ -120,7 +123,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Behind the tags of 802.1Q and 802.1ad, of which there may be several.
+    /// Skips the tags of 802.1Q and 802.1ad. There may be several.
     fn vlan(&mut self, mut view: View) -> Carrying {
         self.tally.note(Note::Vlan);
         loop {
@@ -140,7 +143,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The bytes that an IP header states.
+    /// Limits the view to the bytes that an IP header states, and notes a frame that has fewer.
     fn stated<'a>(&mut self, view: View<'a>, length: u32) -> View<'a> {
         if length > view.length && !view.goes_on {
             self.tally.note(Note::Longer);
@@ -148,12 +151,13 @@ impl Walk<'_> {
         view.of_length(length)
     }
 
-    /// RFC 791.
+    /// Parses an IPv4 header (RFC 791).
     fn ipv4(&mut self, view: View) -> Carrying {
         let header = u32::from(view.one(0)? & 0xf) * 4;
         let address = |at: usize| view.four(at).map(|address| IpAddr::V4(Ipv4Addr::from(address)));
         let ip = Ip { src: address(12)?, dst: address(16)?, dscp: view.one(1)? >> 2, is_six: false };
-        // Network cards that divide large segments are given none (segmentation offload).
+        // The total length is 0 in large segments that the network card divides (segmentation
+        // offload).
         let total = match view.two(2)? {
             0 => view.length,
             total => u32::from(total),
@@ -167,14 +171,15 @@ impl Walk<'_> {
         if offset == 0 && last { self.inside(&ip, protocol, inside) } else { self.fragment(&ip, u32::from(view.two(4)?), protocol, offset, last, inside) }
     }
 
-    /// RFC 8200.
+    /// Parses an IPv6 header (RFC 8200).
     fn ipv6(&mut self, view: View) -> Carrying {
         let address = |at: usize| view.get::<16>(at).map(|bytes| IpAddr::V6(Ipv6Addr::from(bytes)));
         let ip = Ip { src: address(8)?, dst: address(24)?, dscp: (view.two(0)? >> 6) as u8 & 0x3f, is_six: true };
         let next = view.one(6)?;
         let inside = view.behind(40)?;
         let length = match view.two(4)? {
-            // RFC 2675, and segmentation offload.
+            // The payload length is 0 with a jumbo payload option (RFC 2675) and with segmentation
+            // offload.
             0 => jumbo(next, inside)?.unwrap_or(inside.length),
             length => u32::from(length),
         };
@@ -182,7 +187,7 @@ impl Walk<'_> {
         self.inside(&ip, next, inside)
     }
 
-    /// What an IP packet carries.
+    /// Parses the payload of an IP packet.
     pub fn inside(&mut self, ip: &Ip, protocol: u8, view: View) -> Carrying {
         self.deeper()?;
         match protocol {
@@ -191,20 +196,22 @@ impl Walk<'_> {
             4 | 41 => self.tunnel("IP in IP").ip(view),
             47 => self.gre(view),
             137 => self.mpls(view),
-            // The authentication header: its length is in words of four bytes, less two.
+            // The length of the authentication header is in words of four bytes, less two.
             51 => self.inside(ip, view.one(0)?, view.behind(4 * (usize::from(view.one(1)?) + 2))?),
             43 if ip.is_six => self.routing(ip, view),
             44 if ip.is_six => self.fragment_header(ip, view),
-            // Hop-by-hop and destination options, mobility, host identity, shim6.
+            // These are hop-by-hop and destination options, mobility, host identity and shim6.
             0 | 60 | 135 | 139 | 140 if ip.is_six => self.inside(ip, view.one(0)?, view.behind(8 + 8 * usize::from(view.one(1)?))?),
             _ => Err(Note::Protocol(protocol)),
         }
     }
 
-    /// A routing header: while segments are left, the IP header has the next address of the route and this one the last.
+    /// Parses a routing header. While segments are left, the IP header has the next address of the
+    /// route, and the routing header has the last.
     fn routing(&mut self, ip: &Ip, view: View) -> Carrying {
         let [next, length, kind, left] = view.get(0)?;
-        // RFC 8754 has the route backwards, RFC 6275 one address, RFC 2460 had it forwards.
+        // RFC 8754 lists the route backwards, RFC 6275 has one address, and RFC 2460 listed the
+        // route forwards.
         let last = match kind {
             2 | 4 => Some(8),
             0 => (8 * usize::from(length)).checked_sub(8),
@@ -234,7 +241,7 @@ impl Walk<'_> {
     fn udp(&mut self, ip: &Ip, view: View) -> Carrying {
         let ports = [view.two(0)?, view.two(2)?];
         let length = match view.two(4)? {
-            // RFC 2675.
+            // The length is 0 with a jumbo payload option (RFC 2675).
             0 => view.length,
             length => u32::from(length),
         };
@@ -272,7 +279,7 @@ fn tcp(ip: &Ip, view: View) -> Carrying {
     Ok(Carried::Segment(Segment { src: ip.src, dst: ip.dst, kind: Kind::Tcp, dscp: ip.dscp, ends, payload, sequence, syn, goes_on: view.goes_on }))
 }
 
-/// The length in a jumbo payload option, which stands in the hop-by-hop options.
+/// Returns the length in a jumbo payload option, which is one of the hop-by-hop options.
 fn jumbo(next: u8, view: View) -> Result<Option<u32>, Note> {
     if next != 0 {
         return Ok(None);

@@ -1,5 +1,6 @@
-//! Messages of RoCEv2: each is a flow. Packets have numbers, so that those that are sent again count once, and those that come late, over another path,
-//! count for their own message.
+//! Messages of RoCEv2, each of which is a flow. Packet numbers show which packets are
+//! retransmitted, so these count once. Packets that arrive late, over another path, count for their
+//! own message.
 
 use super::carried::{Kind, Packet, Part, Queue};
 use super::flows::Found;
@@ -7,11 +8,12 @@ use super::notes::{Note, Tally};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Numbers of packets have 24 bits.
+/// Packet sequence numbers have 24 bits.
 const NUMBERS: u32 = 1 << 24;
-/// How far packets are from the expected number, at most; what is farther belongs to a new connection of the queue pair.
+/// Largest distance of a packet from the expected number. A packet farther away belongs to a new
+/// connection of the queue pair.
 const FARTHEST: u32 = 1 << 16;
-/// Gaps of a queue that may still be filled.
+/// Largest number of open gaps per queue. Older gaps are closed.
 const GAPS: usize = 64;
 
 fn distance(from: u32, to: u32) -> u32 {
@@ -20,33 +22,35 @@ fn distance(from: u32, to: u32) -> u32 {
 
 struct Message {
     flow: usize,
-    /// Bytes of its longest packet.
+    /// Bytes of the message's longest packet.
     unit: u32,
     stated: Option<u32>,
-    /// Its first packet was seen, and its last one.
+    /// Whether the first packet of the message was seen (`is_begun`), and the last one
+    /// (`is_ended`).
     is_begun: bool,
     is_ended: bool,
-    /// The frame that it was found in.
+    /// Frame in which the message was found.
     frame: u64,
 }
 
-/// Numbers that were not seen, and the messages around them.
+/// Packet numbers that were not seen, and the messages before and after them.
 #[derive(Clone, Copy)]
 struct Gap {
     first: u32,
     count: u32,
     before: Option<usize>,
     after: Option<usize>,
-    /// The frame behind it.
+    /// Frame that follows the gap.
     frame: u64,
 }
 
 #[derive(Default)]
 struct Progress {
     next: Option<u32>,
-    /// The message under way.
+    /// Message in progress.
     current: Option<usize>,
-    /// Numbers may be left out next: a read request takes those of its responses.
+    /// Whether the next packet may skip numbers: a read request reserves the numbers of its
+    /// responses.
     is_loose: bool,
     gaps: VecDeque<Gap>,
 }
@@ -57,7 +61,7 @@ pub struct Messages {
     messages: Vec<Message>,
 }
 
-/// What a packet changes.
+/// State that a packet changes.
 struct Books<'a> {
     messages: &'a mut Vec<Message>,
     flows: &'a mut Vec<Found>,
@@ -65,7 +69,8 @@ struct Books<'a> {
 }
 
 impl Messages {
-    /// Why the packet carries no bytes of a message, if so.
+    /// Adds a packet to its message. Returns the reason if the packet carries no bytes of a
+    /// message.
     pub fn take(&mut self, packet: &Packet, time_ns: u64, flows: &mut Vec<Found>, tally: &mut Tally) -> Result<(), Note> {
         let progress = self.queues.entry(packet.queue.clone()).or_default();
         let mut books = Books { messages: &mut self.messages, flows, tally };
@@ -74,11 +79,11 @@ impl Messages {
         Ok(())
     }
 
-    /// Counts what the capture missed.
+    /// Notes the packets and messages that the capture missed.
     pub fn finish(mut self, flows: &mut Vec<Found>, tally: &mut Tally) {
         let mut books = Books { messages: &mut self.messages, flows, tally };
         let mut gaps: Vec<Gap> = self.queues.into_values().flat_map(|progress| progress.gaps).collect();
-        // Notes name the first frames.
+        // Notes name the first frames, so gaps are sorted by frame.
         gaps.sort_by_key(|gap| gap.frame);
         gaps.into_iter().for_each(|gap| books.close(gap));
         for message in self.messages.iter().filter(|message| !message.is_begun) {
@@ -98,12 +103,13 @@ impl Progress {
             ahead = 0;
         }
         let (before, is_response) = (self.current, packet.queue.is_response);
-        // Responses have the numbers of their requests, among which others lie.
+        // Responses have the numbers of their requests. The numbers between two responses can
+        // belong to other requests.
         let is_gap = ahead > 0 && !self.is_loose && !(is_response && before.is_none());
         self.next = Some((packet.number + 1) % NUMBERS);
         self.is_loose = packet.part == Part::Bare(Note::ReadRequest);
         let message = match packet.part {
-            // A read that is asked for again goes on where it stopped.
+            // A repeated read request continues where the first read stopped.
             Part::First | Part::Only if is_response && ahead == 0 && before.is_some() => before.ok_or(Note::NoPayload),
             Part::Middle | Part::Last if before.is_some() => before.ok_or(Note::NoPayload),
             _ => books.begin(packet, time_ns),
@@ -119,14 +125,14 @@ impl Progress {
         message
     }
 
-    /// A packet whose number has passed: it fills a gap, or was seen before.
+    /// Handles a packet whose number has passed. It fills a gap, or was seen before.
     fn late(&mut self, packet: &Packet, time_ns: u64, books: &mut Books) -> Result<usize, Note> {
         let Some(place) = self.gaps.iter().position(|gap| distance(gap.first, packet.number) < gap.count) else {
             return Err(if let Part::Bare(note) = packet.part { note } else { Note::SentAgain });
         };
         let gap = self.gaps[place];
         let message = match (packet.part, gap.before, gap.after) {
-            // What was seen behind the gap is the rest of this message.
+            // The packets after the gap are the rest of this message.
             (Part::First, before, Some(after)) if before != gap.after && !books.messages[after].is_begun => {
                 (books.messages[after].is_begun, books.messages[after].stated) = (true, packet.stated);
                 Ok(after)
@@ -136,7 +142,7 @@ impl Progress {
         };
         let count = distance(gap.first, packet.number);
         let under_way = if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
-        // The numbers behind a read request are those of its responses.
+        // The numbers after a read request belong to its responses.
         let behind = if packet.part == Part::Bare(Note::ReadRequest) { 0 } else { gap.count - count - 1 };
         let parts = [Gap { count, after: message.ok(), ..gap }, Gap { first: (packet.number + 1) % NUMBERS, count: behind, before: under_way, ..gap }];
         self.gaps.remove(place);
@@ -146,7 +152,7 @@ impl Progress {
 }
 
 impl Books<'_> {
-    /// A new message; requests without data are none.
+    /// Begins a new message. A request without data is not a message.
     fn begin(&mut self, packet: &Packet, time_ns: u64) -> Result<usize, Note> {
         match packet.part {
             Part::Bare(note) => return Err(note),
@@ -169,7 +175,8 @@ impl Books<'_> {
         flow.start_ns = flow.start_ns.min(time_ns);
     }
 
-    /// A gap that is not filled: within a message its packets are full, and a message that has ended has the bytes that its first packet states.
+    /// Closes a gap that was not filled. Packets missing within a message count as full packets. A
+    /// message that has ended has the length that its first packet states.
     fn close(&mut self, gap: Gap) {
         let is_within = gap.before.is_some() && gap.before == gap.after;
         self.tally.note_at(if is_within { Note::Gap } else { Note::GapOfMessages }, gap.frame);

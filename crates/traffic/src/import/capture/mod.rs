@@ -1,7 +1,10 @@
-//! Captures to flows: what one host sent another between two ports, without a longer pause than the gap, and each message of RoCEv2.
+//! Converts captures to flows. A flow is the data that one host sent another between two ports,
+//! without a longer pause than the gap. Each RoCEv2 message is a flow as well.
 //!
-//! Bytes are those above TCP, UDP or RoCEv2, of each direction apart. TCP's are counted by sequence numbers: what is sent again counts once, and frames
-//! that the capture missed count if later ones were seen. A flow starts with its first byte. Tunnels are removed: hosts are those inside.
+//! The bytes of a flow are those above TCP, UDP or RoCEv2, counted in each direction separately.
+//! TCP's bytes are counted by sequence numbers: retransmitted bytes count once, and frames that the
+//! capture missed count if later ones were seen. A flow starts with its first byte. Tunnels are
+//! removed, so hosts are those inside a tunnel.
 
 mod carried;
 mod container;
@@ -37,7 +40,7 @@ pub fn read(file: &Path, gap_ns: u64) -> Result<Captured, TrafficError> {
     read_from(crate::text::open(file)?, file, gap_ns)
 }
 
-/// As [`read`], from bytes that stand in `file`.
+/// Reads a capture as [`read`] does, from the bytes of `file`.
 pub fn read_from(reader: impl BufRead, file: &Path, gap_ns: u64) -> Result<Captured, TrafficError> {
     let refused = |wrong: Wrong| match wrong {
         Wrong::Io(error) => crate::text::unreadable(file, &error),

@@ -1,11 +1,13 @@
-//! What a capture holds beyond the bytes of flows: why a frame is in no flow, and what was left out of frames that are.
+//! Notes on the frames of a capture: why a frame is in no flow, and what was left out of frames
+//! that are in a flow.
 
 use std::collections::BTreeMap;
 
-/// A reason or a remark. Reasons say why a frame is in no flow; remarks say what was left out of a frame, or what is uncertain about it.
+/// A reason or a remark. A reason states why a frame is in no flow. A remark states what was left
+/// out of a frame, or what is uncertain about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Note {
-    // Reasons. Those of every capture first.
+    // Reasons. Those that occur in every capture come first.
     NoPayload,
     SentAgain,
     EtherType(u16),
@@ -14,7 +16,7 @@ pub enum Note {
     GreProtocol(u16),
     Group,
     Local,
-    /// A fragment whose datagram began outside the capture.
+    /// The datagram of this fragment began outside the capture.
     NoFirstFragment,
     Acknowledgement,
     Notification,
@@ -24,11 +26,11 @@ pub enum Note {
     Management,
     Opcode(u8),
     PseudoWire,
-    /// More tunnels and extension headers than any network has.
+    /// The frame has more tunnels and extension headers than any real network.
     Nested,
     /// The snap length is too short for the headers.
     Cut,
-    /// A length in a header that cannot be.
+    /// A header states an impossible length.
     Wrong,
     Timeless,
     // Remarks.
@@ -40,7 +42,7 @@ pub enum Note {
     Truncated,
     Longer,
     Gap,
-    /// Packets of RoCEv2 between two messages: their sizes are not known.
+    /// The capture missed RoCEv2 packets between two messages, so their sizes are not known.
     GapOfMessages,
     NoBeginning,
     FragmentsMissing,
@@ -49,7 +51,8 @@ pub enum Note {
 }
 
 impl Note {
-    /// What a frame is that is in no flow, as a word behind a number; `None` of remarks.
+    /// Returns the kind of a frame that is in no flow, as words that follow a number; `None` for
+    /// remarks.
     fn reason(self) -> Option<String> {
         let reason = match self {
             Note::NoPayload => "without payload",
@@ -78,7 +81,7 @@ impl Note {
         Some(reason.to_string())
     }
 
-    /// A sentence on what was left out and why; `None` where the reason says all.
+    /// Returns a sentence on what was left out and why; `None` if the reason says everything.
     fn sentence(self) -> Option<String> {
         let sentence = match self {
             Note::NoPayload | Note::SentAgain => return None,
@@ -136,7 +139,7 @@ fn left_out((name, why): (String, &str)) -> String {
 
 const NO_DATA: &str = "it carries no data of applications";
 
-/// EtherTypes with a name; the end of "left out, because …".
+/// Names of EtherTypes, each with the end of a sentence "left out, because …".
 const ETHER_TYPES: [(u16, &str, &str); 12] = [
     (0x0806, "ARP", NO_DATA),
     (0x8808, "MAC control (PAUSE, PFC)", "the simulated switches send their own"),
@@ -153,7 +156,7 @@ const ETHER_TYPES: [(u16, &str, &str); 12] = [
 ];
 const NOT_IP: &str = "only flows over IP are read";
 
-/// IP protocols with a name; the end of "left out, because …".
+/// Names of IP protocols, each with the end of a sentence "left out, because …".
 const PROTOCOLS: [(u8, &str, &str); 15] = [
     (0, "IPv6 hop-by-hop options in IPv4", NOT_READ),
     (1, "ICMP", NO_DATA),
@@ -173,13 +176,13 @@ const PROTOCOLS: [(u8, &str, &str); 15] = [
 ];
 const NOT_READ: &str = "only TCP, UDP and RoCEv2 are read";
 
-/// The name of an EtherType, and why its frames are left out.
+/// Returns the name of an EtherType, and why its frames are left out.
 fn ether_type(number: u16) -> (String, &'static str) {
     let known = ETHER_TYPES.iter().find(|(known, ..)| *known == number);
     known.map_or_else(|| (format!("EtherType {number:#06x}"), NOT_IP), |(_, name, why)| (name.to_string(), why))
 }
 
-/// The name of an IP protocol, and why its packets are left out.
+/// Returns the name of an IP protocol, and why its packets are left out.
 fn protocol(number: u8) -> (String, &'static str) {
     let known = PROTOCOLS.iter().find(|(known, ..)| *known == number);
     known.map_or_else(|| (format!("IP protocol {number}"), NOT_READ), |(_, name, why)| (name.to_string(), why))
@@ -195,25 +198,25 @@ fn block(kind: u32) -> &'static str {
     }
 }
 
-/// How many frames a note names.
+/// Largest number of frames that a note names.
 const FIRST: usize = 3;
 
-/// A note with the frames that it is about.
+/// A note, and the frames that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
-    /// Frames that are in no flow: what they are, as words behind a number.
+    /// Kind of frames that are in no flow, as words that follow a number.
     pub reason: Option<String>,
-    /// What was left out, and why.
+    /// Sentence on what was left out, and why.
     pub sentence: Option<String>,
     pub count: u64,
-    /// The first frames, counted from 1.
+    /// Numbers of the first frames, from 1.
     pub first: Vec<u64>,
 }
 
-/// Counts notes.
+/// Counter of notes.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// The frame being read, counted from 1.
+    /// Number of the frame that is being read, from 1.
     pub frame: u64,
     noted: BTreeMap<Note, (u64, Vec<u64>)>,
 }
@@ -223,7 +226,7 @@ impl Tally {
         self.note_at(note, self.frame);
     }
 
-    /// Frame 0 is none: of a block.
+    /// Counts a note about a frame. Frame 0 stands for a block that is not a frame.
     pub fn note_at(&mut self, note: Note, frame: u64) {
         let (count, first) = self.noted.entry(note).or_default();
         *count += 1;
@@ -232,7 +235,7 @@ impl Tally {
         }
     }
 
-    /// Adds notes of other kinds.
+    /// Adds the notes of another tally, which has other kinds of notes.
     pub fn join(&mut self, other: Tally) {
         self.noted.extend(other.noted);
     }

@@ -1,12 +1,13 @@
-//! Datagrams of which fragments are missing.
+//! Datagrams with missing fragments.
 
 use super::carried::Segment;
 use super::notes::Note;
 
-/// How long hosts wait for the rest of a datagram (Linux's time-out). Later fragments belong to another datagram of this number.
+/// Time for which hosts wait for the rest of a datagram (Linux's time-out). Later fragments belong
+/// to another datagram with the same number.
 const TIMEOUT_NS: u64 = 30_000_000_000;
 
-/// The place of a fragment in its datagram.
+/// Place of a fragment in its datagram.
 #[derive(Clone, Copy)]
 pub struct Piece {
     pub offset: u32,
@@ -15,28 +16,29 @@ pub struct Piece {
     pub frame: u64,
 }
 
-/// The meaning of the first fragment for those that follow.
+/// Meaning of a datagram's first fragment for the further ones.
 pub enum Beginning {
     /// The headers of the first fragment state all bytes.
     Whole,
-    /// The other fragments go on with the segment, which has so many bytes of headers.
+    /// The further fragments continue the segment. The number is the length of its headers in
+    /// bytes.
     Segment(Segment, u32),
     Left(Note),
 }
 
-/// A datagram of which fragments are missing.
+/// A datagram with missing fragments.
 #[derive(Default)]
 pub struct Pending {
     pub beginning: Option<Beginning>,
     pub pieces: Vec<Piece>,
     /// Fragments that came before the first one.
     pub waiting: Vec<Piece>,
-    /// The end of the datagram, once the last fragment was seen.
+    /// End of the datagram in bytes, once the last fragment was seen.
     pub end: Option<u32>,
 }
 
 impl Pending {
-    /// Whether the piece belongs to another datagram with the same number.
+    /// True if the piece belongs to another datagram with the same number.
     pub fn is_over(&self, piece: &Piece) -> bool {
         self.pieces.iter().any(|seen| seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS)
     }

@@ -1,4 +1,5 @@
-//! The state of a capture that is being read: connections, messages, incomplete datagrams, and the flows found so far.
+//! State of a capture that is being read: connections, messages, incomplete datagrams, and the
+//! flows found so far.
 
 use super::carried::{Carried, Carrying, Datagram, Kind, Segment};
 use super::flows::{Captured, CapturedFlow, Found};
@@ -8,7 +9,7 @@ use super::pending::Pending;
 use rustc_hash::FxHashMap;
 use std::net::IpAddr;
 
-/// A connection's windows are below 2^30 bytes (RFC 7323): sequence numbers do not jump further.
+/// Largest jump of sequence numbers. A connection's windows are below 2^30 bytes (RFC 7323).
 const FARTHEST: u32 = 1 << 30;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -20,24 +21,24 @@ struct Direction {
 }
 
 struct Stream {
-    /// TCP: the number of the next new byte, if it is known.
+    /// TCP: sequence number of the next new byte, if it is known.
     next: Option<u32>,
-    /// The flow under way.
+    /// Flow in progress.
     flow: Option<usize>,
     last_ns: u64,
 }
 
-/// The use that is made of a frame.
+/// Use of a frame.
 pub enum Outcome {
     /// The frame carries bytes of flows.
     Used,
     /// The frame is in no flow.
     Left(Note),
-    /// The frame is a fragment, whose use is known when the first fragment comes.
+    /// The frame is a fragment. Its use is known when the first fragment comes.
     Waits,
 }
 
-/// A capture that is being read.
+/// State of the reader.
 #[derive(Default)]
 pub struct Reading {
     gap_ns: u64,
@@ -50,7 +51,7 @@ pub struct Reading {
     pub tally: Tally,
 }
 
-/// Why nothing between these addresses is a flow, if so.
+/// Refuses frames between addresses that are not the two hosts of a flow, with the reason.
 fn between(src: IpAddr, dst: IpAddr) -> Result<(), Note> {
     if src == dst {
         return Err(Note::Local);
@@ -59,12 +60,12 @@ fn between(src: IpAddr, dst: IpAddr) -> Result<(), Note> {
 }
 
 impl Reading {
-    /// The beginning of a capture, whose flows end with a pause of more than `gap_ns`.
+    /// Starts to read a capture. A pause of more than `gap_ns` ends a flow.
     pub fn new(gap_ns: u64) -> Self {
         Reading { gap_ns, first_ns: u64::MAX, ..Reading::default() }
     }
 
-    /// Takes or notes a frame.
+    /// Adds a frame to a flow, or notes why it is in none.
     pub fn take(&mut self, carrying: Carrying, time_ns: u64) -> Outcome {
         let taken = match carrying {
             Ok(Carried::Segment(segment)) => self.segment(&segment, time_ns),
@@ -89,7 +90,7 @@ impl Reading {
         }
     }
 
-    /// Why the segment carries no bytes of a flow, if so.
+    /// Adds a segment to its flow. Returns the reason if it carries no bytes of a flow.
     fn segment(&mut self, segment: &Segment, time_ns: u64) -> Result<(), Note> {
         let Segment { src, dst, kind, dscp, ends, payload, sequence, syn, .. } = *segment;
         between(src, dst)?;
@@ -109,7 +110,7 @@ impl Reading {
         stream.last_ns = stream.last_ns.max(time_ns);
         let mut bytes = payload;
         if kind == Kind::Tcp {
-            // A SYN takes a number of its own; what it carries (TCP Fast Open) comes behind.
+            // A SYN takes a sequence number. Data in the same segment (TCP Fast Open) follow it.
             let end = sequence.wrapping_add(u32::from(syn)).wrapping_add(payload);
             if let Some(next) = stream.next {
                 let ahead = end.wrapping_sub(next);
@@ -152,7 +153,7 @@ impl Reading {
             dscp: found.dscp,
         };
         let mut flows: Vec<CapturedFlow> = self.flows.into_iter().map(flow).collect();
-        // Stable: those of one instant stay in the order of the capture.
+        // The sort is stable, so flows that start at one instant stay in the order of the capture.
         flows.sort_by_key(|flow| flow.start_ns);
         Captured { flows, hosts, origin_ns, used: self.used, noted: self.tally.finish(), ..Captured::default() }
     }

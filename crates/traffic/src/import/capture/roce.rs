@@ -1,13 +1,14 @@
-//! RoCEv2: InfiniBand's transport headers over UDP (InfiniBand Architecture Specification, volume 1, chapter 9 and annexes A14 and A17).
+//! RoCEv2: parses InfiniBand's transport headers over UDP (InfiniBand Architecture Specification,
+//! volume 1, chapter 9 and annexes A14 and A17).
 
 use super::carried::{Carried, Carrying, Kind, Packet, Part, Queue, Segment};
 use super::headers::{Ip, View};
 use super::notes::Note;
 
-/// Base transport header, and the check sequence at the end.
+/// Lengths in bytes of the base transport header, and of the check sequence at the end.
 const BASE: u32 = 12;
 const CHECK: u32 = 4;
-/// Extended headers.
+/// Lengths in bytes of the extended headers.
 const RDMA: u32 = 16;
 const ACKNOWLEDGE: u32 = 4;
 const ATOMIC: u32 = 28;
@@ -24,10 +25,11 @@ const RELIABLE_DATAGRAMS: u8 = 2;
 const UNRELIABLE_DATAGRAMS: u8 = 3;
 const EXTENDED_CONNECTION: u8 = 5;
 
-/// Where the queue pair of connection management is.
+/// Queue pair of connection management.
 const MANAGEMENT: u32 = 1;
 
-/// What the lower five bits of an opcode mean, and the length of the extended headers that follow from them.
+/// Returns the meaning of the lower five bits of an opcode, and the length in bytes of the
+/// operation's extended headers.
 fn operation(code: u8) -> Option<(Part, u32)> {
     Some(match code {
         0 => (Part::First, 0),
@@ -64,7 +66,8 @@ pub fn parse(ip: &Ip, view: View) -> Carrying {
         (_, 17 | 18) if is_connected => return Err(Note::Acknowledgement),
         _ => {}
     }
-    // Services without acknowledgements know neither reads nor atomics, datagrams only whole messages.
+    // Services without acknowledgements have neither reads nor atomics. Unreliable datagrams have
+    // only whole messages.
     let is_known = match service {
         UNRELIABLE_CONNECTION => code <= 11,
         UNRELIABLE_DATAGRAMS => matches!(code, 4 | 5),
@@ -72,7 +75,7 @@ pub fn parse(ip: &Ip, view: View) -> Carrying {
     };
     let (part, extended) = operation(code).filter(|_| is_known && flags & 0xf == 0).ok_or(Note::Opcode(opcode))?;
     let is_response = matches!(code, 13..=16);
-    // What services put between the base header and those of the operation.
+    // Length in bytes of the service's headers between the base header and those of the operation.
     let of_service = match service {
         RELIABLE_DATAGRAMS if is_response => RELIABLE_DATAGRAM,
         RELIABLE_DATAGRAMS => RELIABLE_DATAGRAM + DATAGRAM,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const GAP: u64 = 1_000_000_000;
 
-/// A pcap file of nanosecond stamps with frames of `link_type`.
+/// Returns a pcap file with nanosecond time stamps and frames of `link_type`.
 pub fn pcap(link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 65_535, link_type] {
@@ -17,7 +17,7 @@ pub fn pcap(link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     file
 }
 
-/// An Ethernet frame with IPv4 and TCP.
+/// Returns an Ethernet frame with IPv4 and TCP.
 fn tcp(hosts: [u8; 2], ports: [u16; 2], sequence: u32, flags: u8, payload: u16) -> Vec<u8> {
     let mut frame = vec![0; 12];
     frame.extend([0x81, 0, 0, 7, 0x08, 0]); // VLAN 7
@@ -46,7 +46,7 @@ fn udp6(payload: u16) -> Vec<u8> {
     packet
 }
 
-/// Frames in no flow, by reason.
+/// Returns the frames that are in no flow, by reason.
 pub fn dropped(captured: &Captured) -> Vec<(&str, u64)> {
     captured.noted.iter().filter_map(|noted| noted.reason.as_deref().map(|reason| (reason, noted.count))).collect()
 }
@@ -62,7 +62,8 @@ fn directions_and_gaps_and_what_is_sent_again() {
         (5_000_000_000, tcp(there, [9, 80], 99, 2, 0)),
         (5_000_000_100, tcp(back, [80, 9], 499, 0x12, 0)),
         (5_000_000_200, tcp(there, [9, 80], 100, 0x10, 1_000)),
-        // One that was not captured lies between; the next repeats what was seen.
+        // The capture missed one segment before the first of these. The next segment repeats bytes
+        // that were seen.
         (5_000_000_300, tcp(there, [9, 80], 2_100, 0x10, 1_000)),
         (5_000_000_400, tcp(there, [9, 80], 100, 0x10, 1_000)),
         (5_000_000_500, tcp(back, [80, 9], 500, 0x10, 10)),
@@ -83,7 +84,7 @@ fn sequence_numbers_wrap_and_begin_anew() {
     let frames = [
         (1_000, tcp([1, 2], [9, 80], u32::MAX - 9, 0x10, 20)),
         (2_000, tcp([1, 2], [9, 80], 10, 0x10, 5)),
-        // The ports are used again, by a connection whose first frames were not captured.
+        // The ports are used again by a connection whose first frames were not captured.
         (3_000, tcp([1, 2], [9, 80], 2_000_000_000, 0x10, 100)),
         (4_000, tcp([1, 2], [9, 80], 77, 0x02, 0)),
         (5_000, tcp([1, 2], [9, 80], 78, 0x10, 1)),
@@ -112,7 +113,8 @@ fn ipv6_and_what_is_no_flow() {
     assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 500, kind: Kind::Udp, dscp: 0 }]);
 }
 
-/// One interface with stamps of 2^-10 s and an offset, in either byte order; an enhanced and a simple packet block.
+/// Returns a pcapng file in either byte order. It has one interface with time stamps of 2^-10 s and
+/// an offset, an enhanced packet block and a simple packet block.
 fn pcapng(little: bool) -> Vec<u8> {
     let u32_bytes = |word: u32| if little { word.to_le_bytes() } else { word.to_be_bytes() };
     let u16_bytes = |word: u16| if little { word.to_le_bytes() } else { word.to_be_bytes() };

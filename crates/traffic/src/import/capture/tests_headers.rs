@@ -1,23 +1,26 @@
-//! Header by header: each frame differs from a base in one header, and the flows or a note must say so.
+//! Tests each header: frames that differ from a base in one header must differ in their flows or in
+//! a note.
 
 use super::tests::{dropped, parse, pcap};
 use super::*;
 use proptest::prelude::*;
 
 pub const ETHERNET: u32 = 1;
-/// Bytes of the datagram that is inside every header.
+/// Bytes of data in the datagram that is inside every header.
 const DATA: usize = 100;
 
 pub fn ethernet(ether_type: u16, inside: &[u8]) -> Vec<u8> {
     [&[2; 12][..], &ether_type.to_be_bytes(), inside].concat()
 }
 
-/// A tag, and the EtherType of what follows: the EtherType of the tag itself stands before.
+/// Returns a tag with the EtherType of the following header. The tag's own EtherType is in the
+/// preceding header.
 fn vlan(id: u16, ether_type: u16, inside: &[u8]) -> Vec<u8> {
     [&id.to_be_bytes()[..], &ether_type.to_be_bytes(), inside].concat()
 }
 
-/// From 10.`net`.0.1 to 10.`net`.0.2; `place` has the flags and the offset of fragments.
+/// Returns a packet from 10.`net`.0.1 to 10.`net`.0.2. `place` contains the flags and the offset of
+/// fragments.
 fn ipv4_part(net: u8, protocol: u8, place: u16, inside: &[u8]) -> Vec<u8> {
     let total = (20 + inside.len()) as u16;
     let start = [&[0x45, 26 << 2][..], &total.to_be_bytes(), &[0, 9], &place.to_be_bytes(), &[64, protocol, 0, 0]].concat();
@@ -33,7 +36,7 @@ fn address6(last: u8) -> [u8; 16] {
 }
 
 pub fn ipv6(next: u8, inside: &[u8]) -> Vec<u8> {
-    // DSCP 26 across the first two bytes.
+    // DSCP 26 is spread over the first two bytes.
     let class = [0x60 | 26 >> 2, (26 << 6 & 0xff) as u8, 0, 0];
     [&class[..], &(inside.len() as u16).to_be_bytes(), &[next, 64], &address6(1), &address6(2), inside].concat()
 }
@@ -46,12 +49,12 @@ fn tcp(sequence: u32, inside: &[u8]) -> Vec<u8> {
     [&[0x13, 0x88, 0, 80][..], &sequence.to_be_bytes(), &[0, 0, 0, 0, 0x50, 0x10, 0, 0, 0, 0, 0, 0], inside].concat()
 }
 
-/// The datagram from 10.1.0.1 to 10.1.0.2.
+/// Returns the base datagram from 10.1.0.1 to 10.1.0.2.
 fn packet() -> Vec<u8> {
     ipv4(1, 17, &udp(800, &[7; DATA]))
 }
 
-/// As an Ethernet frame.
+/// Returns the base datagram as an Ethernet frame.
 fn frame() -> Vec<u8> {
     ethernet(0x0800, &packet())
 }
@@ -61,7 +64,7 @@ fn read(frames: &[Vec<u8>]) -> Captured {
     parse(&pcap(ETHERNET, &frames)).unwrap()
 }
 
-/// Flows as source, destination, bytes and DSCP.
+/// Returns the flows as source, destination, bytes and DSCP.
 fn flows(captured: &Captured) -> Vec<(String, String, u64, u8)> {
     let host = |number: u32| captured.hosts[number as usize].to_string();
     captured.flows.iter().map(|flow| (host(flow.src), host(flow.dst), flow.bytes, flow.dscp)).collect()
@@ -81,7 +84,8 @@ fn gre(flags: u16, ether_type: u16, fields: &[u8], inside: &[u8]) -> Vec<u8> {
 
 const VXLAN: [u8; 8] = [8, 0, 0, 0, 0, 0, 5, 0];
 
-/// Frames around the same datagram: the flow is that of the base, and a note says which header was removed.
+/// Frames around the base datagram. The flow is that of the base, and a note names the header that
+/// was removed.
 fn removed() -> Vec<(&'static str, Vec<u8>)> {
     let ether_in = |kind: u16| [&[0, 0][..], &kind.to_be_bytes(), &[0, 0, 5, 0]].concat();
     vec![
@@ -121,7 +125,7 @@ fn headers_around_a_datagram_are_removed() {
     }
 }
 
-/// Headers that hide no other flow, or one that is not read.
+/// Frames whose headers contain no flow, or a flow that is not read.
 fn in_no_flow() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("ARP", ethernet(0x0806, &[0; 28])),
@@ -161,7 +165,7 @@ fn frames_in_no_flow_have_a_reason_that_is_true() {
 /// Source, destination, bytes and DSCP of a flow.
 type Seen = (&'static str, &'static str, u64, u8);
 
-/// Fields and headers that change the flow itself.
+/// Frames with fields and headers that change the flow itself.
 fn changed() -> Vec<(&'static str, Vec<u8>, Seen)> {
     let options = |next: u8, inside: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0][..], inside].concat();
     let datagram = udp(800, &[7; DATA]);
@@ -214,7 +218,7 @@ fn ports_of_tunnels_that_are_none_carry_data() {
     }
 }
 
-/// IPv6 jumbo payload option (RFC 2675): the length in IP is 0.
+/// Tests the IPv6 jumbo payload option (RFC 2675), with which the length in IP is 0.
 #[test]
 fn jumbo_payloads() {
     let datagram = udp(800, &[7; DATA]);
@@ -222,7 +226,7 @@ fn jumbo_payloads() {
     packet[4..6].fill(0);
     let captured = read(&[[ethernet(0x86dd, &packet), vec![0; 30]].concat()]);
     assert_eq!(flows(&captured), [("fd00::1".into(), "fd00::2".into(), 100, 26)]);
-    // UDP states no length either, and the option's counts.
+    // UDP states no length either, so the option's length counts.
     packet[40 + 8 + 4..40 + 8 + 6].fill(0);
     let captured = read(&[[ethernet(0x86dd, &packet), vec![0; 30]].concat()]);
     assert_eq!(flows(&captured), [("fd00::1".into(), "fd00::2".into(), 100, 26)]);
@@ -230,7 +234,7 @@ fn jumbo_payloads() {
 
 // -------------------------------------------------------------------------------------------------------------------------- fragments
 
-/// A datagram of 4,000 bytes in three fragments.
+/// Returns a datagram of 4,000 bytes in three fragments.
 fn fragments(around: impl Fn(u32, bool, &[u8]) -> Vec<u8>, of: &[u8]) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = of.chunks(1_480).collect();
     pieces.iter().enumerate().map(|(at, piece)| around(1_480 * at as u32, at + 1 == pieces.len(), piece)).collect()
@@ -266,7 +270,7 @@ fn fragments_count_by_the_length_of_udp_and_by_the_sequence_numbers_of_tcp() {
                 assert_eq!((captured.used, dropped(&captured)), (3, vec![]), "{name}");
             }
         }
-        // The same number again: another datagram, of which a part is missing.
+        // The same number again means another datagram, of which a part is missing.
         let captured = read(&[0, 1, 2, 0, 2].map(|at: usize| whole[at].clone()));
         if name.starts_with("UDP") {
             assert_eq!(captured.flows[0].bytes, 8_000);
@@ -274,7 +278,7 @@ fn fragments_count_by_the_length_of_udp_and_by_the_sequence_numbers_of_tcp() {
                 captured.noted.iter().any(|noted| noted.sentence.as_ref().unwrap().starts_with("datagrams of which the capture lacks") && noted.first == [4])
             );
         }
-        // Without the first.
+        // The first fragment is missing.
         let captured = read(&whole[1..]);
         assert_eq!((flows(&captured), dropped(&captured)), (vec![], vec![("IP fragments without the first", 2)]), "{name}");
     }
@@ -289,7 +293,7 @@ fn fragments_of_what_is_no_flow_have_its_reason() {
 
 // ------------------------------------------------------------------------------------------------------------------------ snap length
 
-/// A capture of the first bytes of each frame: the lengths in headers count.
+/// Tests a capture of the first bytes of each frame, where the lengths in headers count.
 #[test]
 fn frames_captured_in_part() {
     for (whole, headers) in [
@@ -309,7 +313,7 @@ fn frames_captured_in_part() {
         let captured = shortened(headers - 10);
         assert_eq!((captured.flows.len(), dropped(&captured)), (0, vec![("cut off within the headers", 1)]));
     }
-    // The file says nothing about the snap length, and IP states more than there is.
+    // The file does not state the snap length, and IP states more bytes than the frame has.
     let captured = read(&[frame()[..60].to_vec()]);
     assert_eq!(flows(&captured), flows(&base()));
     assert!(captured.noted[0].sentence.as_ref().unwrap().starts_with("IP headers that state more bytes"));
@@ -317,7 +321,7 @@ fn frames_captured_in_part() {
 
 // ---------------------------------------------------------------------------------------------------------------------- nothing silent
 
-/// Is the result that of the base, without a word more?
+/// True if the result is that of the base, without any further note.
 fn is_silent(captured: &Captured) -> bool {
     let base = base();
     flows(captured) == flows(&base) && captured.noted == base.noted
@@ -326,14 +330,15 @@ fn is_silent(captured: &Captured) -> bool {
 #[test]
 fn no_header_is_silent() {
     for (name, frame) in removed().into_iter().chain(in_no_flow()).chain(changed().into_iter().map(|(name, frame, _)| (name, frame))) {
-        // Padding and offloading change the frame and not the flow: they are the flow's, whatever surrounds it.
+        // Padding and segmentation offload change the frame and not the flow.
         if !name.starts_with("a length of 0") {
             assert!(!is_silent(&read(&[frame])), "{name}");
         }
     }
 }
 
-/// A reader that removed a header and said nothing would be found: without its note, each frame around the base's datagram has the base's result.
+/// Tests the test: without its note, each frame around the base's datagram has the base's result. A
+/// reader that removed a header silently would therefore be found.
 #[test]
 fn a_reader_that_ignores_a_header_is_found() {
     for (name, frame) in removed() {

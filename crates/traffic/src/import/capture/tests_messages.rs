@@ -1,4 +1,4 @@
-//! RoCEv2: which bytes are a message's, and which packets are none.
+//! Tests RoCEv2: which bytes belong to a message, and which packets belong to none.
 
 use super::tests::{dropped, parse, pcap};
 use super::tests_headers::{ETHERNET, ethernet, ipv4, ipv6, udp};
@@ -6,14 +6,15 @@ use super::*;
 
 const UNIT: u32 = 1_024;
 
-/// Extended headers and data of an operation behind a base header; with padding and a check sequence.
+/// Returns a packet with a base header, extended headers and data of an operation, padding and a
+/// check sequence.
 fn packet(opcode: u8, pair: u32, number: u32, extended: &[u8], payload: u32) -> Vec<u8> {
     let padding = payload.next_multiple_of(4) - payload;
     let base = [&[opcode, (padding << 4) as u8, 0xff, 0xff][..], &pair.to_be_bytes(), &(0x8000_0000 | number).to_be_bytes()].concat();
     [&base[..], extended, &vec![7; (payload + padding) as usize], &[0; 4]].concat()
 }
 
-/// The header of a write or a read of so many bytes.
+/// Returns the extended header of a write or a read of `length` bytes.
 fn rdma(length: u32) -> Vec<u8> {
     [&[0; 12][..], &length.to_be_bytes()].concat()
 }
@@ -22,7 +23,7 @@ fn frame(packet: &[u8]) -> Vec<u8> {
     ethernet(0x0800, &ipv4(1, 17, &udp(4_791, packet)))
 }
 
-/// In the opposite direction.
+/// Returns a packet's frame in the opposite direction.
 fn back(packet: &[u8]) -> Vec<u8> {
     let mut frame = frame(packet);
     (frame[14 + 15], frame[14 + 19]) = (2, 1);
@@ -42,7 +43,7 @@ fn notes(captured: &Captured) -> Vec<&str> {
     captured.noted.iter().filter(|noted| noted.reason.is_none()).filter_map(|noted| noted.sentence.as_deref()).collect()
 }
 
-/// A write of `count` packets from `number` on; the last has 600 bytes.
+/// Returns a write of `count` packets from `number` on. The last packet has 600 bytes.
 fn write(number: u32, count: u32) -> Vec<Vec<u8>> {
     let length = (count - 1) * UNIT + 600;
     let of = |at: u32| match at {
@@ -64,7 +65,8 @@ fn every_operation_has_the_payload_without_its_headers() {
         (0x10, vec![0; 4], 601),
         (0x17, vec![0; 4], 601),
         (0x1d, rdma(601), 601),
-        // Unreliable connection, shared receive queues (XRC), datagrams, reliable datagrams.
+        // These are an unreliable connection, shared receive queues (XRC), datagrams and reliable
+        // datagrams.
         (0x24, vec![], 601),
         (0x2a, rdma(601), 601),
         (0xa4, vec![0; 4], 601),
@@ -115,11 +117,12 @@ fn packets_that_carry_no_data_are_no_flows() {
 fn a_message_is_a_flow() {
     let acknowledged = back(&packet(0x11, 0x12, 3, &[0; 4], 0));
     let captured = read(&[write(0, 4), vec![acknowledged], write(4, 2), write(9_000_000, 3)].concat());
-    // The last one begins far from the others: another connection of the queue pair.
+    // The last message begins far from the others, so it belongs to another connection of the queue
+    // pair.
     assert_eq!(bytes(&captured), [3 * 1_024 + 600, 1_024 + 600, 2 * 1_024 + 600]);
     assert_eq!(captured.flows.iter().map(|flow| flow.start_ns).collect::<Vec<_>>(), [0, 5, 7]);
     assert_eq!((captured.used, dropped(&captured), notes(&captured).len()), (9, vec![("acknowledgements of RoCEv2", 1)], 0));
-    // Queue pairs and directions are apart.
+    // Queue pairs and directions are separate.
     let other = |pair: u32, number: u32| packet(4, pair, number, &[], 50);
     let captured = read(&[frame(&other(1, 0)), frame(&other(2, 900_000)), back(&other(1, 50_000)), frame(&other(1, 1))]);
     assert_eq!(bytes(&captured), [50; 4]);
@@ -132,7 +135,7 @@ fn packets_that_are_sent_again_count_once() {
     let captured = read(&[&whole[..], &whole[2..], &whole[4..]].concat());
     assert_eq!(bytes(&captured), [4 * 1_024 + 600]);
     assert_eq!(dropped(&captured), [("sent again", 4)]);
-    // In any order, as over several paths, behind the end of another message.
+    // Packets may come in any order, as over several paths, after the end of another message.
     let end = write(0xff_fffc, 2).remove(1);
     for order in [[0, 2, 3, 1, 4], [1, 0, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1], [3, 0, 1, 4, 2]] {
         let captured = read(&[vec![end.clone()], order.map(|at| whole[at].clone()).to_vec()].concat());
@@ -154,7 +157,7 @@ fn what_the_capture_missed_counts_within_a_message() {
         assert_eq!(bytes(&captured), [5 * 1_024 + 600], "{missing:?}");
         assert!(notes(&captured)[0].starts_with("bytes that the capture missed"));
     }
-    // The beginning or the end is not in the capture.
+    // The beginning or the end of the message is not in the capture.
     let captured = without(&[0, 1]);
     assert_eq!(bytes(&captured), [3 * 1_024 + 600]);
     assert!(notes(&captured)[0].starts_with("messages of RoCEv2 that began before the capture"));
@@ -173,21 +176,22 @@ fn reads_are_flows_of_their_responses() {
     };
     let ask = |number: u32, length: u32| frame(&packet(0x0c, 0x11, number, &rdma(length), 0));
     let one = [response(0x0d, 10), response(0x0e, 11), response(0x0f, 12)];
-    // The request's own direction goes on behind the numbers of the responses, without a gap; so do responses behind writes.
+    // The request's own direction continues after the numbers of the responses, without a gap.
+    // Responses after writes do so, too.
     let mut frames = vec![ask(10, 2_648), one[0].clone(), one[1].clone(), one[2].clone()];
     frames.extend([frame(&packet(4, 0x11, 13, &[], 70)), ask(14, 600), back(&packet(0x10, 0x12, 14, &[0; 4], 600))]);
     let captured = read(&frames);
     assert_eq!(bytes(&captured), [2_648, 70, 600]);
     assert_eq!((notes(&captured), dropped(&captured)), (vec![], vec![("read requests of RoCEv2", 2)]));
-    // A request that comes late explains the numbers behind it.
+    // A request that comes late explains the missing numbers after it.
     let captured = read(&[frame(&packet(4, 0x11, 9, &[], 70)), frame(&packet(4, 0x11, 13, &[], 70)), ask(10, 2_648)]);
     assert_eq!((bytes(&captured), notes(&captured)), (vec![70, 70], vec![]));
-    // The rest is asked for again, and begins as a message of its own.
+    // The rest of the read is requested again, and begins as a new message.
     let captured = read(&[one[0].clone(), response(0x0d, 11), one[2].clone()]);
     assert_eq!(bytes(&captured), [2_648]);
 }
 
-/// Gaps of thousands of packets each: only the latest are kept.
+/// Tests gaps of thousands of packets each, of which only the latest are kept.
 #[test]
 fn hostile_numbers_cost_little() {
     let frames: Vec<Vec<u8>> = (0..3_000u32).map(|at| frame(&packet(4, 0x11, at * 60_000 % (1 << 24), &[], 4))).collect();
