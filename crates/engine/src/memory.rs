@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Most bytes that may be resident in this process, and what sets that bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct MemoryLimit {
     pub bytes: u64,
     pub by: Bound,
 }
@@ -35,13 +35,13 @@ pub fn peak_resident() -> Option<u64> {
 
 /// What this process may take, by what the machine has left, the limits of its control groups and of its address space. `None` where the
 /// system does not tell.
-pub fn room() -> Option<Room> {
+pub fn available() -> Option<MemoryLimit> {
     let resident = resident()?;
     let (free, by) = [(machine(), Bound::Machine), (group(Path::new("/")), Bound::Group), (address_space(), Bound::AddressSpace)]
         .into_iter()
         .filter_map(|(free, by)| Some((free?, by)))
         .min_by_key(|(free, _)| *free)?;
-    Some(Room { bytes: resident + free / 100 * SHARE_PERCENT, by })
+    Some(MemoryLimit { bytes: resident + free / 100 * SHARE_PERCENT, by })
 }
 
 /// Reads the resident memory of this process again and again, at about a microsecond each.
@@ -143,8 +143,8 @@ mod tests {
         let more = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(resident().unwrap() > now + (60 << 20));
         drop(more);
-        let room = room().unwrap();
-        assert!(room.bytes > now && room.bytes < 1 << 50, "{room:?}");
+        let limit = available().unwrap();
+        assert!(limit.bytes > now && limit.bytes < 1 << 50, "{limit:?}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Nic {
             Device::Tun(device) => device,
             Device::Wire(wire) => return wire.take(handed, mtu),
         };
-        match device.read(handed.room()) {
+        match device.read(handed.buffer()) {
             Ok(bytes) => Ok(match handed.came(bytes) {
                 Err(Broken) => Taken::Foreign,
                 Ok(()) if handed.longest() > mtu => Taken::TooLong,

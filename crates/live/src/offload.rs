@@ -36,7 +36,7 @@ pub fn header_of(unsummed: Option<Unsummed>) -> [u8; HEADER] {
 /// What a host has handed to its device at once: a packet, or TCP segments in one.
 #[derive(Debug)]
 pub struct Handed {
-    room: Box<[u8]>,
+    buffer: Box<[u8]>,
     /// Of the packet.
     length: usize,
     unsummed: Option<Unsummed>,
@@ -50,19 +50,19 @@ pub struct Broken;
 
 impl Handed {
     pub fn nothing() -> Self {
-        Handed { room: vec![0; HEADER + LONGEST].into(), length: 0, unsummed: None, cut: None }
+        Handed { buffer: vec![0; HEADER + LONGEST].into(), length: 0, unsummed: None, cut: None }
     }
 
     /// Where Linux's header and a packet are to be put; [`Self::came`] says that they have been.
-    pub fn room(&mut self) -> &mut [u8] {
-        &mut self.room
+    pub fn buffer(&mut self) -> &mut [u8] {
+        &mut self.buffer
     }
 
     /// So many bytes have been put there.
     pub fn came(&mut self, bytes: usize) -> Result<(), Broken> {
         (self.length, self.unsummed, self.cut) = (bytes.checked_sub(HEADER).ok_or(Broken)?, None, None);
-        let word = |at: usize| u16::from_ne_bytes([self.room[at], self.room[at + 1]]);
-        let (flags, kind, size) = (self.room[0], self.room[1], usize::from(word(4)));
+        let word = |at: usize| u16::from_ne_bytes([self.buffer[at], self.buffer[at + 1]]);
+        let (flags, kind, size) = (self.buffer[0], self.buffer[1], usize::from(word(4)));
         if flags & NEEDS_SUM != 0 {
             self.unsummed = Some(Unsummed { start: word(6), offset: word(8) });
         }
@@ -75,8 +75,8 @@ impl Handed {
     }
 
     /// Where a packet that is whole and has its checksum is to be put; [`Self::came_whole`] says that it has been.
-    pub fn room_of_whole(&mut self) -> &mut [u8] {
-        &mut self.room[HEADER..]
+    pub fn buffer_of_whole(&mut self) -> &mut [u8] {
+        &mut self.buffer[HEADER..]
     }
 
     pub fn came_whole(&mut self, length: usize) {
@@ -85,7 +85,7 @@ impl Handed {
 
     /// As it was handed over.
     pub fn packet(&self) -> &[u8] {
-        &self.room[HEADER..HEADER + self.length]
+        &self.buffer[HEADER..HEADER + self.length]
     }
 
     pub fn unsummed(&self) -> Option<Unsummed> {
@@ -102,19 +102,19 @@ impl Handed {
         self.cut.map_or(self.length, |(headers, size)| self.length.min(headers + size))
     }
 
-    /// Writes the packet of this number into `room`, which is long enough; returns its length.
-    pub fn segment(&self, index: usize, room: &mut [u8]) -> usize {
+    /// Writes the packet of this number into `buffer`, which is long enough; returns its length.
+    pub fn segment(&self, index: usize, buffer: &mut [u8]) -> usize {
         let whole = self.packet();
         let Some((headers, size)) = self.cut else {
-            room[..whole.len()].copy_from_slice(whole);
+            buffer[..whole.len()].copy_from_slice(whole);
             return whole.len();
         };
         let from = headers + index * size;
         let payload = &whole[from.min(whole.len())..(from + size).min(whole.len())];
         let length = headers + payload.len();
-        room[..headers].copy_from_slice(&whole[..headers]);
-        room[headers..length].copy_from_slice(payload);
-        packet::become_segment(&mut room[..length], index, (index * size) as u32, from + size >= whole.len());
+        buffer[..headers].copy_from_slice(&whole[..headers]);
+        buffer[headers..length].copy_from_slice(payload);
+        packet::become_segment(&mut buffer[..length], index, (index * size) as u32, from + size >= whole.len());
         length
     }
 }
@@ -139,8 +139,8 @@ mod tests {
         let mut header = header_of(Some(Unsummed { start: 20, offset: 16 }));
         header[1] = kind;
         header[4..6].copy_from_slice(&size.to_ne_bytes());
-        handed.room()[..HEADER].copy_from_slice(&header);
-        handed.room()[HEADER..HEADER + packet.len()].copy_from_slice(packet);
+        handed.buffer()[..HEADER].copy_from_slice(&header);
+        handed.buffer()[HEADER..HEADER + packet.len()].copy_from_slice(packet);
         let came = handed.came(HEADER + packet.len());
         (handed, came)
     }
@@ -152,9 +152,9 @@ mod tests {
         assert_eq!((came, handed.segments(), handed.longest()), (Ok(()), 3, 152));
         let mut payload = Vec::new();
         for index in 0..3 {
-            let mut room = [0xee; 200];
-            let length = handed.segment(index, &mut room);
-            let segment = &room[..length];
+            let mut buffer = [0xee; 200];
+            let length = handed.segment(index, &mut buffer);
+            let segment = &buffer[..length];
             assert_eq!(length, [152, 152, 102][index]);
             assert_eq!(usize::from(u16::from_be_bytes([segment[2], segment[3]])), length);
             // Identifications and sequence numbers go on, over zero too.
@@ -166,8 +166,8 @@ mod tests {
             payload.extend_from_slice(&segment[52..]);
             // The header's sum is right, and TCP's right once it is completed.
             assert_eq!(packet::tests::summed(&segment[..20]), 0xffff);
-            packet::complete(&mut room[..length]);
-            assert_eq!(packet::tests::summed(&packet::tests::covered(&room[..length])), 0xffff);
+            packet::complete(&mut buffer[..length]);
+            assert_eq!(packet::tests::summed(&packet::tests::covered(&buffer[..length])), 0xffff);
         }
         assert_eq!(payload, packet[52..]);
     }
@@ -176,20 +176,20 @@ mod tests {
     fn the_sum_that_is_left_covers_what_linux_wants() {
         // Where a sum is left, the field holds that of addresses, protocol and length: what completes it sums from `start` to the end.
         let (handed, _) = handed(&sent(250), TCP_OVER_IPV4, 100);
-        let mut room = [0; 200];
-        let length = handed.segment(1, &mut room);
-        let sum = !packet::tests::summed(&room[20..length]);
-        room[36..38].copy_from_slice(&sum.to_be_bytes());
-        assert_eq!(packet::tests::summed(&packet::tests::covered(&room[..length])), 0xffff);
+        let mut buffer = [0; 200];
+        let length = handed.segment(1, &mut buffer);
+        let sum = !packet::tests::summed(&buffer[20..length]);
+        buffer[36..38].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(packet::tests::summed(&packet::tests::covered(&buffer[..length])), 0xffff);
     }
 
     #[test]
     fn what_is_whole_stays_as_it_is() {
         let packet = sent(250);
         let (handed, came) = handed(&packet, WHOLE, 0);
-        let mut room = [0; 400];
-        assert_eq!((came, handed.segments(), handed.longest(), handed.segment(0, &mut room)), (Ok(()), 1, 302, 302));
-        assert_eq!(room[..302], packet);
+        let mut buffer = [0; 400];
+        assert_eq!((came, handed.segments(), handed.longest(), handed.segment(0, &mut buffer)), (Ok(()), 1, 302, 302));
+        assert_eq!(buffer[..302], packet);
         assert_eq!(handed.unsummed(), Some(Unsummed { start: 20, offset: 16 }));
         assert_eq!(header_of(None), [0; HEADER]);
     }

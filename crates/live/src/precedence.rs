@@ -5,7 +5,7 @@ use std::io;
 
 /// What is due this soon is waited for in real time and without sleep. A real-time thread that a timer wakes is up to this late (p99 41 us measured
 /// under SCHED_FIFO).
-const SOON_NS: u64 = 60_000;
+const SPIN_NS: u64 = 60_000;
 /// After so long without sleep it sleeps for [`PAUSE_NS`]: the kernel takes the processor for 50 ms at once from real-time threads that used more
 /// than 95 % of a second (kernel.sched_rt_runtime_us), and its own threads on this processor need some of it. Departures through 1 Gbps were late by 90 to
 /// 92 us (p99) with 40 us after every 500 us, by 60 to 72 us with these.
@@ -56,7 +56,7 @@ impl Precedence {
     /// It is `now`, and the next thing is due at `due`: how long to wait for packets.
     #[inline]
     pub fn wait_ns(&mut self, now: u64, due: u64) -> io::Result<u64> {
-        let spare = due.saturating_sub(now.saturating_add(SOON_NS));
+        let spare = due.saturating_sub(now.saturating_add(SPIN_NS));
         let turn_over = now - self.slept_ns > TURN_NS;
         match self.manner {
             Manner::Ordinary => Ok(spare),

@@ -56,7 +56,7 @@ pub struct Watched {
 
 /// A packet under way.
 struct Stored {
-    room: Box<[u8]>,
+    buffer: Box<[u8]>,
     length: usize,
     unsummed: Option<Unsummed>,
 }
@@ -70,9 +70,9 @@ struct Store {
 
 impl Store {
     /// Room for a packet.
-    fn room(&mut self, most: usize) -> u32 {
+    fn buffer(&mut self, most: usize) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Stored { room: vec![0; most].into_boxed_slice(), length: 0, unsummed: None });
+            self.packets.push(Stored { buffer: vec![0; most].into_boxed_slice(), length: 0, unsummed: None });
             self.packets.len() as u32 - 1
         })
     }
@@ -233,9 +233,9 @@ impl Relay<'_, '_, '_, '_> {
             }
             let priority = self.packets.priority_of_dscp[usize::from(dscp)];
             for segment in 0..segments {
-                let token = self.store.room(most);
+                let token = self.store.buffer(most);
                 let stored = &mut self.store.packets[token as usize];
-                stored.length = self.handed.segment(segment, &mut stored.room);
+                stored.length = self.handed.segment(segment, &mut stored.buffer);
                 stored.unsummed = self.handed.unsummed();
                 let size = (stored.length as u16).saturating_add(self.packets.link_header);
                 self.watched.entered += 1;
@@ -258,8 +258,8 @@ impl Relay<'_, '_, '_, '_> {
                 self.watched.to_nobody += 1;
                 continue;
             };
-            let Stored { room, length, unsummed } = &mut self.store.packets[token as usize];
-            let packet = &mut room[..*length];
+            let Stored { buffer, length, unsummed } = &mut self.store.packets[token as usize];
+            let packet = &mut buffer[..*length];
             if departure.marked && packet::parse(packet).is_some_and(|header| header.capable && !header.marked) {
                 packet::mark(packet);
                 self.watched.marks += 1;

@@ -201,7 +201,7 @@ pub struct FrameInfo {
 
 impl PacketSocket {
     /// Room for what comes while the forwarding thread does not run.
-    const ROOM: libc::c_int = 32 << 20;
+    const SOCKET_BYTES: libc::c_int = 32 << 20;
 
     /// On no interface yet.
     pub fn unbound() -> io::Result<Self> {
@@ -220,7 +220,9 @@ impl PacketSocket {
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
         // More than the system's limit where we may, else as much as there is.
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &Self::ROOM).or_else(|_| socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &Self::ROOM))?;
+        socket
+            .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &Self::SOCKET_BYTES)
+            .or_else(|_| socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &Self::SOCKET_BYTES))?;
         // Ends with the socket.
         let membership = libc::packet_mreq { mr_ifindex: interface, mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort, mr_alen: 0, mr_address: [0; 8] };
         socket.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
@@ -321,10 +323,10 @@ impl Poll {
     /// Waits for at most `ns`. Puts the places of those that can be read into `ready`.
     pub fn wait(&mut self, ns: u64, ready: &mut Vec<usize>) -> io::Result<()> {
         let limit = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
-        let (epoll, room) = (self.epoll.as_raw_fd(), self.events.len() as libc::c_int);
+        let (epoll, buffer) = (self.epoll.as_raw_fd(), self.events.len() as libc::c_int);
         ready.clear();
-        // SAFETY: the events have room for `room`; they and the limit live across the call; there is no signal mask.
-        let found = unsafe { libc::syscall(libc::SYS_epoll_pwait2, epoll, self.events.as_mut_ptr(), room, &limit, 0usize, 0usize) };
+        // SAFETY: the events have room for `buffer`; they and the limit live across the call; there is no signal mask.
+        let found = unsafe { libc::syscall(libc::SYS_epoll_pwait2, epoll, self.events.as_mut_ptr(), buffer, &limit, 0usize, 0usize) };
         match checked(found as libc::c_int) {
             Ok(count) => ready.extend(self.events[..count as usize].iter().map(|event| event.u64 as usize)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

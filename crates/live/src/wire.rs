@@ -170,18 +170,18 @@ impl Wire {
     /// A packet of at most `mtu` bytes that the host sends, if there is one.
     #[inline]
     pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
-        let room = &mut handed.room_of_whole()[..mtu];
+        let buffer = &mut handed.buffer_of_whole()[..mtu];
         let mut head = [0; HEADER];
-        let Some(frame) = self.socket.receive(&mut head, room)? else { return Ok(Taken::Nothing) };
+        let Some(frame) = self.socket.receive(&mut head, buffer)? else { return Ok(Taken::Nothing) };
         let sender: Mac = head[6..12].try_into().expect("six");
         let kind = [head[12], head[13]];
         let Some(bytes) = frame.length.checked_sub(HEADER).filter(|_| !frame.tagged) else { return Ok(Taken::Foreign) };
         if kind == ARP {
-            return Ok(self.answer(sender, &room[..bytes.min(room.len())]));
+            return Ok(self.answer(sender, &buffer[..bytes.min(buffer.len())]));
         }
         // Only what is for one of us: the interface hears everything.
         let ours = kind == IPV4 && head[..2] == MADE_UP;
-        let here = &room[..bytes.min(room.len())];
+        let here = &buffer[..bytes.min(buffer.len())];
         let Some((from, length)) = packet::source_and_length(here).filter(|_| ours) else { return Ok(Taken::Foreign) };
         if from != self.address {
             return Ok(Taken::Foreign);
@@ -189,12 +189,12 @@ impl Wire {
         if length > bytes {
             return Ok(Taken::Foreign);
         }
-        if length > room.len() {
+        if length > buffer.len() {
             return Ok(Taken::TooLong);
         }
         self.peer.set(Some(sender));
         if frame.unsummed {
-            packet::complete(&mut room[..length]);
+            packet::complete(&mut buffer[..length]);
         }
         handed.came_whole(length);
         Ok(Taken::Packet)

@@ -449,7 +449,7 @@ pub struct Decisive {
 
 impl Extra {
     /// Returns metadata for a frame that has none yet, with the information of its `aux`.
-    pub fn beside(frame: &Frame) -> Extra {
+    pub fn for_frame(frame: &Frame) -> Extra {
         let mut extra = Extra { edge: u32::MAX, ..Extra::default() };
         extra.say(frame);
         extra

@@ -44,10 +44,10 @@ mod tests;
 
 pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use error::RunError;
-pub use expected::{Doubt, Expected, expected, sample};
+pub use expected::{Expected, Unknowns, expected, sample};
 pub use model::Model;
 pub use progress::Progress;
-pub use queue::buffer::mmu::{SetAside, set_aside};
+pub use queue::buffer::mmu::{ReservedMemory, reserved_memory};
 pub use queue::flowcontrol::headroom::{PortFacts, PortHeadroom, by_formula, headrooms};
 pub use queue::flowcontrol::response_time;
 pub use run::{outside, run};

@@ -21,7 +21,7 @@ use afflux_engine::scattered;
 /// library.
 pub const PROCESS: u64 = 39 << 20;
 /// Margin by which a process can exceed `PROCESS`, for example if Python finds no compiled modules.
-const DOUBT: u64 = 8 << 20;
+const PROCESS_MARGIN: u64 = 8 << 20;
 /// Memory of each worker thread after the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 
@@ -90,7 +90,7 @@ impl Memory {
     /// Returns the memory that records may take during a run, so that the run stays below `bytes`
     /// until its end.
     pub fn records(bytes: u64, fixed: u64) -> u64 {
-        let room = bytes.saturating_sub(fixed + DOUBT);
+        let room = bytes.saturating_sub(fixed + PROCESS_MARGIN);
         // This is the maximum of [`finishing`].
         let most = (36 << 20) + WRITTEN_ROWS * WRITTEN;
         (room / 3).max(room.saturating_sub(most))
@@ -127,7 +127,7 @@ const SHORT: u64 = 1 << 14;
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
 
 /// Memory of the metadata of a frame.
-const BESIDE: u64 = 3 * size_of::<Extra>() as u64 / 2;
+const META: u64 = 3 * size_of::<Extra>() as u64 / 2;
 
 /// Returns the memory of an outstanding frame, including the records that ports keep of it.
 fn frame(plan: &Plan) -> u64 {
@@ -140,7 +140,7 @@ fn frame(plan: &Plan) -> u64 {
     // If `aux` is the number of the path, the timestamp that data echo to a receiver with an
     // auto-tuned buffer is stored in the metadata of the frame.
     let echoes = |transport: &spec::TransportConfig| matches!(transport.parameters().segments(), Some((_, spec::Receive::Buffer(_))));
-    let beside = if more || plan.record.paths && plan.transports.iter().any(echoes) { BESIDE } else { 0 };
+    let beside = if more || plan.record.paths && plan.transports.iter().any(echoes) { META } else { 0 };
     FRAME + events + waits + beside
 }
 

@@ -121,7 +121,7 @@ impl Pacer {
     }
 
     pub fn take(&mut self, now: u64, frame: Frame) {
-        self.settle(now);
+        self.update(now);
         self.taken += frame.size as u64;
         self.queued += frame.size as u64;
         self.flows.get_mut(&frame.flow).expect("asked before").waiting += 1;
@@ -130,7 +130,7 @@ impl Pacer {
 
     /// Returns the next frame for which there are enough tokens.
     pub fn release(&mut self, now: u64) -> Option<Frame> {
-        self.settle(now);
+        self.update(now);
         let bits = self.queue.front()?.size as f64 * 8.0;
         // A frame larger than the bucket leaves when the bucket is full.
         if self.tokens < bits.min(self.config.bucket as f64 * 8.0) {
@@ -165,7 +165,7 @@ impl Pacer {
 
     /// Updates the rate, R = (1 - eta) R + eta M / T + beta Q at every interval (HULL, §4.2), and
     /// adds the tokens up to `now`.
-    fn settle(&mut self, now: u64) {
+    fn update(&mut self, now: u64) {
         let every = self.config.interval.0;
         while self.change <= now {
             self.fill(self.change);
@@ -240,9 +240,9 @@ mod tests {
         let mut pacer = pacer(1.0);
         pacer.on_echo(0, 1);
         let at = |us: u64| Span::from_us(us).0;
-        pacer.settle(at(64 * 10));
+        pacer.update(at(64 * 10));
         assert!((pacer.rate / (G * libm::pow(0.875, 10.0)) - 1.0).abs() < 1e-12);
-        pacer.settle(at(64 * 1_000));
+        pacer.update(at(64 * 1_000));
         assert_eq!(pacer.rate, 1e7);
         // Two frames empty the bucket, four wait: 6,000 B for 64 us.
         let now = at(64 * 1_000);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((sent, pacer.held()), (2, (4, 6_000)));
         // Tokens for 1,500 B at 10 Mbps take 1.2 ms, so the rate changes before.
         assert_eq!(pacer.wake(now), at(64 * 1_001));
-        pacer.settle(at(64 * 1_001));
+        pacer.update(at(64 * 1_001));
         let expected = 0.875 * 1e7 + 0.125 * (9_000.0 * 8.0 / 64e-6) + 122.0 * 6_000.0 * 8.0;
         assert!((pacer.rate / expected - 1.0).abs() < 1e-12, "{} {expected}", pacer.rate);
     }
@@ -263,7 +263,7 @@ mod tests {
         pacer.on_echo(0, 1);
         (0..4).for_each(|_| pacer.take(0, frame(1)));
         let late = Span::from_ms(11).0;
-        pacer.settle(1);
+        pacer.update(1);
         assert!(pacer.holds(late, 1));
         let mut now = 1;
         let mut gaps = Vec::new();

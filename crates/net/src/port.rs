@@ -15,7 +15,7 @@ use crate::queue::marking::Memory;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::Turns;
 pub use crate::queue::waiting::Waiting;
-use crate::queue::{Calm, QueueView};
+use crate::queue::{FastPathLimits, QueueView};
 use crate::timing::Noise;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
@@ -47,7 +47,7 @@ pub struct Port {
     pub peer_shard: u16,
     pub plain: bool,
     /// True once a PAUSE frame has been sent or received here.
-    pub eventful: bool,
+    pub pause_seen: bool,
     /// True while the port keeps its frames in its lane (see `shard::hop`). The automaton is empty
     /// then.
     pub open: bool,
@@ -126,7 +126,7 @@ pub struct Discipline {
     /// the transmitter. They count in `Automaton::waiting`.
     pub device: VecDeque<(Waiting, u8)>,
     /// Capacity of the device queue in frames.
-    pub room: usize,
+    pub capacity: usize,
 }
 
 /// The frame in transmission.
@@ -225,7 +225,7 @@ impl Port {
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
             plain: setup.plain,
-            eventful: false,
+            pause_seen: false,
             open: false,
             whole_ns: setup.tick > 1,
             delays: if setup.delays { RECEIVED } else { 0 } | if setup.late { SENT } else { 0 },
@@ -412,7 +412,7 @@ impl Port {
 
     /// Undoes the accounting of a transmission that was counted at its start and is still in
     /// progress.
-    pub fn recall(&mut self, size: u16) -> Sending {
+    pub fn interrupted(&mut self, size: u16) -> Sending {
         let time = self.transmission(size);
         self.frames -= 1;
         self.bytes -= size as u64;
@@ -486,8 +486,8 @@ impl Port {
     /// Fast path, for plain or idle ports: true if a frame of `size` bytes can be admitted without
     /// asking any policy, while `used` bytes of the node's memory are in use.
     #[inline(always)]
-    pub fn takes_at_once(&self, calm: &Calm, used: u64, size: u64) -> bool {
-        used + size <= calm.used && self.queued + size <= calm.queue && self.plain_count() < calm.frames && self.has_room()
+    pub fn takes_at_once(&self, fast_path: &FastPathLimits, used: u64, size: u64) -> bool {
+        used + size <= fast_path.used && self.queued + size <= fast_path.queue && self.plain_count() < fast_path.frames && self.can_append()
     }
 
     /// Returns the bytes that occupy the buffer at `now`, after all events up to then. It serves
@@ -515,7 +515,7 @@ impl Port {
 
     /// Plain: true if the ring of sizes can take one more frame without growing.
     #[inline(always)]
-    pub fn has_room(&self) -> bool {
+    pub fn can_append(&self) -> bool {
         (self.sizes.len() as usize) < self.sizes.ring.len()
     }
 
@@ -793,7 +793,7 @@ impl Automaton {
     /// Registers a frame that joins `queue`, if queues take turns. Returns whether the scheduler
     /// must choose the frame even at an idle port.
     #[inline(never)]
-    pub fn awaits_turn(&mut self, now: u64, queue: usize, size: u16) -> bool {
+    pub fn needs_turn(&mut self, now: u64, queue: usize, size: u16) -> bool {
         self.catch_up(now);
         self.turns.as_deref_mut().is_some_and(|turns| {
             turns.joined(queue, size);

@@ -15,7 +15,7 @@ pub struct Progress {
     flows_finished: AtomicU64,
     cancel: AtomicBool,
     /// Number of requests for a view.
-    asked: AtomicU64,
+    requests: AtomicU64,
     /// Time in ps; flows that start earlier do not count in the view.
     counts_from: AtomicU64,
     seen: Mutex<Seen>,
@@ -70,7 +70,7 @@ impl Progress {
     /// engine. A run without requests spends no time on views.
     pub fn view(&self, counts_from: u64) -> Option<View> {
         self.counts_from.store(counts_from, Ordering::Relaxed);
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.snapshots.is_empty() || seen.snapshots.iter().any(Option::is_none) {
             return None;
@@ -87,8 +87,8 @@ impl Progress {
     }
 
     #[inline]
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Publishes the snapshot of one worker, and the flows that have ended there since its last

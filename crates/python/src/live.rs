@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// How a scenario is to be run, as it was asked for. Elsewhere than on Linux nobody reads it.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-struct Asked {
+struct Requested {
     hosts: Option<String>,
     attach: Vec<String>,
     duration: Option<String>,
@@ -33,7 +33,7 @@ pub fn live(
     out: Option<PathBuf>,
     force: bool,
 ) -> PyResult<String> {
-    linux::live(py, scenario, Asked { hosts, attach, duration, command, bound, out, force })
+    linux::live(py, scenario, Requested { hosts, attach, duration, command, bound, out, force })
 }
 
 /// Name, what for, whether it must be there, why it is not, what helps.
@@ -48,11 +48,11 @@ pub fn live_capabilities() -> PyResult<Vec<Row>> {
 #[cfg(not(target_os = "linux"))]
 mod linux {
     use crate::errors::Error;
-    use crate::live::{Asked, Row};
+    use crate::live::{Requested, Row};
     use crate::scenario::Scenario;
     use pyo3::prelude::*;
 
-    pub fn live(_: Python<'_>, _: &Scenario, _: Asked) -> PyResult<String> {
+    pub fn live(_: Python<'_>, _: &Scenario, _: Requested) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
     pub fn capabilities() -> PyResult<Vec<Row>> {
@@ -64,7 +64,7 @@ mod linux {
 mod linux {
     use crate::errors::{Failure, RunError};
     use crate::interrupt::{POLL, guarded};
-    use crate::live::{Asked, Row};
+    use crate::live::{Requested, Row};
     use crate::scenario::Scenario;
     use afflux_live::{Control, LiveError, Options};
     use afflux_results::{ProcessStart, Replace};
@@ -77,8 +77,8 @@ mod linux {
     use std::sync::mpsc::{RecvTimeoutError, channel};
     use std::time::Duration;
 
-    pub fn live(py: Python<'_>, scenario: &Scenario, asked: Asked) -> PyResult<String> {
-        let Asked { hosts, attach, duration, command, bound, out, force } = asked;
+    pub fn live(py: Python<'_>, scenario: &Scenario, asked: Requested) -> PyResult<String> {
+        let Requested { hosts, attach, duration, command, bound, out, force } = asked;
         let time = |text: &str, name: &str| match text.parse::<Span>() {
             Ok(Span::ZERO) if name == "duration" => Err(PyValueError::new_err(format!("--{name} {text}: write a time above 0, as in 30s"))),
             Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),

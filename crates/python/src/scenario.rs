@@ -7,7 +7,7 @@ use crate::interrupt::{received, run_interruptible, spawned};
 use crate::progress::Progress;
 use crate::result;
 use crate::table::Table;
-use afflux_net::Doubt;
+use afflux_net::Unknowns;
 use afflux_net::memory::Memory;
 use afflux_net::spec::{Link, NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart, Replace};
@@ -244,12 +244,12 @@ impl Scenario {
         let found = run_interruptible(py, move || afflux_net::expected(&scenario.plan).map(|found| (Memory::of(&scenario.plan, &found), found)))?;
         let (memory, found) = found.map_err(|error| Failure::Run(error).into_py(py))?;
         let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
-        let doubt = found.doubt.map(|doubt| match doubt {
-            Doubt::Losses { from, to } => ("losses", vec![name(from), name(to)]),
-            Doubt::Overtaking => ("overtaking", Vec::new()),
-            Doubt::Queues => ("queues", Vec::new()),
-            Doubt::Copies => ("copies", Vec::new()),
-            Doubt::Rates => ("rates", Vec::new()),
+        let doubt = found.unknowns.map(|doubt| match doubt {
+            Unknowns::Losses { from, to } => ("losses", vec![name(from), name(to)]),
+            Unknowns::Overtaking => ("overtaking", Vec::new()),
+            Unknowns::Queues => ("queues", Vec::new()),
+            Unknowns::Copies => ("copies", Vec::new()),
+            Unknowns::Rates => ("rates", Vec::new()),
         });
         Ok(Expected {
             payload_bytes: found.bytes,

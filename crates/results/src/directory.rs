@@ -81,7 +81,7 @@ pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     refuse_what_is_there(dir, &place, replace)?;
     let there = claimed(dir, &place, replace)?;
     place.clear().map_err(ResultsError::io(dir))?;
-    let partial = place.beside(&format!("{PARTIAL}{}", durable::unique()));
+    let partial = place.sibling(&format!("{PARTIAL}{}", durable::unique()));
     durable::make_dir(&partial).map_err(ResultsError::io(dir))?;
     Ok(Claim { asked: dir.to_path_buf(), place, partial, replace, there, digests: BTreeMap::new(), _lock: lock })
 }
@@ -159,10 +159,10 @@ impl Place {
     }
 
     fn lock(&self) -> PathBuf {
-        self.beside("lock")
+        self.sibling("lock")
     }
 
-    fn beside(&self, what: &str) -> PathBuf {
+    fn sibling(&self, what: &str) -> PathBuf {
         let mut name = OsString::from(".");
         name.push(&self.name);
         name.push(".");
@@ -201,7 +201,7 @@ impl Place {
                 Err(error) => Replaced::Stuck(error),
             });
         }
-        let old = self.beside(&format!("{OLD}{}", durable::unique()));
+        let old = self.sibling(&format!("{OLD}{}", durable::unique()));
         durable::rename(&self.dir(), &old)?;
         let outcome = known.appeared(&old).and_then(|appeared| match appeared.is_empty() {
             true => durable::rename(new, &self.dir()).map(|()| Replaced::Done),

@@ -193,7 +193,7 @@ pub struct Frames {
 impl Frames {
     /// Returns the bytes of a frame that do not count towards the MTU, and the size of the smallest
     /// packet that carries data.
-    pub fn around(&self) -> (u16, u16) {
+    pub fn overhead(&self) -> (u16, u16) {
         (self.link_header, self.wire.data_header - self.link_header + 1)
     }
 }

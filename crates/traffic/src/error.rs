@@ -12,13 +12,13 @@ pub enum TrafficError {
     #[error(transparent)]
     Input(Box<InputError>),
     /// `key` has its name in scenario files.
-    #[error("`{key}`: found {found}, allowed is {allowed}{}", Hint(nearest))]
+    #[error("`{key}`: found {found}, allowed is {allowed}{}", Suggestion(nearest))]
     Parameter { key: &'static str, found: String, allowed: String, nearest: Option<String> },
 }
 
 /// An error at one place of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: found {found}, expected {expected}{}", Hint(nearest))]
+#[error("{place}: found {found}, expected {expected}{}", Suggestion(nearest))]
 pub struct InputError {
     pub place: Place,
     pub found: String,
@@ -38,7 +38,7 @@ pub struct Place {
     pub column: Option<String>,
 }
 
-struct Hint<'a>(&'a Option<String>);
+struct Suggestion<'a>(&'a Option<String>);
 
 impl TrafficError {
     /// Returns the file that the error is about, if any.
@@ -116,7 +116,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for Hint<'_> {
+impl fmt::Display for Suggestion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),

@@ -76,7 +76,7 @@ pub use patterns::constant::ConstantRate;
 pub use patterns::destinations::Destinations;
 pub use patterns::incast::{Incast, IncastSize, Loop, Receiver, Senders};
 pub use patterns::pairs;
-pub use patterns::partition_aggregate::{Beside, PartitionAggregate};
+pub use patterns::partition_aggregate::{BackgroundFlows, PartitionAggregate};
 pub use patterns::random::{Random, Stop};
 pub use patterns::shares::Shares;
 pub use patterns::spatial::SpatialMatrix;

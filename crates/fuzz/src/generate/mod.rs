@@ -111,7 +111,7 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000)) + if family == Family::Hadoop { 20_000_000 } else { 0 };
         until + fabric.round_trip_ns
     });
-    let around = traffic::Around { fabric: &fabric, data, family, transports: &transports, paused: &switch_facts.paused, ends: until_ns.is_some() };
+    let around = traffic::Drawn { fabric: &fabric, data, family, transports: &transports, paused: &switch_facts.paused, ends: until_ns.is_some() };
     let blocks = traffic::traffic(c, &around, packets);
     let mut fabric_keys = fabric_keys;
     if c.1 {

@@ -7,7 +7,7 @@ use crate::schema::words;
 use std::path::Path;
 use toml::Value;
 
-pub struct Around<'a> {
+pub struct Drawn<'a> {
     pub fabric: &'a Fabric,
     pub data: &'a Path,
     pub family: Family,
@@ -19,7 +19,7 @@ pub struct Around<'a> {
 }
 
 /// Blocks that send so many frames in all, roughly. The second: what they need `run.until` for.
-pub fn traffic(c: &mut Choices, around: &Around, packets: u64) -> Vec<Value> {
+pub fn traffic(c: &mut Choices, around: &Drawn, packets: u64) -> Vec<Value> {
     let count = c.weighted(&[(4, 1), (4, 2), (2, 3)]);
     let mut blocks = Vec::new();
     for number in 0..count {
@@ -28,7 +28,7 @@ pub fn traffic(c: &mut Choices, around: &Around, packets: u64) -> Vec<Value> {
     blocks
 }
 
-fn block(c: &mut Choices, around: &Around, number: u64, packets: u64) -> Keys {
+fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
     let fabric = around.fabric;
     let hosts = fabric.hosts;
     let bytes = packets * 1_200;
@@ -199,7 +199,7 @@ fn pair(c: &mut Choices, hosts: u64) -> Value {
     ints(&[from, (from + c.range(1, hosts - 1)) % hosts])
 }
 
-fn common(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str, family: Family, facts: &TransportFacts, number: u64) {
+fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: Family, facts: &TransportFacts, number: u64) {
     keys.may(c, 40, "class", |c| c.of(&["default", "query", "bulk"]));
     keys.may(c, 20, "name", |_| format!("block {number}"));
     keys.may(c, 10, "seed", |c| int(c.range(0, 1_000)));
@@ -235,7 +235,7 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str, family:
     }
 }
 
-fn random(c: &mut Choices, keys: &mut Keys, around: &Around, bytes: u64) {
+fn random(c: &mut Choices, keys: &mut Keys, around: &Drawn, bytes: u64) {
     let fabric = around.fabric;
     let named = c.chance(25);
     let flows = if named { (bytes / 1_000_000).max(1) } else { c.scale(1, (bytes / 2_000).clamp(1, 300)) };
@@ -286,7 +286,7 @@ fn random(c: &mut Choices, keys: &mut Keys, around: &Around, bytes: u64) {
 }
 
 /// Sizes with this mean, roughly.
-fn sizes(c: &mut Choices, keys: &mut Keys, around: &Around, mean: u64) {
+fn sizes(c: &mut Choices, keys: &mut Keys, around: &Drawn, mean: u64) {
     let mean = mean.clamp(1, 4_000_000);
     match c.range(0, 9) {
         0..=4 => keys.put("sizes", c.size(mean.div_ceil(3), mean)),
@@ -316,7 +316,7 @@ fn sizes(c: &mut Choices, keys: &mut Keys, around: &Around, mean: u64) {
 }
 
 /// Jobs with machines so quick that they are done in simulated milliseconds.
-fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Around, kind: &str) {
+fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
     keys.may(c, 60, "framework", |c| c.of(&words("Framework")));
     if kind == "hadoop" {
         keys.put("size", c.size(200_000, 4_000_000));

@@ -4,7 +4,7 @@
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, path_is_open};
 use super::tag::Congestion;
-use super::{About, Around, Choice, Holding, Policy, Role, Site, Tag};
+use super::{About, Choice, Holding, PathContext, Policy, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::Wrong;
@@ -12,7 +12,7 @@ use afflux_config::{Duration, keys};
 
 keys! {
     /// Flowlets on the least congested path.
-    pub struct Keys as "Conga" => CongaConfig(around: &Around<'_>) {
+    pub struct Keys as "Conga" => CongaConfig(context: &PathContext<'_>) {
         /// Gap between two frames of a flow after which a new flowlet begins.
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
         /// Interval at which the rate estimators lose the fraction `alpha`: Tdre.
@@ -29,7 +29,7 @@ keys! {
     }
     plus {
         /// Whether CONGA works as in ConWeave's ns-3 simulator.
-        ns3: bool = around.ns3;
+        ns3: bool = context.ns3;
     }
 }
 
@@ -73,7 +73,7 @@ impl Leaf {
         }
     }
 
-    fn heard(&self, path: u32) -> Option<Metric> {
+    fn reported_metric(&self, path: u32) -> Option<Metric> {
         self.to.binary_search_by_key(&path, |(path, _)| *path).ok().map(|place| self.to[place].1)
     }
 
@@ -128,7 +128,7 @@ impl Policy for Conga {
         if !frame.is_data() {
             // All frames from leaf to leaf carry reports; in the simulator only data frames do.
             if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
-                self.report_beside(site, frame, role);
+                self.handle_hashed(site, frame, role);
             }
             return Choice::Ecmp;
         }
@@ -155,7 +155,7 @@ impl Conga {
         let report = self.report(site, rack);
         let Conga { flowlets, estimators, leaves, costs, .. } = self;
         let (bits, aging, ns3) = (self.bits, self.aging, self.ns3);
-        let path = flowlets.way(
+        let path = flowlets.path(
             site,
             frame,
             |site, path| path_is_open(site, rack, path),
@@ -166,7 +166,7 @@ impl Conga {
                 for place in from..from + count {
                     let path = site.paths(rack)[place];
                     let own = metric(estimators.load(site, first_port(path)), bits, ns3);
-                    let remote = leaf.and_then(|leaf| leaf.heard(path)).map_or(0, |metric| aged(metric, site.now(), aging, ns3));
+                    let remote = leaf.and_then(|leaf| leaf.reported_metric(path)).map_or(0, |metric| aged(metric, site.now(), aging, ns3));
                     costs.push((own.max(remote), path));
                 }
                 best(site, costs, before.filter(|_| !ns3))
@@ -179,7 +179,7 @@ impl Conga {
     }
 
     /// Adds or reads the report of a frame that is hashed.
-    fn report_beside(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) {
+    fn handle_hashed(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) {
         match role {
             Role::Source => {
                 let rack = site.rack_of(frame.dst);

@@ -1,7 +1,7 @@
 //! DeTail's adaptive load balancing (Zats et al., SIGCOMM 2012): sends each frame to one of the
 //! ports with the fewest bytes ahead of it.
 
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::{Key, Wrong};
@@ -10,7 +10,7 @@ use afflux_units::Bytes;
 
 keys! {
     /// DeTail's adaptive load balancing.
-    pub struct Keys as "Detail" => DetailConfig(_around: &Around<'_>) {
+    pub struct Keys as "Detail" => DetailConfig(_around: &PathContext<'_>) {
         /// Two thresholds for the waiting bytes of the frame's priority and above. A port at or
         /// above the first is less favoured, a port at or above the second is avoided.
         thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;
@@ -46,7 +46,7 @@ impl Policy for Detail {
         let Detail { thresholds, classes } = self;
         classes.clear();
         for &port in hops {
-            let ahead = site.queued_ahead(port, frame.priority());
+            let ahead = site.bytes_before(port, frame.priority());
             classes.push((thresholds.iter().filter(|threshold| ahead >= **threshold).count() as u8, port));
         }
         let best = classes.iter().map(|(class, _)| *class).min().expect("a next hop");

@@ -3,7 +3,7 @@
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, REMEMBERED};
-use super::{About, Around, Choice, Holding, Policy, Role, Site};
+use super::{About, Choice, Holding, PathContext, Policy, Role, Site};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::Wrong;
@@ -13,7 +13,7 @@ use afflux_units::Bytes;
 keys! {
     /// Port quality: with `dlb` of the switch's own ports, with `glb` also of the ports behind next
     /// hops.
-    pub struct Keys as "Dlb" => DlbConfig(_around: &Around<'_>) {
+    pub struct Keys as "Dlb" => DlbConfig(_around: &PathContext<'_>) {
         /// Idle time after which a flow may change its port, or `"off"` for a choice per frame.
         idle: Or<Off, Duration> = "256us" from "SONiC's `flowlet_idle_time`";
         /// Time between two updates of the past load, which is a moving average. With `glb`, next
@@ -79,7 +79,7 @@ impl Dlb {
         let Dlb { config, estimators, flowlets, bands } = self;
         let way = match flowlets {
             None => best(site, config, estimators, bands, hops, behind, None),
-            Some(flowlets) => flowlets.way(
+            Some(flowlets) => flowlets.path(
                 site,
                 frame,
                 |_, port| hops.contains(&(port as u16)),

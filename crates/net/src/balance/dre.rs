@@ -171,7 +171,7 @@ mod tests {
         fn came_from(&self, _: &Frame) -> NodeId {
             unreachable!()
         }
-        fn queued_ahead(&mut self, _: u16, _: u8) -> u64 {
+        fn bytes_before(&mut self, _: u16, _: u8) -> u64 {
             unreachable!()
         }
         fn rack(&self) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): sends each frame to the shortest of a few queues.
 
 use super::shares::Shares;
-use super::{About, Around, Choice, Holding, Policy, Role, Site};
+use super::{About, Choice, Holding, PathContext, Policy, Role, Site};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::keys;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 keys! {
     /// DRILL(d, m) of the paper.
-    pub struct Keys as "Drill" => DrillConfig(around: &Around<'_>) {
+    pub struct Keys as "Drill" => DrillConfig(context: &PathContext<'_>) {
         /// Number of next hops drawn for every frame: d.
         samples: u32 = 2 from "the paper; ConWeave's evaluation", in 1 to 64;
         /// Number of best next hops remembered from the previous frame: m.
@@ -17,7 +17,7 @@ keys! {
     }
     plus {
         /// Whether DRILL works as in ConWeave's ns-3 simulator.
-        ns3: bool = around.ns3;
+        ns3: bool = context.ns3;
     }
 }
 

@@ -1,13 +1,13 @@
 //! ECMP: one path per flow, by hash. Also the hash functions for other balancers.
 
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::{keys, words};
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Ecmp" => EcmpConfig(_around: &Around<'_>) {}
+    pub struct Keys as "Ecmp" => EcmpConfig(_around: &PathContext<'_>) {}
 }
 
 words! {

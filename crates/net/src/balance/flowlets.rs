@@ -33,13 +33,19 @@ impl Flowlets {
 
     /// Returns the path of the frame's flowlet. If a flowlet begins, or if `is_open` is false for
     /// its path, `choose` selects the path. Its argument is the previous path of the flow.
-    pub fn way<S: Site>(&mut self, site: &mut S, frame: &Frame, is_open: impl FnOnce(&S, u32) -> bool, choose: impl FnOnce(&mut S, Option<u32>) -> u32) -> u32 {
+    pub fn path<S: Site>(
+        &mut self,
+        site: &mut S,
+        frame: &Frame,
+        is_open: impl FnOnce(&S, u32) -> bool,
+        choose: impl FnOnce(&mut S, Option<u32>) -> u32,
+    ) -> u32 {
         let now = site.now();
         let key = if self.ns3 { site.ns3_key(frame.flow) } else { frame.flow as u64 };
         let known = self.flows.get_mut(&key).filter(|flowlet| now - flowlet.last <= self.keep);
         let Some(flowlet) = known else {
             let way = choose(site, None);
-            self.make_room(now);
+            self.forget_idle(now);
             self.flows.insert(key, Flowlet { last: now, way });
             return way;
         };
@@ -56,7 +62,7 @@ impl Flowlets {
         way
     }
 
-    fn make_room(&mut self, now: u64) {
+    fn forget_idle(&mut self, now: u64) {
         if self.flows.len() >= self.room {
             let keep = self.keep;
             self.flows.retain(|_, flowlet| now - flowlet.last <= keep);

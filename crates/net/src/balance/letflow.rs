@@ -2,20 +2,20 @@
 //! congested paths, which balances the load.
 
 use super::flowlets::{Flowlets, REMEMBERED, draw_path, path_is_open};
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::{Duration, keys};
 
 keys! {
     /// Flowlets on random paths.
-    pub struct Keys as "LetFlow" => LetflowConfig(around: &Around<'_>) {
+    pub struct Keys as "LetFlow" => LetflowConfig(context: &PathContext<'_>) {
         /// Gap between two frames of a flow after which a new flowlet begins.
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
     }
     plus {
         /// Whether flows are distinguished as in ConWeave's ns-3 simulator.
-        ns3: bool = around.ns3;
+        ns3: bool = context.ns3;
     }
 }
 
@@ -32,7 +32,7 @@ impl Policy for Letflow {
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         if role == Role::Source {
             let rack = site.rack_of(frame.dst);
-            let path = self.flowlets.way(site, frame, |site, path| path_is_open(site, rack, path), |site, _| draw_path(site, rack));
+            let path = self.flowlets.path(site, frame, |site, path| path_is_open(site, rack, path), |site, _| draw_path(site, rack));
             frame.pin(path);
         }
         Choice::Follow

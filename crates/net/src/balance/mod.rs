@@ -31,7 +31,7 @@ mod wcmp;
 pub use conweave::{ReorderMemory, ReorderQueues};
 pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use ecmp::{FourTuple, RouteHash, avalanche, ecmp};
-pub use policy::{About, Around, Choice, Policy, Role};
+pub use policy::{About, Choice, PathContext, Policy, Role};
 pub use site::{End, Holding, Site};
 pub use tag::Tag;
 
@@ -98,9 +98,9 @@ macro_rules! registry {
         impl BalanceKeys {
             /// Checks the given keys and fills in the defaults of the others. `key` is the position
             /// of the table.
-            pub fn resolve(&mut self, key: &Key, around: &Around<'_>) -> Result<Balance, Wrong> {
+            pub fn resolve(&mut self, key: &Key, context: &PathContext<'_>) -> Result<Balance, Wrong> {
                 match self {
-                    $(BalanceKeys::$name(keys) => keys.resolve(key, around).map(Balance::$name),)+
+                    $(BalanceKeys::$name(keys) => keys.resolve(key, context).map(Balance::$name),)+
                 }
             }
         }

@@ -109,7 +109,7 @@ impl About {
 }
 
 /// Context in which the keys of a balancer are checked.
-pub struct Around<'a> {
+pub struct PathContext<'a> {
     /// Number of nodes of the fabric.
     pub nodes: usize,
     /// Returns the switches that match a name, which may contain `*` or `?`, or an error message.

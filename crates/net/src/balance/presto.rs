@@ -2,7 +2,7 @@
 //! paths in turn.
 
 use super::flowlets::{draw_path, path_is_open};
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::Wrong;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 keys! {
     /// Presto: flowcells on all paths in turn.
-    pub struct Keys as "Presto" => PrestoConfig(_around: &Around<'_>) {
+    pub struct Keys as "Presto" => PrestoConfig(_around: &PathContext<'_>) {
         /// Bytes of a flowcell, as the sum of its frames.
         flowcell: Size as u64 = "64KiB" from "the paper's flowcell", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"64KiB\"")),

@@ -1,13 +1,13 @@
 //! Resilient hashing: if a next hop fails, only its flows move.
 
-use super::{About, Around, Choice, Holding, Policy, Role, ecmp};
+use super::{About, Choice, Holding, PathContext, Policy, Role, ecmp};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Resilient" => ResilientConfig(_around: &Around<'_>) {}
+    pub struct Keys as "Resilient" => ResilientConfig(_around: &PathContext<'_>) {}
 }
 
 pub struct Resilient;

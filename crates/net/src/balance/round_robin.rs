@@ -1,14 +1,14 @@
 //! Packet spraying in turn: every frame takes the next hop whose turn it is.
 
 use super::oblivious::Oblivious;
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "RoundRobin" => RoundRobinConfig(_around: &Around<'_>) {}
+    pub struct Keys as "RoundRobin" => RoundRobinConfig(_around: &PathContext<'_>) {}
 }
 
 pub struct RoundRobin(Oblivious);

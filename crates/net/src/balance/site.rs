@@ -50,7 +50,7 @@ pub trait Site {
     fn queued(&mut self, port: u16) -> u64;
     /// Returns how many of these bytes precede a new frame of this priority: those of its priority
     /// and above.
-    fn queued_ahead(&mut self, port: u16, priority: u8) -> u64;
+    fn bytes_before(&mut self, port: u16, priority: u8) -> u64;
     /// Returns the bytes whose transmission by the port has begun since the start of the run.
     fn sent(&mut self, port: u16) -> u64;
     /// Draws a uniform number in `0..n` from the switch's own stream.

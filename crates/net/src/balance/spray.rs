@@ -2,14 +2,14 @@
 
 pub use super::oblivious::Oblivious as Spray;
 
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Spray" => SprayConfig(_around: &Around<'_>) {}
+    pub struct Keys as "Spray" => SprayConfig(_around: &PathContext<'_>) {}
 }
 
 impl Policy for Spray {

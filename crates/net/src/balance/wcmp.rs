@@ -2,7 +2,7 @@
 //! of different capacity.
 
 use super::shares::Shares;
-use super::{About, Around, Choice, Holding, Policy, Role};
+use super::{About, Choice, Holding, PathContext, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::{Key, Wrong};
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 
 keys! {
     /// Weighted ECMP: hashing with unequal shares of next hops.
-    pub struct Keys as "Wcmp" => WcmpConfig(around: &Around<'_>) {
+    pub struct Keys as "Wcmp" => WcmpConfig(context: &PathContext<'_>) {
         /// Weight of each next hop, by its name: 1 to 1000000. Next hops without a weight have 1.
         /// `*` and `?` in names work as in `override`. If several names match, the last in
         /// alphabetical order applies.
-        weights: BTreeMap<String, u32> as Option<Vec<u32>> = none "the capacity of the shortest paths behind each", check |given, at| by_node(&given, around, &at);
+        weights: BTreeMap<String, u32> as Option<Vec<u32>> = none "the capacity of the shortest paths behind each", check |given, at| by_node(&given, context, &at);
         /// Number of entries, 2 to 65536, of the table in which a next hop has entries in
         /// proportion to its share, or `"off"` for exact shares.
         entries: Or<Off, u32> = "off", check |entries, at| match entries.0 {
@@ -27,14 +27,14 @@ keys! {
 }
 
 /// Returns the weights of all nodes.
-fn by_node(given: &BTreeMap<String, u32>, around: &Around<'_>, key: &Key) -> Result<Vec<u32>, Wrong> {
-    let mut weights = vec![1; around.nodes];
+fn by_node(given: &BTreeMap<String, u32>, context: &PathContext<'_>, key: &Key) -> Result<Vec<u32>, Wrong> {
+    let mut weights = vec![1; context.nodes];
     for (pattern, &weight) in given {
         let at = key.clone().name(pattern);
         if !(1..=1_000_000).contains(&weight) {
             return Err(Wrong::at(at, format!("found {weight}: write a weight from 1 to 1000000")));
         }
-        for node in (around.switches)(pattern).map_err(|message| Wrong::at(at, message))? {
+        for node in (context.switches)(pattern).map_err(|message| Wrong::at(at, message))? {
             weights[node as usize] = weight;
         }
     }

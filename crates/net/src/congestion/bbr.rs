@@ -5,7 +5,7 @@
 //! are added: tcp_update_skb_after_send), does not pace the first ten segments of a connection, and
 //! catches up by up to half of a gap when it was late.
 
-use super::{About, Ack, Controller, Cut, Flavour, Growth, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Decrease, Flavour, IncreaseRule, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
 use crate::Model;
 use afflux_config::keys::up_to_a_day;
 use afflux_config::tree::{Key, Wrong};
@@ -49,8 +49,8 @@ impl Parameters for BbrConfig {
     fn about(&self) -> About {
         ABOUT
     }
-    fn habits(&self, _: f64) -> (Cut, Growth) {
-        (Cut::default(), Growth::AtOnce)
+    fn window_response(&self, _: f64) -> (Decrease, IncreaseRule) {
+        (Decrease::default(), IncreaseRule::AtOnce)
     }
 }
 
@@ -936,7 +936,7 @@ mod tests {
 
     /// Linux's values for 100 Mb/s of 1448 B segments: 8 in a millisecond. Then the limits.
     #[test]
-    fn room_for_offload() {
+    fn offload_burst() {
         assert_eq!(offload(12_500_000, 0, 1448), 8);
         assert_eq!(offload(1_250_000_000, 0, 1460), 44);
         assert_eq!(offload(10_000, 0, 1460), 0);

@@ -7,7 +7,9 @@
 use super::bbr::{
     Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
 };
-use super::{About, Ack, Controller, Cut, Echo, EcnMode, Flavour, Growth, Lost, Opening, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
+use super::{
+    About, Ack, Controller, Decrease, Echo, EcnMode, Flavour, IncreaseRule, Lost, Opening, Parameters, Sample, Sampler, Sender, SlowStart, State, Window,
+};
 use crate::Model;
 
 use afflux_config::keys::{meaningless, up_to_a_day};
@@ -45,8 +47,8 @@ impl Parameters for Bbr3Config {
     fn about(&self) -> About {
         ABOUT
     }
-    fn habits(&self, _: f64) -> (Cut, Growth) {
-        (Cut::default(), Growth::AtOnce)
+    fn window_response(&self, _: f64) -> (Decrease, IncreaseRule) {
+        (Decrease::default(), IncreaseRule::AtOnce)
     }
 }
 
@@ -1066,7 +1068,7 @@ mod tests {
     /// Bursts of 64 KiB on short round trips, and only a millisecond's worth of the rate on long
     /// ones.
     #[test]
-    fn room_for_offload() {
+    fn offload_burst() {
         let config = Bbr3Config { send_quantum: None, ..config() };
         let mut bbr = Bbr3::new(&config, 1460, 10, Stream::new(1, 1, 1));
         bbr.pacing_rate = 12_500_000;

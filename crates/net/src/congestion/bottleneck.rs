@@ -1,6 +1,6 @@
 //! Small network for tests: senders with pacing and a scoreboard in front of one link with a queue.
 
-use super::{Ack, Around, Control, Controller, Sampler, State, Window};
+use super::{Ack, Control, Controller, SampleContext, Sampler, State, Window};
 use crate::spec::CongestionControl;
 use afflux_engine::random::Stream;
 use std::cmp::Reverse;
@@ -298,8 +298,9 @@ impl Network {
         ack.state = flow.state;
         ack.una = flow.una;
         ack.next = flow.segments.len() as u32;
-        let around = Around { now, in_flight: flow.in_flight, min_rtt: flow.min_rtt, ece: marked, next_send: flow.next_send, window_limited: flow.limited };
-        let sample = flow.sampler.end(&around);
+        let context =
+            SampleContext { now, in_flight: flow.in_flight, min_rtt: flow.min_rtt, ece: marked, next_send: flow.next_send, window_limited: flow.limited };
+        let sample = flow.sampler.end(&context);
         flow.control.on_sample(&mut flow.window, &ack, &sample, &mut flow.sampler);
     }
 

@@ -1,8 +1,8 @@
 //! Interface between congestion controls and their senders, and the properties of congestion
 //! controls that other modules need.
 
-use super::habits::{Cut, Early, Growth};
 use super::sampler::{Lost, Sample, Sampler};
+use super::window_response::{Decrease, IncreaseRule, SlowStartExit};
 use crate::Model;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, words};
@@ -133,7 +133,7 @@ pub trait Controller {
     /// Reports the segments in flight before a reduction. Only some senders do.
     fn on_flight(&mut self, _flight: u32) {}
     /// Reports that the window has been set to the threshold. Only some senders do.
-    fn on_settled(&mut self) {}
+    fn on_window_set(&mut self) {}
     /// Reports that the sender has entered `state`.
     fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {}
     /// Reports that the sender resumes, `idle` ps after its last transmission and with nothing
@@ -250,13 +250,13 @@ pub struct About {
     /// If marks have no effect: text for a warning, with the cure.
     pub ignores_marks: Option<&'static str>,
     /// If it uses deadlines: text on how it treats flows without one.
-    pub undated: Option<&'static str>,
+    pub missing_deadline: Option<&'static str>,
 }
 
 impl About {
     /// Creates the properties of a congestion control with standard behaviour.
     pub const fn of(model: Model) -> Self {
-        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, initial_window: 10, ignores_marks: None, undated: None }
+        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, initial_window: 10, ignores_marks: None, missing_deadline: None }
     }
 }
 
@@ -266,11 +266,11 @@ pub trait Parameters {
     fn about(&self) -> About;
     /// Returns the decrease of the window on congestion, and its growth afterwards. `payload`:
     /// payload of a segment in bytes.
-    fn habits(&self, payload: f64) -> (Cut, Growth) {
-        (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload))
+    fn window_response(&self, payload: f64) -> (Decrease, IncreaseRule) {
+        (Decrease { part: 0.5, ..Decrease::default() }, IncreaseRule::PerRoundTrip(payload))
     }
     /// Returns how slow start ends before any loss, if it can.
-    fn early(&self) -> Option<Early> {
+    fn early(&self) -> Option<SlowStartExit> {
         None
     }
 }

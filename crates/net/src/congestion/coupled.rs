@@ -109,7 +109,7 @@ impl Coupled {
             }
             Coupling::Olia => share(me) + self.tilt() * own,
             Coupling::Balia => {
-                let a = self.ahead();
+                let a = self.speed_ratio();
                 share(me) * (1.0 + a) / 2.0 * (4.0 + a) / 5.0
             }
             Coupling::Wvegas => 0.0,
@@ -121,7 +121,7 @@ impl Coupled {
     }
 
     /// BALIA: returns the rate of the fastest path divided by that of this one.
-    fn ahead(&self) -> f64 {
+    fn speed_ratio(&self) -> f64 {
         let fastest = self.measured().map(Path::rate).fold(0.0, f64::max);
         fastest / self.paths[self.me].rate()
     }
@@ -237,7 +237,7 @@ impl Controller for Coupled {
         self.between = std::mem::take(&mut self.since);
         match self.rule {
             Coupling::Balia if self.measured().count() > 1 && self.paths[self.me].rtt > 0 => {
-                let cut = window.cwnd as f64 / 2.0 * self.ahead().min(1.5);
+                let cut = window.cwnd as f64 / 2.0 * self.speed_ratio().min(1.5);
                 window.cwnd.saturating_sub(cut as u32).max(2)
             }
             _ => window.half(),
@@ -382,7 +382,7 @@ mod tests {
 
     /// Weighted Vegas keeps between two and ten segments in the queue of a lone path.
     #[test]
-    fn weighted_vegas_settles() {
+    fn weighted_vegas_keeps_its_queue() {
         let (mut coupled, mut w) = (Coupled::new(Coupling::Wvegas), window(40));
         let mut una = 1;
         for _ in 0..400 {

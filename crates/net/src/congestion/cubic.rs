@@ -3,7 +3,7 @@
 
 use super::controller::{LINUX_TICK, divides_a_second};
 use super::hystart::{self, Rules};
-use super::{About, Ack, Controller, Cut, Early, Flavour, Growth, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Decrease, Flavour, IncreaseRule, Opening, Parameters, PlusPlus, Sender, SlowStart, SlowStartExit, State, Window};
 use crate::Model;
 use afflux_config::keys::meaningless;
 use afflux_config::{Duration, keys, words};
@@ -61,16 +61,16 @@ impl Parameters for CubicConfig {
     fn about(&self) -> About {
         ABOUT
     }
-    fn habits(&self, _: f64) -> (Cut, Growth) {
-        (Cut { part: 1.0 - self.beta, ..Cut::default() }, Growth::Cubic { c: self.c, beta: self.beta })
+    fn window_response(&self, _: f64) -> (Decrease, IncreaseRule) {
+        (Decrease { part: 1.0 - self.beta, ..Decrease::default() }, IncreaseRule::Cubic { c: self.c, beta: self.beta })
     }
-    fn early(&self) -> Option<Early> {
+    fn early(&self) -> Option<SlowStartExit> {
         let train = match self.hystart {
             HyStart::Off | HyStart::Plusplus => return None,
             HyStart::Linux => hystart::train(self.paced),
             HyStart::Ns3 => hystart::train(true),
         };
-        Some(Early { grows: 1.0 / f64::from(INITIAL_COUNT), ..train })
+        Some(SlowStartExit { grows: 1.0 / f64::from(INITIAL_COUNT), ..train })
     }
 }
 

@@ -1,7 +1,7 @@
 //! D2TCP: DCTCP with a reduction that depends on how near a flow's deadline is.
 
 use super::dctcp::{DctcpConfig, power_of_two};
-use super::{About, Ack, Controller, Cut, Dctcp, Echo, Growth, Opening, Parameters, Sender, Window};
+use super::{About, Ack, Controller, Dctcp, Decrease, Echo, IncreaseRule, Opening, Parameters, Sender, Window};
 use crate::Model;
 use afflux_config::{keys, words};
 
@@ -49,8 +49,8 @@ impl Parameters for D2tcpConfig {
     fn about(&self) -> About {
         ABOUT
     }
-    fn habits(&self, payload: f64) -> (Cut, Growth) {
-        self.dctcp().habits(payload)
+    fn window_response(&self, payload: f64) -> (Decrease, IncreaseRule) {
+        self.dctcp().window_response(payload)
     }
 }
 
@@ -121,7 +121,7 @@ impl Controller for D2tcp {
     }
 }
 
-pub const ABOUT: About = About { echo: Echo::Exact, undated: Some("D2TCP is DCTCP here"), ..About::of(MODEL) };
+pub const ABOUT: About = About { echo: Echo::Exact, missing_deadline: Some("D2TCP is DCTCP here"), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",

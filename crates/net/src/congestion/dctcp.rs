@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257), in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{About, Ack, Controller, Cut, Echo, Growth, NewReno, Opening, Parameters, Sender, Window};
+use super::{About, Ack, Controller, Decrease, Echo, IncreaseRule, NewReno, Opening, Parameters, Sender, Window};
 use crate::Model;
 use afflux_config::keys;
 use afflux_config::tree::{Key, Wrong};
@@ -27,8 +27,8 @@ impl DctcpConfig {
     }
 
     /// Returns the decrease if the whole window is marked, and how it fades.
-    pub(super) fn cut(&self) -> Cut {
-        Cut { part: f64::from(self.first_alpha()) / 2048.0, fades: self.gain }
+    pub(super) fn cut(&self) -> Decrease {
+        Decrease { part: f64::from(self.first_alpha()) / 2048.0, fades: self.gain }
     }
 }
 
@@ -42,8 +42,8 @@ impl Parameters for DctcpConfig {
     fn about(&self) -> About {
         ABOUT
     }
-    fn habits(&self, payload: f64) -> (Cut, Growth) {
-        (self.cut(), Growth::PerRoundTrip(payload))
+    fn window_response(&self, payload: f64) -> (Decrease, IncreaseRule) {
+        (self.cut(), IncreaseRule::PerRoundTrip(payload))
     }
 }
 

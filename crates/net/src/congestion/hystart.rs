@@ -1,7 +1,7 @@
 //! Exit from slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++
 //! (RFC 9406) for any congestion control.
 
-use super::{Ack, Controller, Early, State, Window};
+use super::{Ack, Controller, SlowStartExit, State, Window};
 use crate::Model;
 
 /// Window in segments below which HyStart is inactive (Linux and ns-3).
@@ -28,13 +28,13 @@ pub enum Rules {
 
 /// Returns the window at which the train of acknowledgements ends slow start. `whole`: the train is
 /// compared with the whole round trip, not half of it.
-pub fn train(whole: bool) -> Early {
+pub fn train(whole: bool) -> SlowStartExit {
     let part = if whole { 1.0 } else { 0.5 };
     // The round in which the train becomes that long begins with a window of one to two such
     // trains, 1.5 on average. Each of its acknowledgements adds a segment.
     let times = 2.5 * part;
     // Allowance for four bursts at twice the rate: see `cushion`.
-    Early { times, burst: 4.0 * LARGEST_BURST as f64 / 2.0, grows: 0.0 }
+    SlowStartExit { times, burst: 4.0 * LARGEST_BURST as f64 / 2.0, grows: 0.0 }
 }
 
 /// HyStart (Ha and Rhee) with both detectors.

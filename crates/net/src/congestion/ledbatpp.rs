@@ -3,7 +3,7 @@
 //! and aims for a queueing delay of `target`. It thus yields to senders that fill the queue
 //! further.
 
-use super::{About, Ack, Controller, Cut, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Decrease, IncreaseRule, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
 use afflux_config::keys::{up_to_a_day, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
@@ -47,8 +47,8 @@ impl Parameters for LedbatppConfig {
         ABOUT
     }
     /// Assumes the growth on short paths, because the base delay is not known here.
-    fn habits(&self, payload: f64) -> (Cut, Growth) {
-        (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload / f64::from(self.slowest)))
+    fn window_response(&self, payload: f64) -> (Decrease, IncreaseRule) {
+        (Decrease { part: 0.5, ..Decrease::default() }, IncreaseRule::PerRoundTrip(payload / f64::from(self.slowest)))
     }
 }
 
@@ -347,7 +347,7 @@ mod tests {
         }
         /// Creates a connection in congestion avoidance, without slowdowns, with this window and
         /// base delay.
-        fn settled(config: &LedbatppConfig, cwnd: u32, base_ms: u64) -> Self {
+        fn in_avoidance(config: &LedbatppConfig, cwnd: u32, base_ms: u64) -> Self {
             let mut connection = Connection::new(config);
             (connection.window.cwnd, connection.window.ssthresh) = (cwnd, cwnd);
             connection.control.phase = Phase::Normal { due: u64::MAX };
@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn growth_below_the_target() {
         for queueing in [0, 30, 60] {
-            let mut connection = Connection::settled(&config(), 100, 20);
+            let mut connection = Connection::in_avoidance(&config(), 100, 20);
             connection.round_trip(20 + queueing);
             connection.acks(20 + queueing, 599);
             assert_eq!(connection.window.cwnd, 100);
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn decrease_above_the_target() {
         for (constant, queueing, expected) in [(1.0, 66, 90), (2.0, 66, 80), (0.5, 66, 95), (1.0, 75, 75), (1.0, 90, 50), (1.0, 600, 50), (10.0, 120, 50)] {
-            let mut connection = Connection::settled(&LedbatppConfig { constant, ..config() }, 100, 20);
+            let mut connection = Connection::in_avoidance(&LedbatppConfig { constant, ..config() }, 100, 20);
             connection.round_trip(20 + queueing);
             connection.may_grow = false;
             connection.acks(20 + queueing, 100);
@@ -459,7 +459,7 @@ mod tests {
             }
         }
         // If increase and decrease are equal, the window stays: 1/6 = 100 * 0.1/60.
-        let mut connection = Connection::settled(&config(), 100, 20);
+        let mut connection = Connection::in_avoidance(&config(), 100, 20);
         connection.acks(20, 3);
         connection.control.recent = [80_100_000_000; FILTER];
         for _ in 0..1_000 {
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn slowdowns() {
-        let mut connection = Connection::settled(&config(), 50, 20);
+        let mut connection = Connection::in_avoidance(&config(), 50, 20);
         let begin = connection.now + 5 * MS;
         connection.control.phase = Phase::Normal { due: begin };
         connection.round_trip(40);
@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn slowdowns_wait() {
         for (state, ssthresh) in [(State::Recovery, 50), (State::Loss, 50), (State::Open, 60)] {
-            let mut connection = Connection::settled(&config(), 50, 20);
+            let mut connection = Connection::in_avoidance(&config(), 50, 20);
             connection.control.phase = Phase::Normal { due: 0 };
             (connection.state, connection.window.ssthresh) = (state, ssthresh);
             connection.acks(20, 1);
@@ -542,7 +542,7 @@ mod tests {
 
     #[test]
     fn losses_halve() {
-        let mut connection = Connection::settled(&config(), 50, 20);
+        let mut connection = Connection::in_avoidance(&config(), 50, 20);
         let phase = connection.control.phase;
         assert_eq!(connection.control.on_loss(&connection.window, 5 * MS), 25);
         assert_eq!(connection.control.on_timeout(&connection.window, 5 * MS), 25);
@@ -568,7 +568,7 @@ mod tests {
 
     #[test]
     fn a_loss_in_a_slowdown_halves_the_window_that_it_comes_back_to() {
-        let mut connection = Connection::settled(&config(), 50, 20);
+        let mut connection = Connection::in_avoidance(&config(), 50, 20);
         connection.control.phase = Phase::Normal { due: 0 };
         connection.acks(20, 1);
         assert_eq!(connection.control.on_loss(&connection.window, connection.now), 2);
@@ -587,14 +587,14 @@ mod tests {
     #[test]
     fn extremes() {
         let config = LedbatppConfig { target: Span::from_us(1), slowest: 1024, constant: 10.0, ..config() };
-        let mut connection = Connection::settled(&config, u32::MAX - 1, 1);
+        let mut connection = Connection::in_avoidance(&config, u32::MAX - 1, 1);
         connection.window.limit = u32::MAX - 1;
         connection.ack(MS, u32::MAX);
         connection.round_trip(3_600_000);
         connection.ack(3_600_000 * MS, u32::MAX);
         assert_eq!(connection.window.cwnd, u32::MAX / 2 - 1);
         let long = LedbatppConfig { target: Span::from_s(1), slowest: 1, constant: 0.1, ..config };
-        let mut connection = Connection::settled(&long, 2, 1);
+        let mut connection = Connection::in_avoidance(&long, 2, 1);
         connection.round_trip(3_600_000);
         connection.ack(3_600_000 * MS, 1_000);
         assert_eq!(connection.window.cwnd, 2);

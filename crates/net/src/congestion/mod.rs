@@ -12,13 +12,13 @@ pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
 mod external;
-mod habits;
 pub mod htcp;
 mod hystart;
 pub mod ledbatpp;
 pub mod newreno;
 pub mod rate;
 mod sampler;
+mod window_response;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
@@ -29,11 +29,11 @@ pub use cubic::Cubic;
 pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
 pub use external::{Algorithm, External, Factory, Foreign};
-pub use habits::{Cut, Early, Growth};
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
-pub use sampler::{Around, Lost, Sample, Sampler};
+pub use sampler::{Lost, Sample, SampleContext, Sampler};
+pub use window_response::{Decrease, IncreaseRule, SlowStartExit};
 
 use crate::Model;
 use afflux_config::words;
@@ -179,7 +179,7 @@ impl Control {
     pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
         config.start(Opening { mss, initial_window, random })
     }
-    pub fn wants_samples(&self) -> bool {
+    pub fn uses_samples(&self) -> bool {
         self.owns_window()
     }
 }
@@ -208,8 +208,8 @@ impl Controller for Control {
     fn on_flight(&mut self, flight: u32) {
         each!(self, c => c.on_flight(flight));
     }
-    fn on_settled(&mut self) {
-        each!(self, c => c.on_settled());
+    fn on_window_set(&mut self) {
+        each!(self, c => c.on_window_set());
     }
     #[inline(always)]
     fn on_state(&mut self, state: State, window: &mut Window, now: u64) {

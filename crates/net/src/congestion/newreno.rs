@@ -101,7 +101,7 @@ impl Controller for Rfc5681 {
         (flight / 2).max(2)
     }
 
-    fn on_settled(&mut self) {
+    fn on_window_set(&mut self) {
         self.part = self.half;
     }
 

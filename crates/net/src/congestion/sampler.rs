@@ -29,7 +29,7 @@ const APP_LIMITED: u32 = 1 << 31;
 /// State of the sender at the end of an acknowledgement: losses are marked and the state has
 /// changed, but nothing has been sent yet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Around {
+pub struct SampleContext {
     pub now: u64,
     /// Segments in the network (RFC 6675's pipe).
     pub in_flight: u32,
@@ -135,9 +135,9 @@ impl Held {
         true
     }
 
-    fn end(&mut self, delivered: u32, around: &Around, sample: &mut Sample) {
+    fn end(&mut self, delivered: u32, context: &SampleContext, sample: &mut Sample) {
         if std::mem::take(&mut self.fresh) {
-            self.arriving = around.now - self.prior_time;
+            self.arriving = context.now - self.prior_time;
         }
         sample.prior_delivered = self.prior_delivered;
         sample.app_limited = self.app_limited;
@@ -146,7 +146,7 @@ impl Held {
         }
         sample.delivered = delivered - self.prior_delivered;
         let interval = self.sending.max(self.arriving);
-        if interval < around.min_rtt {
+        if interval < context.min_rtt {
             self.valid = false;
             return;
         }
@@ -258,14 +258,14 @@ impl Sampler {
     }
 
     /// Ends an acknowledgement and returns its sample.
-    pub fn end(&mut self, around: &Around) -> Sample {
+    pub fn end(&mut self, context: &SampleContext) -> Sample {
         let acked_sacked = self.delivered - self.delivered_before;
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
         if acked_sacked > 0 {
-            self.delivered_time = around.now;
-            if around.ece {
+            self.delivered_time = context.now;
+            if context.ece {
                 self.marked += acked_sacked;
             }
         }
@@ -273,13 +273,13 @@ impl Sampler {
             acked_sacked,
             losses: self.lost - self.lost_before,
             prior_in_flight: self.prior_in_flight,
-            in_flight: around.in_flight,
-            next_send: around.next_send,
-            window_limited: around.window_limited,
+            in_flight: context.in_flight,
+            next_send: context.next_send,
+            window_limited: context.window_limited,
             ..Sample::default()
         };
         if let Some(held) = &mut self.held {
-            held.end(self.delivered, around, &mut sample);
+            held.end(self.delivered, context, &mut sample);
         } else if let Some((sent_at, _)) = self.newest {
             let sent = &self.sampled;
             sample.delivered = self.delivered - sent.delivered;
@@ -290,9 +290,9 @@ impl Sampler {
             sample.app_limited = sent.in_flight & APP_LIMITED != 0;
             // Segments do not arrive faster than they were sent, so bunched acknowledgements do not
             // raise the rate.
-            let interval = (sent_at - sent.first_sent).max(around.now - sent.delivered_time);
+            let interval = (sent_at - sent.first_sent).max(context.now - sent.delivered_time);
             // An interval shorter than a round trip comes from a spuriously retransmitted segment.
-            if interval >= around.min_rtt {
+            if interval >= context.min_rtt {
                 sample.interval = interval;
             }
             self.first_sent = sent_at;
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn end(sampler: &mut Sampler, now: u64) -> Sample {
-        sampler.end(&Around { now, ..Around::default() })
+        sampler.end(&SampleContext { now, ..SampleContext::default() })
     }
 
     /// Ten segments at 0, then one for each that arrives. They arrive 10 apart, 100 after they were
@@ -376,7 +376,7 @@ mod tests {
         sampler.begin(3);
         sampler.on_delivered(0, 102);
         sampler.on_delivered(2, 2);
-        let sample = sampler.end(&Around { now: 103, min_rtt: 102, ..Around::default() });
+        let sample = sampler.end(&SampleContext { now: 103, min_rtt: 102, ..SampleContext::default() });
         assert_eq!((sample.interval, sample.prior_delivered, sample.acked_sacked, sample.losses), (0, 1, 2, 0));
     }
 

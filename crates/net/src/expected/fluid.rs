@@ -6,12 +6,12 @@
 //! work. Small flows of applications (calls, heartbeats) do not use links in this model: they end
 //! after the time that they take in an idle network.
 
-use super::habits::{Habits, Pace};
+use super::fluid_model::{FluidModel, Pace};
 use super::queues::Queue;
 use super::share::{Demand, Links};
-use super::{Doubt, Expected};
+use super::{Expected, Unknowns};
 use crate::app::{Due, Runtime};
-use crate::congestion::{Cut, Growth};
+use crate::congestion::{Decrease, IncreaseRule};
 use crate::idle::Route;
 use crate::routing::NextHops;
 use crate::spec::*;
@@ -112,7 +112,7 @@ struct Pile {
 pub struct Fluid<'w, 'p> {
     world: &'w World<'p>,
     follows: bool,
-    habits: Vec<Habits>,
+    fluid_model: Vec<FluidModel>,
     links: Links,
     /// Whether each direction of a link is captured.
     captured: Vec<bool>,
@@ -183,7 +183,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         Fluid {
             world,
             follows,
-            habits: plan.transports.iter().map(|transport| transport.parameters().habits(world)).collect(),
+            fluid_model: plan.transports.iter().map(|transport| transport.parameters().fluid_model(world)).collect(),
             links: Links::new(capacity, directed),
             captured,
             paths: Vec::new(),
@@ -272,7 +272,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 What::Ready => self.open(at, flow),
                 What::Stop => self.stop(at, flow),
                 What::Received => self.received(at, flow),
-                What::Heard => self.heard(at, flow),
+                What::Heard => self.notified(at, flow),
             }
         }
         while let Some(Start::At(time)) = self.world.plan.flows.get(self.planned).map(|flow| flow.start)
@@ -287,10 +287,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
     }
 
     /// Notifies an application that a flow has arrived, and by when its data will have been read.
-    fn heard(&mut self, at: u64, id: FlowId) {
+    fn notified(&mut self, at: u64, id: FlowId) {
         let flow = self.world.flow(id);
         let Start::At(start) = flow.start else { unreachable!("applications start flows by the clock") };
-        let reads = self.habits[flow.transport as usize].reads;
+        let reads = self.fluid_model[flow.transport as usize].reads;
         let read = start.0 + (flow.bytes as f64 / reads / PS) as u64;
         self.tell(at, Due::Received { flow: id, read: Time(read.max(at - self.world.latency())) });
     }
@@ -321,18 +321,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
             }
             self.waiting.push(Reverse((flow.stop.0, What::Stop, id)));
         }
-        let habits = &self.habits[flow.transport as usize];
+        let fluid_model = &self.fluid_model[flow.transport as usize];
         self.found.started += 1;
-        self.halves += habits.halves as u64;
+        self.halves += fluid_model.halves as u64;
         self.found.halves = self.found.halves.max(self.halves);
         let of_application = id as usize >= self.world.plan.flows.len();
         if of_application && self.world.shape(flow).count <= CALL {
             return self.call(at, id);
         }
-        if habits.opens && flow.connection.is_none_or(|connection| self.connected.insert(connection)) {
+        if fluid_model.opens && flow.connection.is_none_or(|connection| self.connected.insert(connection)) {
             let route = Route::of(self.world, flow);
             let (idle, path) = self.idle(id, route);
-            self.found.packet_hops += (self.habits[flow.transport as usize].control.0 + self.habits[flow.transport as usize].control.1) * path.len() as u64;
+            self.found.packet_hops +=
+                (self.fluid_model[flow.transport as usize].control.0 + self.fluid_model[flow.transport as usize].control.1) * path.len() as u64;
             self.waiting.push(Reverse((at + (2.0 * idle / PS) as u64, What::Ready, id)));
         } else {
             self.open(at, id);
@@ -362,18 +363,18 @@ impl<'w, 'p> Fluid<'w, 'p> {
     /// Handles a flow of a few frames, which uses no links in the model.
     fn call(&mut self, at: u64, id: FlowId) {
         let flow = self.world.flow(id);
-        let habits = self.habits[flow.transport as usize].clone();
+        let fluid_model = self.fluid_model[flow.transport as usize].clone();
         let (idle, path) = self.idle(id, Route::of(self.world, flow));
         let (count, hops) = (self.world.shape(flow).count, path.len() as u64);
         let slowest = path.iter().map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0).min().unwrap_or(1);
-        let rest = (count - 1) as f64 * habits.payload * habits.forth * 8.0 / slowest as f64;
-        let ways = if habits.opens { 3.0 } else { 1.0 };
-        self.found.packet_hops += (count + habits.acknowledgements(count as f64) as u64) * hops;
+        let rest = (count - 1) as f64 * fluid_model.payload * fluid_model.forth * 8.0 / slowest as f64;
+        let ways = if fluid_model.opens { 3.0 } else { 1.0 };
+        self.found.packet_hops += (count + fluid_model.acknowledgements(count as f64) as u64) * hops;
         self.found.visits += hops;
         self.found.paths += 1;
-        self.found.packet_hops += (habits.control.0 + habits.control.1) * hops;
+        self.found.packet_hops += (fluid_model.control.0 + fluid_model.control.1) * hops;
         self.found.bytes += flow.bytes;
-        self.halves -= habits.halves as u64;
+        self.halves -= fluid_model.halves as u64;
         self.waiting.push(Reverse((at + ((ways * idle + rest) / PS) as u64, What::Received, id)));
     }
 
@@ -393,15 +394,15 @@ impl<'w, 'p> Fluid<'w, 'p> {
             self.found.end = self.found.end.max(flow.stop.0 as f64 * PS);
             return;
         }
-        let habits = self.habits[flow.transport as usize].clone();
+        let fluid_model = self.fluid_model[flow.transport as usize].clone();
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
         let mut routes = parameters.routes(world, flow);
         // Other subflows join a round trip after the handshake of the first one. By then, a short
         // flow has sent so much that almost no data are left to copy.
-        let joins_later = habits.control.0 > 0 && flow.connection.is_none();
-        if habits.copies > 1.0 && joins_later && flow.bytes as f64 <= SHORT * habits.initial_window {
+        let joins_later = fluid_model.control.0 > 0 && flow.connection.is_none();
+        if fluid_model.copies > 1.0 && joins_later && flow.bytes as f64 <= SHORT * fluid_model.initial_window {
             routes.truncate(1);
         }
         for route in routes {
@@ -410,28 +411,28 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let nic = world.rate(&world.ports.of(flow.src)[nic as usize]).0 as f64 / 8.0;
             let first = self.paths.len() as u32;
             self.links_of(flow, &path);
-            if habits.ordered && self.overtakes {
-                self.found.doubt = self.found.doubt.or(Some(Doubt::Overtaking));
+            if fluid_model.ordered && self.overtakes {
+                self.found.unknowns = self.found.unknowns.or(Some(Unknowns::Overtaking));
             }
             let links = self.paths.len() as u32 - first;
             let round_trip = 2.0 * one_way;
-            let slow = habits.initial_window.is_finite();
+            let slow = fluid_model.initial_window.is_finite();
             // The initial window leaves at once, and the next one a round trip later. The fluid
             // model starts halfway between these steps, which is half a doubling ahead.
             let (ahead, window) = if slow {
-                ((SQRT_2 - 1.0) * habits.initial_window.min(habits.window), SQRT_2 * habits.initial_window)
+                ((SQRT_2 - 1.0) * fluid_model.initial_window.min(fluid_model.window), SQRT_2 * fluid_model.initial_window)
             } else {
                 // A flow that starts at the rate of its NIC has as many outstanding bytes as this
                 // rate requires.
                 (0.0, nic * round_trip * 4.0)
             };
-            let (sent, window) = (ahead.min(running.left), window.min(habits.window));
-            if habits.copies > 1.0 {
+            let (sent, window) = (ahead.min(running.left), window.min(fluid_model.window));
+            if fluid_model.copies > 1.0 {
                 running.ahead = running.ahead.max(sent);
             } else {
                 running.left -= sent;
             }
-            self.demands.push(Demand { first, links, forth: habits.forth, back: habits.back, ..Demand::default() });
+            self.demands.push(Demand { first, links, forth: fluid_model.forth, back: fluid_model.back, ..Demand::default() });
             let since = self.now.max(at as f64 * PS);
             let paced = if self.follows { parameters.pace(nic) } else { None };
             self.streams.push(Stream {
@@ -453,8 +454,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
             running.subflows += 1;
         }
         running.left -= std::mem::take(&mut running.ahead);
-        if habits.copies > 1.0 || running.subflows > 1 && habits.overtakes && self.waits_for_a_slow_one(slot, habits.window) {
-            self.found.doubt = self.found.doubt.or(Some(Doubt::Copies));
+        if fluid_model.copies > 1.0 || running.subflows > 1 && fluid_model.overtakes && self.waits_for_a_slow_one(slot, fluid_model.window) {
+            self.found.unknowns = self.found.unknowns.or(Some(Unknowns::Copies));
         }
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = running,
@@ -529,10 +530,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.found.sending += self.streams.len() as f64 * step;
         for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
             let flow = &mut self.flows[stream.flow as usize];
-            let habits = &self.habits[flow.transport as usize];
-            let rate = if habits.yields { demand.rate } else { demand.most };
+            let fluid_model = &self.fluid_model[flow.transport as usize];
+            let rate = if fluid_model.yields { demand.rate } else { demand.most };
             let moved = (rate * step).min(flow.left);
-            if habits.copies > 1.0 {
+            if fluid_model.copies > 1.0 {
                 flow.ahead = flow.ahead.max(moved);
             } else {
                 flow.left -= moved;
@@ -541,13 +542,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
             if stream.slow {
                 stream.window += moved;
             } else if demand.limit.is_none() {
-                stream.window += step * habits.growth.per_second(habits.payload, stream.round_trip + stream.queued, stream.before);
+                stream.window += step * fluid_model.growth.per_second(fluid_model.payload, stream.round_trip + stream.queued, stream.before);
             }
-            stream.window = stream.window.min(habits.window);
+            stream.window = stream.window.min(fluid_model.window);
             let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
             if demand.limit.is_some() {
                 self.limited += step;
-                self.alone += moved * habits.forth / self.links.capacity[path[0] as usize];
+                self.alone += moved * fluid_model.forth / self.links.capacity[path[0] as usize];
             }
             if let Some(paced) = &mut stream.paced {
                 let met = |link: &u32| {
@@ -600,19 +601,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let flow = &mut self.flows[stream.flow as usize];
         flow.subflows -= 1;
         let (id, one_way, over) = (flow.id, flow.one_way, flow.subflows == 0);
-        let (spec, habits) = (self.world.flow(id), &self.habits[self.flows[stream.flow as usize].transport as usize]);
-        let alone = habits.subflows == 1;
+        let (spec, fluid_model) = (self.world.flow(id), &self.fluid_model[self.flows[stream.flow as usize].transport as usize]);
+        let alone = fluid_model.subflows == 1;
         // Data in flight at the end of the run have not passed all links. On average, data are
         // there half a path later, and acknowledgements one and a half.
         let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
         let behind = |lag: f64, time: f64| (rate * (self.now + lag * time - self.until).max(0.0)).min(stream.sent);
         let late = |lag: f64| behind(lag, one_way + stream.queued);
-        self.standing += (late(0.5) - behind(0.5, one_way) + late(1.5) - behind(1.5, one_way)) / habits.payload * f64::from(stream.hops);
-        let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / habits.payload };
-        let frames = (all - late(0.5) / habits.payload).max(0.0);
-        let answers = habits.acknowledgements((all - late(1.5) / habits.payload).max(0.0));
-        let answers = answers + (self.now - stream.since) / habits.reports;
-        let lost = (stream.lost / habits.payload) as u64;
+        self.standing += (late(0.5) - behind(0.5, one_way) + late(1.5) - behind(1.5, one_way)) / fluid_model.payload * f64::from(stream.hops);
+        let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / fluid_model.payload };
+        let frames = (all - late(0.5) / fluid_model.payload).max(0.0);
+        let answers = fluid_model.acknowledgements((all - late(1.5) / fluid_model.payload).max(0.0));
+        let answers = answers + (self.now - stream.since) / fluid_model.reports;
+        let lost = (stream.lost / fluid_model.payload) as u64;
         self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
         self.found.packet_hops = self.found.packet_hops.saturating_sub(lost);
         self.found.visits += u64::from(stream.hops);
@@ -627,7 +628,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         if !over {
             return;
         }
-        self.halves -= self.habits[spec.transport as usize].halves as u64;
+        self.halves -= self.fluid_model[spec.transport as usize].halves as u64;
         self.free.push(stream.flow);
         let left = self.flows[stream.flow as usize].left;
         self.found.bytes += if whole { spec.bytes } else { (spec.bytes as f64 - left) as u64 };
@@ -657,7 +658,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             self.end_stream(0, false);
         }
         if self.standing > LARGE * self.found.packet_hops as f64 {
-            self.found.doubt = self.found.doubt.or(Some(Doubt::Queues));
+            self.found.unknowns = self.found.unknowns.or(Some(Unknowns::Queues));
         }
     }
 
@@ -696,7 +697,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let longest = (next - self.now).min(growing).min(self.patience()).max(least);
         for (stream, demand) in self.streams.iter_mut().zip(&mut self.demands) {
             let flow = &self.flows[stream.flow as usize];
-            let habits = &self.habits[flow.transport as usize];
+            let fluid_model = &self.fluid_model[flow.transport as usize];
             let by_window = if stream.slow {
                 // The window doubles every round trip.
                 let doublings = longest / stream.round_trip;
@@ -704,21 +705,21 @@ impl<'w, 'p> Fluid<'w, 'p> {
             } else {
                 stream.window / stream.round_trip
             };
-            let nic = self.links.capacity[self.paths[demand.first as usize] as usize] / habits.forth;
-            let paced = stream.paced.as_mut().map_or(f64::INFINITY, |paced| paced.rate(self.now) / habits.forth);
-            demand.most = by_window.min(habits.rate).min(flow.left / least).min(nic).min(paced);
+            let nic = self.links.capacity[self.paths[demand.first as usize] as usize] / fluid_model.forth;
+            let paced = stream.paced.as_mut().map_or(f64::INFINITY, |paced| paced.rate(self.now) / fluid_model.forth);
+            demand.most = by_window.min(fluid_model.rate).min(flow.left / least).min(nic).min(paced);
         }
         self.work += self.links.share(&mut self.demands, &self.paths) + 4 * self.streams.len() as u64;
         for (stream, demand) in self.streams.iter().zip(&mut self.demands) {
             let nic = self.paths[demand.first as usize];
             if demand.limit.is_some_and(|link| link != nic) {
-                demand.rate *= self.habits[self.flows[stream.flow as usize].transport as usize].efficiency;
+                demand.rate *= self.fluid_model[self.flows[stream.flow as usize].transport as usize].efficiency;
             }
         }
         self.look();
         let ends = self.streams.iter().zip(&self.demands).map(|(stream, demand)| {
             let flow = &self.flows[stream.flow as usize];
-            let rate = if self.habits[flow.transport as usize].yields { demand.rate } else { demand.most };
+            let rate = if self.fluid_model[flow.transport as usize].yields { demand.rate } else { demand.most };
             flow.left / rate.max(1e-9)
         });
         let first_end = ends.fold(f64::INFINITY, f64::min);
@@ -740,16 +741,16 @@ impl<'w, 'p> Fluid<'w, 'p> {
         for (stream, demand) in self.streams.iter().zip(&self.demands) {
             let Some(link) = demand.limit.filter(|link| *link != self.paths[demand.first as usize]) else { continue };
             let flow = &self.flows[stream.flow as usize];
-            let habits = &self.habits[flow.transport as usize];
+            let fluid_model = &self.fluid_model[flow.transport as usize];
             let entry = limiting.entry(link).or_insert_with(|| Limiting::of(self.world.flow(flow.id).priority));
             entry.flows += 1.0;
             // With fewer than four frames in flight, three duplicate acknowledgements never
             // indicate a loss.
-            entry.least += (if habits.marked { 2.0 } else { 4.0 } * habits.payload).min(flow.left);
+            entry.least += (if fluid_model.marked { 2.0 } else { 4.0 } * fluid_model.payload).min(flow.left);
             // A window has grown by at most the bytes sent, and the bytes that wait cannot exceed
             // those left to send.
-            entry.sent += (stream.sent + habits.initial_window).min(flow.left);
-            entry.early += match (habits.early, stream.cut) {
+            entry.sent += (stream.sent + fluid_model.initial_window).min(flow.left);
+            entry.early += match (fluid_model.early, stream.cut) {
                 (Some(early), None) => {
                     let path = demand.rate * stream.round_trip;
                     (early.times * (path + early.burst) + early.grows * stream.sent - path).max(0.0)
@@ -757,11 +758,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 _ => f64::INFINITY,
             };
             entry.round_trip = entry.round_trip.max(stream.round_trip);
-            entry.marked &= habits.marked;
-            entry.erratic |= habits.erratic;
-            let follows = !habits.yields || stream.paced.is_some();
-            entry.excess += if follows { (demand.most - demand.rate) * habits.forth } else { 0.0 };
-            if self.now - stream.since <= stream.round_trip && !habits.granted {
+            entry.marked &= fluid_model.marked;
+            entry.erratic |= fluid_model.erratic;
+            let follows = !fluid_model.yields || stream.paced.is_some();
+            entry.excess += if follows { (demand.most - demand.rate) * fluid_model.forth } else { 0.0 };
+            if self.now - stream.since <= stream.round_trip && !fluid_model.granted {
                 entry.burst += stream.window.min(flow.left);
             }
         }
@@ -789,30 +790,30 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let room = queue.limit + self.links.capacity[link as usize] * limiting.round_trip;
             let full = self.piles.get(&link).is_some_and(|pile| pile.bytes >= queue.limit);
             let lost = limiting.least > room || limiting.burst > room || full;
-            let doubt = if lost && !queue.lossless { Some(Doubt::Losses { from, to }) } else { limiting.erratic.then_some(Doubt::Rates) };
-            self.found.doubt = self.found.doubt.or(doubt);
+            let unknowns = if lost && !queue.lossless { Some(Unknowns::Losses { from, to }) } else { limiting.erratic.then_some(Unknowns::Rates) };
+            self.found.unknowns = self.found.unknowns.or(unknowns);
         }
         for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
             let flow = &self.flows[stream.flow as usize];
-            let habits = &self.habits[flow.transport as usize];
-            let adapts = habits.yields && habits.growth != Growth::AtOnce;
+            let fluid_model = &self.fluid_model[flow.transport as usize];
+            let adapts = fluid_model.yields && fluid_model.growth != IncreaseRule::AtOnce;
             let limiting = demand.limit.and_then(|link| Some((link, limiting.get(&link)?)));
             let waiting = match limiting {
                 Some((_, limiting)) => limiting.standing,
-                None if adapts && !habits.small_queues => stream.window.min(flow.left),
+                None if adapts && !fluid_model.small_queues => stream.window.min(flow.left),
                 None => 0.0,
             };
-            let frames = (waiting + demand.rate * stream.round_trip) / habits.payload;
+            let frames = (waiting + demand.rate * stream.round_trip) / fluid_model.payload;
             stream.most = stream.most.max(frames);
             outstanding += frames;
-            if habits.remembers {
+            if fluid_model.remembers {
                 rings += (stream.most as u64 + 1).next_power_of_two().max(16);
             }
             match limiting {
                 Some((link, limiting)) if adapts => {
                     stream.slow = false;
                     stream.queued = limiting.standing * limiting.flows / self.links.capacity[link as usize];
-                    let Cut { part, fades } = habits.cut;
+                    let Decrease { part, fades } = fluid_model.cut;
                     let period = stream.round_trip + stream.queued;
                     let part = match stream.cut {
                         None if !limiting.cuts => 0.0,
@@ -825,7 +826,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                         stream.cut = Some((stream.cut.map_or(self.now, |cut| cut.0), self.now));
                         stream.before = full;
                     }
-                    stream.window = ((1.0 - part) * full).min(habits.window);
+                    stream.window = ((1.0 - part) * full).min(fluid_model.window);
                 }
                 _ => {}
             }

@@ -1,18 +1,18 @@
 //! Estimates the results of a plan before it is run: packet-hops, end of the run, and the amount of
 //! data in flight. Flows are followed at the rates of max-min fairness ([`fluid`]), and frames are
-//! counted from their sizes and paths. Retransmissions cannot be predicted. [`Expected::doubt`]
+//! counted from their sizes and paths. Retransmissions cannot be predicted. [`Expected::unknowns`]
 //! tells if frames are likely to be lost.
 
 mod fluid;
-mod habits;
+mod fluid_model;
 mod queues;
 mod rest;
 mod result;
 mod share;
 
-pub use habits::{Habits, Pace};
+pub use fluid_model::{FluidModel, Pace};
 pub use rest::sample;
-pub use result::{Doubt, Expected};
+pub use result::{Expected, Unknowns};
 
 use crate::RunError;
 use crate::spec::{EngineKind, Plan};
@@ -51,12 +51,12 @@ fn followed(world: &World) -> Expected {
         let steady = Fluid::new(world, false).run();
         if !(found.complete && steady.complete) {
             // The two estimates were given up at different times.
-            return doubted(Expected { doubt: found.doubt.or(Some(Doubt::Rates)), ..found });
+            return doubted(Expected { unknowns: found.unknowns.or(Some(Unknowns::Rates)), ..found });
         }
         let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
         found.end = (found.end * steady.end).sqrt();
         if many > AGREE * few {
-            found.doubt = found.doubt.or(Some(Doubt::Rates));
+            found.unknowns = found.unknowns.or(Some(Unknowns::Rates));
             found.packet_hops = (few * many).sqrt() as u64;
             (found.least_hops, found.most_hops) = ((0.8 * few) as u64, (1.05 * many) as u64);
             return found;
@@ -67,8 +67,8 @@ fn followed(world: &World) -> Expected {
 
 /// Sets the range of packet-hops according to the doubt.
 fn doubted(mut found: Expected) -> Expected {
-    if let Some(doubt) = found.doubt {
-        let (least, most) = doubt.range(found.cut);
+    if let Some(unknowns) = found.unknowns {
+        let (least, most) = unknowns.range(found.cut);
         (found.least_hops, found.most_hops) = ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
     }
     found
@@ -89,7 +89,7 @@ mod tests {
         let output = crate::run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.dropped_packets, 0);
         let found = expected(&plan).unwrap();
-        assert_eq!((found.bytes, found.packet_hops, found.doubt), (150_002, output.counters.packet_hops, None));
+        assert_eq!((found.bytes, found.packet_hops, found.unknowns), (150_002, output.counters.packet_hops, None));
         let end = output.end.0 as f64 * 1e-12;
         assert!((found.end / end - 1.0).abs() < 0.1, "{} of {end}", found.end);
     }
@@ -117,7 +117,7 @@ mod tests {
             let plan = Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(leaf_spine(2, 2, 4), flows) };
             let hops = crate::run(&plan, &Progress::default()).unwrap().counters.packet_hops;
             let found = expected(&plan).unwrap();
-            assert_eq!(found.doubt, Some(Doubt::Copies));
+            assert_eq!(found.unknowns, Some(Unknowns::Copies));
             assert!((found.least_hops..=found.most_hops).contains(&hops), "{subflows} subflows, {bytes} B: {hops} {found:?}");
         }
     }

@@ -2,7 +2,7 @@
 //! from the list of flows, and its packet-hops are extrapolated from a sample.
 
 use super::Expected;
-use super::habits::Habits;
+use super::fluid_model::FluidModel;
 use crate::idle::Route;
 use crate::spec::{Flow, Start, Undrawn};
 use crate::world::World;
@@ -54,7 +54,7 @@ pub fn add(world: &World, found: &mut Expected) {
     let followed = found.bytes as f64;
     for part in parts {
         let [least, bytes, most] = part.bytes;
-        let (_, above) = found.doubt.map_or((1.0, 1.0), |doubt| doubt.range(false));
+        let (_, above) = found.unknowns.map_or((1.0, 1.0), |unknowns| unknowns.range(false));
         let hops = |bytes: f64, times: f64| (bytes * part.hops_per_byte * times) as u64;
         found.least_hops += hops(least, LEAST);
         found.packet_hops += hops(bytes, 1.0);
@@ -137,15 +137,15 @@ fn of_list(world: &World, found: &Expected) -> Option<Part> {
 
 /// Returns the packet-hops per byte of payload of these flows, without losses.
 fn ratio<'f>(world: &World, flows: impl Iterator<Item = &'f Flow>) -> f64 {
-    let habits: Vec<Habits> = world.plan.transports.iter().map(|transport| transport.parameters().habits(world)).collect();
+    let fluid_model: Vec<FluidModel> = world.plan.transports.iter().map(|transport| transport.parameters().fluid_model(world)).collect();
     let (mut hops, mut bytes) = (0.0, 0.0);
     for flow in flows.filter(|flow| flow.src != flow.dst) {
-        let habits = &habits[flow.transport as usize];
+        let fluid_model = &fluid_model[flow.transport as usize];
         let (via, hash) = Route::of(world, flow).there;
         let links = world.path_via(0, via, hash, flow.src, flow.dst).len() as f64;
         let frames = world.shape(flow).count as f64;
-        let control = if flow.connection.is_some() { 0 } else { habits.control.0 + habits.control.1 };
-        hops += (habits.copies * (frames + habits.acknowledgements(frames)) + control as f64) * links;
+        let control = if flow.connection.is_some() { 0 } else { fluid_model.control.0 + fluid_model.control.1 };
+        hops += (fluid_model.copies * (frames + fluid_model.acknowledgements(frames)) + control as f64) * links;
         bytes += flow.bytes as f64;
     }
     if bytes > 0.0 { hops / bytes } else { 0.0 }

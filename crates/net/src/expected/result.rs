@@ -34,7 +34,7 @@ pub struct Expected {
     /// Active time of all flows or subflows in seconds, summed up.
     pub sending: f64,
     /// Reason for which the run may need many more packet-hops, or not come as far.
-    pub doubt: Option<Doubt>,
+    pub unknowns: Option<Unknowns>,
     /// False if applications do too much to be followed. The rest of the run is then missing.
     pub complete: bool,
     /// Fraction of `bytes` that was followed flow by flow. The rest is extrapolated from its size.
@@ -63,7 +63,7 @@ impl Default for Expected {
             visits: 0,
             paths: 0,
             sending: 0.0,
-            doubt: None,
+            unknowns: None,
             complete: false,
             followed: 1.0,
             crowding: 1.0,
@@ -73,7 +73,7 @@ impl Default for Expected {
 
 /// Uncertainty that a count of frames cannot resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Unknowns {
     /// Frames are likely to be lost, first at this port. Its input exceeds its capacity, because
     /// many flows send at once or do not yield.
     Losses { from: NodeId, to: NodeId },
@@ -89,21 +89,21 @@ pub enum Doubt {
     Rates,
 }
 
-impl Doubt {
+impl Unknowns {
     /// Returns the minimum and maximum number of packet-hops per expected packet-hop, as measured
     /// (validation/estimates.py). A complete run needs additional retransmissions. A run that is
     /// `cut` does not come as far.
     pub fn range(self, cut: bool) -> (f64, f64) {
         match (self, cut) {
-            (Doubt::Losses { .. }, false) => (0.95, 1.3),
-            (Doubt::Losses { .. }, true) => (0.4, 1.1),
-            (Doubt::Overtaking, false) => (0.95, 4.0),
-            (Doubt::Overtaking, true) => (0.2, 1.1),
-            (Doubt::Queues, _) => (0.8, 1.3),
-            (Doubt::Copies, false) => (0.3, 1.6),
-            (Doubt::Copies, true) => (0.3, 1.3),
-            (Doubt::Rates, false) => (0.95, 1.15),
-            (Doubt::Rates, true) => (0.35, 1.1),
+            (Unknowns::Losses { .. }, false) => (0.95, 1.3),
+            (Unknowns::Losses { .. }, true) => (0.4, 1.1),
+            (Unknowns::Overtaking, false) => (0.95, 4.0),
+            (Unknowns::Overtaking, true) => (0.2, 1.1),
+            (Unknowns::Queues, _) => (0.8, 1.3),
+            (Unknowns::Copies, false) => (0.3, 1.6),
+            (Unknowns::Copies, true) => (0.3, 1.3),
+            (Unknowns::Rates, false) => (0.95, 1.15),
+            (Unknowns::Rates, true) => (0.35, 1.1),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Demand {
     /// Payload per second that the flow gets, and the link that limits it, if there is one.
     pub rate: f64,
     pub limit: Option<u32>,
-    pub settled: bool,
+    pub is_final: bool,
 }
 
 /// Links by number. Links `0..directed` are directions of real links, and `n ^ 1` is the opposite
@@ -73,7 +73,7 @@ impl Links {
         let mut used: Vec<u32> = Vec::new();
         self.round = self.round.wrapping_add(1);
         for demand in demands.iter_mut() {
-            demand.settled = false;
+            demand.is_final = false;
             for &link in links_of(demand) {
                 let l = link as usize;
                 if self.open[l] == 0 {
@@ -110,11 +110,11 @@ impl Links {
             for &number in &open {
                 let demand = &mut demands[number as usize];
                 let last = |link: u32| self.tightest[link as usize] == self.open[link as usize];
-                demand.settled = round == ROUNDS || demand.limit.is_none_or(last);
+                demand.is_final = round == ROUNDS || demand.limit.is_none_or(last);
             }
             open.retain(|&number| {
                 let demand = &demands[number as usize];
-                if demand.settled {
+                if demand.is_final {
                     for &link in links_of(demand) {
                         let l = link as usize;
                         self.open[l] -= 1;
@@ -122,7 +122,7 @@ impl Links {
                         self.left[l] = (self.left[l] - demand.rate * demand.forth).max(0.0);
                     }
                 }
-                !demand.settled
+                !demand.is_final
             });
             if open.is_empty() {
                 break;

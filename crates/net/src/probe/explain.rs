@@ -184,13 +184,13 @@ impl Attribution {
         self.split.host += wait.host;
         self.last = wait.label;
         if self.recent.len() == self.recent.capacity() {
-            self.make_room();
+            self.evict();
         }
         self.recent.push_back(wait);
     }
 
     #[cold]
-    fn make_room(&mut self) {
+    fn evict(&mut self) {
         // The list grows up to a bound that a flow's outstanding waits never exceed in practice.
         // Beyond the bound, the oldest waits are final.
         if self.recent.capacity() < KEPT {
@@ -228,7 +228,7 @@ impl Attribution {
     }
 
     /// Frees the list of recent waits, once the frame with which the flow ended is known.
-    pub fn settle(&mut self) {
+    pub fn forget_candidates(&mut self) {
         self.recent = VecDeque::new();
     }
 

@@ -84,7 +84,7 @@ pub struct Wait {
 }
 
 impl Waits {
-    const LEAST_ROOM: usize = 64;
+    const LEAST_CAPACITY: usize = 64;
 
     /// Records the start of `next`, which has been ready since `ready`. `oldest` returns the time
     /// since which the longest-waiting remaining frame has been ready.
@@ -92,7 +92,7 @@ impl Waits {
         if ready < next.start {
             self.account(&next, ready);
         }
-        if self.sent.len() >= self.room.max(Self::LEAST_ROOM) {
+        if self.sent.len() >= self.room.max(Self::LEAST_CAPACITY) {
             match oldest() {
                 None => self.sent.clear(),
                 Some(oldest) => drop(self.sent.drain(..self.sent.partition_point(|sent| sent.end <= oldest))),

@@ -11,4 +11,4 @@ pub mod scheduling;
 mod verdict;
 pub mod waiting;
 
-pub use verdict::{Calm, QueueView, Reason, Verdict};
+pub use verdict::{FastPathLimits, QueueView, Reason, Verdict};

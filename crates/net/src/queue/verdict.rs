@@ -45,7 +45,7 @@ pub struct QueueView {
 /// Fast-path limits: a frame within them is admitted and not marked, whatever the other counters
 /// are. Callers may compare upper bounds of the occupancy with them.
 #[derive(Debug, Clone, Copy)]
-pub struct Calm {
+pub struct FastPathLimits {
     /// `used`: memory in use at the node in bytes. `queue`: bytes in the queue. Both include the
     /// frame. `frames`: the number of frames ahead must be below this.
     pub used: u64,
@@ -53,11 +53,11 @@ pub struct Calm {
     pub frames: u32,
 }
 
-impl Calm {
-    pub const ALWAYS: Calm = Calm { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
-    pub const NEVER: Calm = Calm { used: 0, queue: 0, frames: 0 };
+impl FastPathLimits {
+    pub const ALWAYS: FastPathLimits = FastPathLimits { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
+    pub const NEVER: FastPathLimits = FastPathLimits { used: 0, queue: 0, frames: 0 };
 
-    pub fn and(self, other: Calm) -> Calm {
-        Calm { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
+    pub fn and(self, other: FastPathLimits) -> FastPathLimits {
+        FastPathLimits { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
     }
 }

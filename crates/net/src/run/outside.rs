@@ -43,7 +43,7 @@ pub struct Packet {
 
 /// Number of flows per pair of hosts that switches with flow tables can distinguish. Additional
 /// flows share entries, as they do in real switches.
-const TOLD_APART: u64 = 4096;
+const DISTINGUISHED: u64 = 4096;
 
 pub struct Driven<'w, 'p> {
     world: &'w World<'p>,
@@ -52,7 +52,7 @@ pub struct Driven<'w, 'p> {
     events: u64,
     now: u64,
     /// Flow and its packets so far, by source, destination and the hash of the ends modulo
-    /// [`TOLD_APART`].
+    /// [`DISTINGUISHED`].
     flows: FxHashMap<(u32, u32, u64), (FlowId, u32)>,
 }
 
@@ -154,7 +154,7 @@ impl Driven<'_, '_> {
     /// Returns the flow of a packet, and the number of its earlier packets.
     fn flow_of(&mut self, packet: &Packet) -> (FlowId, u32) {
         let Packet { host, dst, ends, priority, .. } = *packet;
-        let apart = mix(mix(ends.0) ^ ends.1) % TOLD_APART;
+        let apart = mix(mix(ends.0) ^ ends.1) % DISTINGUISHED;
         let world = self.world;
         let entry = self.flows.entry((host, dst, apart)).or_insert_with(|| {
             let transport = self.shard.outside.as_ref().expect("set at the beginning").transport;

@@ -19,7 +19,7 @@ impl Viewer {
     /// shard.
     #[inline(always)]
     pub fn look(&mut self, shard: &Shard, now: u64, progress: &Progress) {
-        let asked = progress.asked();
+        let asked = progress.requests();
         if asked != self.answered {
             self.answered = asked;
             self.show(shard, now, progress);
@@ -28,7 +28,7 @@ impl Viewer {
 
     /// Publishes the final view at the end of a run, if a view was ever requested.
     pub fn close(&mut self, shard: &Shard, now: u64, progress: &Progress) {
-        if progress.asked() > 0 {
+        if progress.requests() > 0 {
             self.show(shard, now, progress);
         }
     }

@@ -22,24 +22,24 @@ pub struct Mail {
 
 /// An event that a node schedules for itself inside the current window.
 #[derive(Clone, Copy)]
-struct Soon {
+struct InWindowEvent {
     at: u64,
     rank: Rank,
     event: Frame,
 }
 
-impl PartialEq for Soon {
+impl PartialEq for InWindowEvent {
     fn eq(&self, other: &Self) -> bool {
         (self.at, self.rank) == (other.at, other.rank)
     }
 }
-impl Eq for Soon {}
-impl PartialOrd for Soon {
+impl Eq for InWindowEvent {}
+impl PartialOrd for InWindowEvent {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Soon {
+impl Ord for InWindowEvent {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.rank).cmp(&(other.at, other.rank))
     }
@@ -53,7 +53,7 @@ struct Later {
     /// Start and end of the current window, in ps.
     window_start: u64,
     window_end: u64,
-    soon: BinaryHeap<Reverse<Soon>>,
+    soon: BinaryHeap<Reverse<InWindowEvent>>,
     /// Time in the current window at which the NIC of the current node looks for its next frame;
     /// `u64::MAX` if it does not.
     nic_at: u64,
@@ -77,7 +77,7 @@ impl Outlet for Later {
     }
 
     #[inline(always)]
-    fn is_awaited(&self) -> bool {
+    fn has_pending_event(&self) -> bool {
         !self.soon.is_empty()
     }
 
@@ -98,7 +98,7 @@ impl Outlet for Later {
             self.pending += 1;
         } else if at < self.window_end {
             assert!(at >= self.window_start, "an event in the past");
-            self.soon.push(Reverse(Soon { at, rank: Rank::of_event(&event), event }));
+            self.soon.push(Reverse(InWindowEvent { at, rank: Rank::of_event(&event), event }));
         } else {
             self.pending += 1;
             self.log.push(at, event);
@@ -298,8 +298,8 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
 fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
     loop {
         if later.soon.is_empty() {
-            let urgent = shard.nodes[node as usize].urgent;
-            let passed = if urgent { shard.pass_urgent(later, start, node, entries) } else { shard.pass(later, start, node, entries) };
+            let pfabric_order = shard.nodes[node as usize].pfabric_order;
+            let passed = if pfabric_order { shard.pass_pfabric(later, start, node, entries) } else { shard.pass(later, start, node, entries) };
             entries = &entries[passed..];
         }
         let Some((frame, rest)) = entries.split_first() else { break };
@@ -307,7 +307,7 @@ fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u
         entries = rest;
     }
     while let Some(Reverse(soon)) = later.soon.pop() {
-        run_soon(shard, later, soon, node, done);
+        run_in_window(shard, later, soon, node, done);
     }
     shard.finish_window(later, later.window_end, node);
 }
@@ -341,7 +341,7 @@ fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank),
                     return;
                 }
                 later.soon.pop();
-                run_soon(shard, later, soon, node, done);
+                run_in_window(shard, later, soon, node, done);
             }
             _ if nic >= end => return,
             _ => {
@@ -353,7 +353,7 @@ fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank),
     }
 }
 
-fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &mut Done) {
+fn run_in_window(shard: &mut Shard, later: &mut Later, soon: InWindowEvent, node: u32, done: &mut Done) {
     done.events += 1;
     shard.handle(later, soon.at, node, &soon.event);
 }

@@ -15,7 +15,7 @@ impl<'a> Shard<'a> {
     pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let mut frame = *frame;
         let hops = self.world.routes(now).next_hops(self.nodes[node as usize].id, frame.dst);
-        if let Some(port) = self.asked_port(out, now, node, &mut frame, hops) {
+        if let Some(port) = self.chosen_port(out, now, node, &mut frame, hops) {
             self.forward(out, now, node, port, &mut frame);
         }
     }
@@ -23,7 +23,7 @@ impl<'a> Shard<'a> {
     /// Chooses the port among `hops` by which a frame leaves a switch with a balancer. Returns
     /// `None` if the frame was dropped, is held by the balancer, or was addressed to this switch.
     #[inline(always)]
-    pub(super) fn asked_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, hops: NextHops<'a>) -> Option<u16> {
+    pub(super) fn chosen_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, hops: NextHops<'a>) -> Option<u16> {
         let sprayed = self.sprayed(now, node, frame, hops);
         if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame, hops) }
     }
@@ -160,7 +160,7 @@ impl<'a> Shard<'a> {
 /// Returns the next hop of a frame that does not concern the switch's balancer, and the frame's
 /// hash beyond this switch. Returns `None` if the balancer may have to be consulted.
 #[inline(always)]
-pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame, hops: NextHops) -> Option<(u16, u32)> {
+pub(super) fn hashed_port(world: &World, state: &Node, frame: &Frame, hops: NextHops) -> Option<(u16, u32)> {
     let balanced = state.balanced.as_deref()?;
     if frame.is_bound() {
         let port = frame.pinned_port();
@@ -214,7 +214,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     let tag = std::mem::take(&mut extra.tag);
     if extra.is_bare() {
         let trigger = extra.trigger;
-        shard.extras.lay_aside(frame.aux);
+        shard.extras.free_slot(frame.aux);
         frame.aux = trigger;
         frame.flags &= !Frame::EXTRA;
     }
@@ -236,9 +236,9 @@ impl<O: Outlet> Here<'_, '_, O> {
     }
 
     /// Advances a port to the current time. Returns its index in the shard.
-    fn settled(&mut self, port: u16) -> u32 {
+    fn advanced_port(&mut self, port: u16) -> u32 {
         let port = self.state().first_port + port as u32;
-        self.shard.settle(self.out, self.now, self.node, port);
+        self.shard.release_departed(self.out, self.now, self.node, port);
         port
     }
 
@@ -310,7 +310,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         hash(self.shard.world, self.state(), frame)
     }
     fn queued(&mut self, port: u16) -> u64 {
-        let port = self.settled(port);
+        let port = self.advanced_port(port);
         let p = &self.shard.ports[port as usize];
         // ns-3 processes an arrival before the start of a transmission at the same instant, so a
         // frame whose transmission starts now still counts.
@@ -323,8 +323,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
         p.queued + just
     }
-    fn queued_ahead(&mut self, port: u16, priority: u8) -> u64 {
-        let port = self.settled(port);
+    fn bytes_before(&mut self, port: u16, priority: u8) -> u64 {
+        let port = self.advanced_port(port);
         let p = &self.shard.ports[port as usize];
         if p.open {
             let lane = &self.shard.lanes[port as usize];
@@ -336,7 +336,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum())
     }
     fn sent(&mut self, port: u16) -> u64 {
-        let port = self.settled(port);
+        let port = self.advanced_port(port);
         self.shard.ports[port as usize].begun()
     }
     fn below(&mut self, n: u64) -> u64 {
@@ -344,7 +344,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     }
     fn tag(&mut self, frame: &mut Frame) -> &mut Tag {
         if !frame.has(Frame::EXTRA) {
-            frame.aux = self.shard.extras.beside(frame);
+            frame.aux = self.shard.extras.insert_for(frame);
             frame.flags |= Frame::EXTRA;
         }
         &mut self.shard.extras[frame.aux].tag
@@ -413,7 +413,7 @@ impl<O: Outlet> Holding for Here<'_, '_, O> {
         frame.size = size;
     }
     fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool {
-        let port = self.settled(port);
+        let port = self.advanced_port(port);
         self.shard.charge_held(self.out, self.now, self.node, port, *frame, length)
     }
     fn release_charged(&mut self, frame: Frame, port: u16) {

@@ -1,6 +1,6 @@
 //! Builds a shard from the plan.
 
-use super::lane::{Lane, Limits, Room, Store};
+use super::lane::{Lane, Limits, NodeMemory, Store};
 use super::policy::Policy;
 use super::ring::Ring;
 use super::switch::{Balanced, Managed};
@@ -80,7 +80,7 @@ impl<'a> Shard<'a> {
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
         }
-        if plan.transports.iter().any(|transport| transport.parameters().habits(world).small_queues) {
+        if plan.transports.iter().any(|transport| transport.parameters().fluid_model(world).small_queues) {
             shard.cleared = vec![0; shard.ports.len()];
         }
         shard.set_up_links();
@@ -143,7 +143,7 @@ impl<'a> Shard<'a> {
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = scheduling.queues();
-        let (aqm, room, own) = match spec.kind {
+        let (aqm, memory, own) = match spec.kind {
             NodeKind::Host => (plan.hosts[spec.config as usize].aqm.as_ref(), 0, &[][..]),
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -173,13 +173,13 @@ impl<'a> Shard<'a> {
         // Frames that a balancer has held join their queue without a further admission check.
         let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
         assert!(!holds || header.is_none(), "validated: what waits is stored");
-        let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && !holds;
+        let alone = queues == 1 && turns.is_none() && own.is_none() && memory == 0 && !arrivals_first && managed.is_none() && !holds;
         let recorded = sampled || [&plan.record.gaps, &plan.record.waits].iter().any(|nodes| nodes.contains(&id)) || plan.record.imbalance.is_some();
         let captured = |info: &PortInfo| plan.record.captures.iter().any(|c| c.link == info.link && c.reverse == info.reverse);
         let paused = |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        let ring_limit = aqm.map(|aqm| aqm.about()).filter(|about| about.urgent).map(|about| about.limit);
-        let urgent = !classical
+        let ring_limit = aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
+        let pfabric_order = !classical
             && ring_limit.is_some()
             && alone
             && !recorded
@@ -196,7 +196,7 @@ impl<'a> Shard<'a> {
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
         let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
         let first_ring = self.rings.len() as u32;
-        if let Some(limit) = ring_limit.filter(|_| urgent) {
+        if let Some(limit) = ring_limit.filter(|_| pfabric_order) {
             self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
         }
         // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
@@ -221,20 +221,20 @@ impl<'a> Shard<'a> {
             // Marking must depend on the instantaneous queue length. At the start of transmission
             // it must drop only frames that are not ECN-capable.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
-            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
+            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && memory == 0 && !arrivals_first;
             // With flow control, frames for virtual output queues pass two admission checks, which
             // only `shard::voq` implements.
             common &= !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            assert!(pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && room == 0, "validated: they cannot be paused");
-            let automaton = (!plain && !urgent).then(|| {
+            assert!(pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && memory == 0, "validated: they cannot be paused");
+            let automaton = (!plain && !pfabric_order).then(|| {
                 let site = Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
-                let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
+                let discipline = (aqm.is_some() || memory > 0).then(|| Discipline {
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, site, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
-                    room: room as usize,
+                    capacity: memory as usize,
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = limited(&turns, switch, link.rate);
@@ -277,7 +277,7 @@ impl<'a> Shard<'a> {
         let ports = &self.ports[first_port as usize..];
         // Applications may end a run at any time. All transmissions that start by then must already
         // have been started, so nothing may be deferred.
-        let defers = urgent && plan.applications.is_none();
+        let defers = pfabric_order && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
@@ -286,7 +286,7 @@ impl<'a> Shard<'a> {
         let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
         let opens = ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
-        let loops = uniform && (urgent || opens);
+        let loops = uniform && (pfabric_order || opens);
         // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
         if exact {
@@ -295,15 +295,15 @@ impl<'a> Shard<'a> {
         if opens {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
-        let room = Room { exact, ..Room::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize) };
-        let quiet_start = marking.as_ref().map_or(u32::MAX, Red::quiet_start);
-        let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
+        let memory = NodeMemory { exact, ..NodeMemory::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize) };
+        let marks_from = marking.as_ref().map_or(u32::MAX, Red::marks_from);
+        let fast_path = marking.iter().fold(buffer.fast_path(), |fast_path, red| fast_path.and(red.fast_path()));
         self.nodes.push(Node {
             id,
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
+            needs_slow_path: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
             watched,
             header: header.unwrap_or(u16::MAX),
             until_start,
@@ -313,13 +313,13 @@ impl<'a> Shard<'a> {
             buffer,
             managed,
             marking,
-            calm,
+            fast_path,
             marks_at_start,
             own,
             stream: Stream::new(seed, purpose::BALANCE, id as u64),
             balanced,
             active: Vec::new(),
-            urgent,
+            pfabric_order,
             first_ring,
             defers,
             due: u64::MAX,
@@ -329,8 +329,8 @@ impl<'a> Shard<'a> {
             opens: opens && !classical,
             ring,
             open: exact,
-            room,
-            quiet_start,
+            memory,
+            marks_from,
             holds,
         });
     }

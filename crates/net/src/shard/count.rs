@@ -91,7 +91,7 @@ pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &
 pub(super) fn mark_at_arrival(red: Option<&Red>, now: u64, length: QueueView, p: &mut Port, queue: usize, frame: &Frame) -> Verdict {
     let Some(red) = red else { return Verdict::Admit };
     let length = red.length(length);
-    if red.is_quiet(length) { Verdict::Admit } else { judge_arrival(red, now, length, p, queue, frame.has(Frame::ECT)) }
+    if red.below_threshold(length) { Verdict::Admit } else { judge_arrival(red, now, length, p, queue, frame.has(Frame::ECT)) }
 }
 
 #[inline(never)]
@@ -116,7 +116,7 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
 /// packets as configured. `capable`: the frame is ECN-capable.
 #[inline(always)]
 pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, behind: u64, capable: bool) -> Verdict {
-    if red.is_quiet(behind) {
+    if red.below_threshold(behind) {
         return Verdict::Admit;
     }
     let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };

@@ -185,7 +185,7 @@ impl<'a> Shard<'a> {
     pub(super) fn fill_device<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         loop {
             let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-            if a.discipline.as_ref().is_none_or(|d| d.device.len() >= d.room) {
+            if a.discipline.as_ref().is_none_or(|d| d.device.len() >= d.capacity) {
                 return;
             }
             let Some(next) = self.pull(out, now, node, port) else { return };

@@ -3,7 +3,7 @@
 //! window, with the state of the switch loaded once. A frame that a policy may have to drop or mark
 //! leaves the loop and goes through `offer_plain`.
 
-use super::way::send;
+use super::send::send;
 use super::{Outlet, Shard};
 use crate::frame::{Change, Frame};
 use crate::queue::Reason;
@@ -46,7 +46,7 @@ impl<'a> Shard<'a> {
         let state = &mut nodes[node as usize];
         let row = world.routes(0).row(state.id);
         let own = &mut ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let (seed, calm, bits) = (state.hash_seed, state.calm, world.route_bits);
+        let (seed, fast_path, bits) = (state.hash_seed, state.fast_path, world.route_bits);
         let mut used = state.used;
         let mut ended = (frames.len(), None);
         for (number, frame) in frames.iter().enumerate() {
@@ -59,7 +59,7 @@ impl<'a> Shard<'a> {
             };
             let size = frame.size as u64;
             used -= p.release_idle(now);
-            if !p.takes_at_once(&calm, used, size) {
+            if !p.takes_at_once(&fast_path, used, size) {
                 ended = (number, port);
                 break;
             }

@@ -19,7 +19,7 @@ use crate::queue::buffer::mmu::{Charge, Take};
 impl<'a> Shard<'a> {
     #[inline(always)]
     pub(super) fn is_exact(&self, node: u32) -> bool {
-        self.nodes[node as usize].room.exact
+        self.nodes[node as usize].memory.exact
     }
 
     /// Enters exact mode: charges all frames of the node to the memory management unit. All ports
@@ -37,8 +37,8 @@ impl<'a> Shard<'a> {
             }
             lane.each(&store.arena, |queue, frame| state.charge(port, Sent::of(frame, queue)));
         }
-        state.room.exact = true;
-        state.room.closed_until = now + super::open::CLOSED * lookahead;
+        state.memory.exact = true;
+        state.memory.closed_until = now + super::open::CLOSED * lookahead;
     }
 
     /// Leaves exact mode: bounds decide from now on. No group is paused, and all ports have been
@@ -47,7 +47,7 @@ impl<'a> Shard<'a> {
     pub(super) fn leave_exact(&mut self, start: u64, node: u32) {
         let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
-        state.reset_room();
+        state.reset_memory();
         state.active.clear();
         for port in state.first_port..state.first_port + state.ports {
             let (p, lane) = (&ports[port as usize], &mut lanes[port as usize]);
@@ -56,7 +56,7 @@ impl<'a> Shard<'a> {
             }
             lane.each(&store.arena, |queue, frame| {
                 state.give_back(port, Sent::of(frame, queue));
-                state.take_room(frame);
+                state.take_memory(frame);
             });
             let pause = p.pause();
             // A pause that has just ended may have held a frame back. That frame starts at the end
@@ -68,7 +68,7 @@ impl<'a> Shard<'a> {
                 state.active.push(port);
             }
         }
-        state.room.exact = false;
+        state.memory.exact = false;
     }
 
     /// Offers a frame to an open port of an exact node. `HELD`: a balancer has held the frame, and
@@ -245,7 +245,7 @@ impl<'a> Shard<'a> {
         let (first, ports, bits, seed, row) = (state.first_port, state.ports, world.route_bits, state.hash_seed, world.routes(0).row(state.id));
         let mut passed = 0;
         for frame in frames {
-            if !frame.is_traffic() || out.is_awaited() {
+            if !frame.is_traffic() || out.has_pending_event() {
                 break;
             }
             let (port, hash) = match bits {

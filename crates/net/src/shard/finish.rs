@@ -33,9 +33,9 @@ impl<'a> Shard<'a> {
             let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
             for number in 0..ports {
                 let port = first + number;
-                self.settle(&mut Nothing::<CLASSICAL>, end, node, port);
-                if self.nodes[node as usize].urgent {
-                    self.close_urgent(end, node, port);
+                self.release_departed(&mut Nothing::<CLASSICAL>, end, node, port);
+                if self.nodes[node as usize].pfabric_order {
+                    self.close_pfabric(end, node, port);
                 }
                 let p = &self.ports[port as usize];
                 let (frames, bytes, busy) = p.ended(end);

@@ -2,7 +2,7 @@
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::pause::carry_pause;
-use super::way::send;
+use super::send::send;
 use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
@@ -32,14 +32,14 @@ impl<'a> Shard<'a> {
         self.counters.packet_hops += 1;
         let state = &self.nodes[node as usize];
         if state.host {
-            if state.aside && state.id != frame.dst {
+            if state.needs_slow_path && state.id != frame.dst {
                 return self.relay(out, now, node, *frame);
             }
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, *frame);
             return;
         }
-        if state.aside {
+        if state.needs_slow_path {
             return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, *frame) };
         }
         let bits = self.world.route_bits;
@@ -110,8 +110,8 @@ impl<'a> Shard<'a> {
         if !p.plain {
             return if p.open {
                 self.offer_open(out, now, node, port, frame, frame.hash)
-            } else if state.urgent {
-                self.offer_urgent(out, now, node, port, frame)
+            } else if state.pfabric_order {
+                self.offer_pfabric(out, now, node, port, frame)
             } else {
                 self.offer_long(out, now, node, port, frame)
             };
@@ -119,7 +119,7 @@ impl<'a> Shard<'a> {
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
         // Exact departures of a busy port matter only if a policy reads the occupancy.
-        if !p.takes_at_once(&state.calm, state.used, size) {
+        if !p.takes_at_once(&state.fast_path, state.used, size) {
             return self.offer_plain(out, now, node, port, frame);
         }
         self.append(out, now, node, port, frame);
@@ -163,19 +163,19 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> Verdict {
-        self.settle_all(out, now, node);
+        self.release_all(out, now, node);
         let length = self.ports[port as usize].length(queue);
         self.nodes[node as usize].admit(queue, length, size, true).expect("exact figures settle it")
     }
 
     /// Advances all ports of a node to `now`.
-    pub(super) fn settle_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+    pub(super) fn release_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
-        (first..first + ports).for_each(|port| self.settle(out, now, node, port));
+        (first..first + ports).for_each(|port| self.release_departed(out, now, node, port));
     }
 
     /// Advances a port to `now`, so that all frames that have left by then are accounted for.
-    pub fn settle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub fn release_departed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.ports[port as usize].plain {
             let freed = self.ports[port as usize].release(now);
             self.nodes[node as usize].used -= freed;
@@ -301,7 +301,7 @@ impl<'a> Shard<'a> {
         q.bytes += size;
         q.count += 1;
         // A scheduler in which queues take turns may make the frame wait even at an idle port.
-        let mut held = a.turns.is_some() && a.awaits_turn(now, queue, size as u16);
+        let mut held = a.turns.is_some() && a.needs_turn(now, queue, size as u16);
         if let Some(pause) = &a.pause {
             waiting.clock = pause.clock(class, now);
             held |= idle && !pause.is_free(class, now) || a.waiting > 0;
@@ -366,8 +366,8 @@ impl<'a> Shard<'a> {
             }
             return;
         }
-        if !O::CLASSICAL && self.nodes[node as usize].urgent {
-            return self.advance_urgent(out, now, node, port);
+        if !O::CLASSICAL && self.nodes[node as usize].pfabric_order {
+            return self.advance_pfabric(out, now, node, port);
         }
         loop {
             let at = self.ports[port as usize].next_action();
@@ -560,8 +560,8 @@ impl<'a> Shard<'a> {
         if !paused && state.active.is_empty() {
             return;
         }
-        if state.urgent {
-            return self.finish_urgent(out, end, node);
+        if state.pfabric_order {
+            return self.finish_pfabric(out, end, node);
         }
         self.finish_active(out, end, node, paused);
     }

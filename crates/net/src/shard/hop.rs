@@ -16,7 +16,7 @@
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::lane::{Lane, Length, Limits, Lost, Sent, Store};
-use super::way::send;
+use super::send::send;
 use super::{Node, Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::Port;
@@ -64,7 +64,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         lane.occupied &= !((empty as u8) << queue);
         p.queued -= frame.size as u64;
         self.give_back(&frame);
-        if behind.bytes() >= self.state.quiet_start {
+        if behind.bytes() >= self.state.marks_from {
             match self.judge_start(p, port, queue, behind, &frame) {
                 Some(flags) => frame.flags = flags,
                 None => return (Sent::of(&frame, queue as u8), false),
@@ -86,10 +86,10 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         self.advance(p, lane, port, now);
         let class = frame.priority();
         let queue = lane.queue_of(frame);
-        let limits = self.state.room.limits_of(class);
+        let limits = self.state.memory.limits_of(class);
         let mut flags = frame.flags;
         if lane.queues[queue].waits.bytes() + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
-            match self.look_closely(p, lane, port, queue, now, frame, used) {
+            match self.judge_closer(p, lane, port, queue, now, frame, used) {
                 Closer::Goes(marked) => flags = marked,
                 Closer::Dropped => return true,
                 Closer::Unknown => return false,
@@ -144,27 +144,27 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// bound.
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
-        let cost = frame.size as u32 + self.state.room.overhead;
-        COUNTS && (self.state.room.used + cost as u64 > limits.used || self.state.room.groups[self.state.group_of(frame)] + cost > limits.group)
+        let cost = frame.size as u32 + self.state.memory.overhead;
+        COUNTS && (self.state.memory.used + cost as u64 > limits.used || self.state.memory.groups[self.state.group_of(frame)] + cost > limits.group)
     }
 
     #[inline(always)]
     fn take(&mut self, frame: &Frame) {
-        let cost = frame.size as u32 + self.state.room.overhead;
+        let cost = frame.size as u32 + self.state.memory.overhead;
         if COUNTS {
             let group = self.state.group_of(frame);
-            self.state.room.used += cost as u64;
-            self.state.room.groups[group] += cost;
+            self.state.memory.used += cost as u64;
+            self.state.memory.groups[group] += cost;
         }
     }
 
     #[inline(always)]
     pub(super) fn give_back(&mut self, frame: &Frame) {
-        let cost = frame.size as u32 + self.state.room.overhead;
+        let cost = frame.size as u32 + self.state.memory.overhead;
         if COUNTS {
             let group = self.state.group_of(frame);
-            self.state.room.used -= cost as u64;
-            self.state.room.groups[group] -= cost;
+            self.state.memory.used -= cost as u64;
+            self.state.memory.groups[group] -= cost;
         }
     }
 
@@ -173,8 +173,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn look_closely(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
-        let limits = self.state.room.limits_of(frame.priority());
+    fn judge_closer(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
+        let limits = self.state.memory.limits_of(frame.priority());
         let waits = lane.queues[queue].waits.bytes();
         if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
             return Closer::Unknown;

@@ -12,7 +12,7 @@ use crate::transport::door::Opening;
 
 /// Metadata that arrived with a frame.
 #[derive(Default)]
-pub struct Beside {
+pub struct Carried {
     /// Time in ps for which this frame, and the frame that caused it, were paused.
     pub paused: u64,
     /// Timestamp of an acknowledgement, or the timestamp that data echo; 0 for none.
@@ -68,7 +68,7 @@ impl Shard<'_> {
     }
 
     /// Notes that a flow's receiving half is in `slot` of its transport.
-    pub fn heard_of(&mut self, flow: FlowId, slot: u32) {
+    pub fn note_receiver(&mut self, flow: FlowId, slot: u32) {
         set_slot(&mut self.receiving, flow, slot);
     }
 
@@ -112,7 +112,7 @@ impl Shard<'_> {
         if self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_deref().is_some_and(drops) {
             // Advance the port first: an earlier frame that is dropped at the start of its
             // transmission must not be taken for this one.
-            self.settle(out, now, node, port);
+            self.release_departed(out, now, node, port);
         }
         let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, &frame);
@@ -126,7 +126,7 @@ impl Shard<'_> {
         let until = match p.qdisc().filter(|qdisc| qdisc.holds()) {
             Some(qdisc) => {
                 let queued = if p.open { self.lanes[port as usize].ring(p, now) + qdisc.bytes() } else { p.queued };
-                now + qdisc.ahead(queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64
+                now + qdisc.bytes_before(queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64
             }
             None => until,
         };
@@ -256,14 +256,14 @@ impl Shard<'_> {
 
     /// Removes and returns the metadata of a frame.
     #[inline(always)]
-    pub fn take_extra(&mut self, frame: &mut Frame) -> Beside {
+    pub fn take_extra(&mut self, frame: &mut Frame) -> Carried {
         if !frame.has(Frame::EXTRA) {
-            return Beside::default();
+            return Carried::default();
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        Beside { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
+        Carried { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
     pub fn count_path(&mut self, frame: &Frame, subflow: u8) {

@@ -82,7 +82,7 @@ impl Sent {
 }
 
 /// Memory account of an open node.
-pub struct Room {
+pub struct NodeMemory {
     /// Bounds for lossy classes, and for lossless ones.
     pub limits: [Limits; 2],
     /// Bit set of lossless classes.
@@ -114,7 +114,7 @@ pub struct Limits {
     pub memory: u32,
 }
 
-impl Room {
+impl NodeMemory {
     /// Returns the bounds for a frame of this class.
     #[inline(always)]
     pub fn limits_of(&self, class: u8) -> &Limits {

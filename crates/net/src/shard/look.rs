@@ -23,7 +23,7 @@ impl Shard<'_> {
         for node in self.nodes.iter().filter(|node| node.host != switches) {
             for number in 0..node.ports {
                 let p = &self.ports[(node.first_port + number) as usize];
-                let bytes = if node.urgent {
+                let bytes = if node.pfabric_order {
                     self.rings[(node.first_ring + number) as usize].waits(p, now)
                 } else if p.open {
                     self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now) + p.qdisc().map_or(0, |qdisc| qdisc.bytes())

@@ -85,7 +85,7 @@ impl<'a> Shard<'a> {
         loop {
             let managed = self.nodes[node as usize].managed.as_mut().expect("managed");
             if managed.mmu.paused == 0 {
-                return self.settle_all(out, now, node);
+                return self.release_all(out, now, node);
             }
             if managed.next_due > now {
                 return;

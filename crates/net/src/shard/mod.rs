@@ -25,6 +25,7 @@ mod outside;
 mod pacer;
 mod pass;
 mod pause;
+mod pfabric;
 mod policy;
 mod processor;
 mod qdisc;
@@ -32,13 +33,12 @@ mod records;
 mod reorder;
 mod ring;
 mod sample;
+mod send;
 mod slab;
 mod switch;
-mod urgent;
 mod voq;
 mod watch;
 mod watchdog;
-mod way;
 
 use crate::app::Runtime;
 use crate::fault::Fault;
@@ -83,7 +83,7 @@ pub trait Outlet {
     }
     /// Window engine: true if the current node has scheduled an event for itself inside the current
     /// window.
-    fn is_awaited(&self) -> bool {
+    fn has_pending_event(&self) -> bool {
         false
     }
     /// Classical engine: schedules the end of the current transmission at `port`, or the time at
@@ -263,7 +263,7 @@ impl<'a> Shard<'a> {
             }
             return;
         }
-        if state.aside && state.id != frame.dst {
+        if state.needs_slow_path && state.id != frame.dst {
             return;
         }
         self.prefetch_half(frame);

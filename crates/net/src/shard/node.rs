@@ -1,11 +1,11 @@
 //! Configuration and state of a node, except for its ports.
 
-use super::lane::Room;
+use super::lane::NodeMemory;
 use super::policy::Policy;
 use super::switch::{Balanced, Managed};
 use crate::queue::buffer::{Buffer, Place};
 use crate::queue::marking::Red;
-use crate::queue::{Calm, QueueView, Verdict};
+use crate::queue::{FastPathLimits, QueueView, Verdict};
 use crate::spec::NodeId;
 use afflux_engine::random::Stream;
 
@@ -17,7 +17,7 @@ pub struct Node {
     pub host: bool,
     /// True if arrivals take the slow path: the switch has a balancer (`balanced`), its links grant
     /// rates (PDQ, D3), or the host forwards frames of others (BCube).
-    pub aside: bool,
+    pub needs_slow_path: bool,
     /// True if arrivals need additional checks: the node has faulty links, sampled ports or a
     /// processor model.
     pub watched: bool,
@@ -38,7 +38,7 @@ pub struct Node {
     pub marking: Option<Red>,
     /// Fast-path limits: within them neither the buffer nor the marking rule drops or marks a
     /// frame.
-    pub calm: Calm,
+    pub fast_path: FastPathLimits,
     /// True if any queue marks at the start of transmission.
     pub marks_at_start: bool,
     /// Limit and marking of each queue, if the queues differ. They replace `buffer` and `marking`.
@@ -48,12 +48,12 @@ pub struct Node {
     pub balanced: Option<Box<Balanced>>,
     /// Indices of the ports with waiting frames.
     pub active: Vec<u32>,
-    /// Window engine: true if the node takes the pFabric fast path (`shard::urgent`). Its ports
+    /// Window engine: true if the node takes the pFabric fast path (`shard::pfabric_order`). Its ports
     /// then have rings, starting with `first_ring`, instead of automata.
-    pub urgent: bool,
+    pub pfabric_order: bool,
     pub first_ring: u32,
     /// True if the next frame of a port may be chosen after its transmission has started: see
-    /// `shard::urgent`.
+    /// `shard::pfabric_order`.
     pub defers: bool,
     /// Time in ps by which the node has to choose the next frame of a port.
     pub due: u64,
@@ -62,7 +62,7 @@ pub struct Node {
     /// Window engine: true for a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
     /// Window engine: true for a switch that passes the frames of a window in a loop
-    /// (`shard::pass`, `shard::urgent`).
+    /// (`shard::pass`, `shard::pfabric_order`).
     pub loops: bool,
     /// Window engine: true if the node may be open, so that its frames wait in lanes: see
     /// `shard::hop`.
@@ -72,10 +72,10 @@ pub struct Node {
     pub ring: u64,
     /// True while the node is open: its frames wait in lanes instead of automata.
     pub open: bool,
-    pub room: Room,
+    pub memory: NodeMemory,
     /// Queue length in bytes: a frame that leaves less than this behind is not marked at the start
     /// of its transmission.
-    pub quiet_start: u32,
+    pub marks_from: u32,
     /// True if a balancer may hold frames that are charged to the switch's memory.
     pub holds: bool,
 }

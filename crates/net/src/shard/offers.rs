@@ -17,7 +17,7 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     pub(super) fn counts(&self, node: u32) -> bool {
-        self.nodes[node as usize].room.counts
+        self.nodes[node as usize].memory.counts
     }
 
     /// Offers a frame to a port of an open node.
@@ -101,7 +101,7 @@ impl<'a> Shard<'a> {
         let state = &self.nodes[node as usize];
         let sent = |port: u32| self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now);
         let sending = if state.until_start { 0 } else { (state.first_port..state.first_port + state.ports).map(sent).sum() };
-        state.room.used + sending
+        state.memory.used + sending
     }
 
     /// Offers a frame that a balancer has held, and that is already charged, to its open port.
@@ -111,7 +111,7 @@ impl<'a> Shard<'a> {
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let queue = lane.queue_of(frame);
-        let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.room.limits_of(frame.priority()).queue;
+        let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.memory.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
             hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));

@@ -3,22 +3,22 @@
 //! held by a balancer stays charged to the memory management unit, and counts in the bounds as
 //! well.
 
-use super::lane::{Length, Limits, Room, Sent};
+use super::lane::{Length, Limits, NodeMemory, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{PAUSE_QUEUE, Sending, Waiting};
-use crate::queue::Calm;
+use crate::queue::FastPathLimits;
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::{CLASSES, Charge, Mmu};
 use crate::spec::MarkAt;
 
-impl Room {
+impl NodeMemory {
     pub(super) fn new(managed: Option<&Managed>, buffer: &Buffer, ports: usize) -> Self {
         let counts = managed.is_some() || matches!(buffer, Buffer::Shared(_));
         let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
-        Room { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, closed_until: 0, exact: false }
+        NodeMemory { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, closed_until: 0, exact: false }
     }
 }
 
@@ -50,13 +50,13 @@ impl Node {
             used = bounds.used.checked_sub(ports * sent)?;
             memory = bounds.queue.checked_sub(sent)?;
         }
-        let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(Calm::ALWAYS, |red| red.calm());
-        let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.calm() } else { Calm::ALWAYS };
-        let calm = buffer.and(marking);
+        let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(FastPathLimits::ALWAYS, |red| red.fast_path());
+        let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.fast_path() } else { FastPathLimits::ALWAYS };
+        let fast_path = buffer.and(marking);
         // Frames ahead of the arriving one have at least `least` bytes each, and one of them may be
         // in transmission.
-        let frames = if calm.frames == u32::MAX { u64::MAX } else { calm.frames.saturating_sub((sent > 0) as u32) as u64 * least };
-        let queue = memory.min(frames).min(calm.queue.min(self.ring).saturating_sub(sent));
+        let frames = if fast_path.frames == u32::MAX { u64::MAX } else { fast_path.frames.saturating_sub((sent > 0) as u32) as u64 * least };
+        let queue = memory.min(frames).min(fast_path.queue.min(self.ring).saturating_sub(sent));
         Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
     }
 }
@@ -72,15 +72,15 @@ impl<'a> Shard<'a> {
             (None, Buffer::Shared(shared)) => shared.total(),
             (None, _) => 0,
         };
-        let used = state.room.used.max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
-        let uncounted = state.ports as u64 * (largest + state.room.overhead as u64);
+        let used = state.memory.used.max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
+        let uncounted = state.ports as u64 * (largest + state.memory.overhead as u64);
         let level = ((used + used / 4 + uncounted + shared / (2 * LEVELS)) * LEVELS / shared.max(1) + 1) * shared / LEVELS;
         let limits = [false, true].map(|lossless| state.limits(level, lossless, sizes));
         let [Some(lossy), Some(lossless)] = limits else {
-            state.room.limits = [Limits::NEVER; 2];
+            state.memory.limits = [Limits::NEVER; 2];
             return false;
         };
-        state.room.limits = [lossy, lossless];
+        state.memory.limits = [lossy, lossless];
         true
     }
 
@@ -88,7 +88,7 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        if state.opens && (!state.open || state.room.exact) {
+        if state.opens && (!state.open || state.memory.exact) {
             self.try_open(out, start, node);
         }
     }
@@ -97,10 +97,10 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn try_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if start < state.room.closed_until || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+        if start < state.memory.closed_until || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
             return;
         }
-        state.room.closed_until = start + CLOSED * self.world.lookahead;
+        state.memory.closed_until = start + CLOSED * self.world.lookahead;
         let (first, ports) = (state.first_port, state.ports);
         for port in first..first + ports {
             self.advance(out, start.saturating_sub(1), node, port);
@@ -110,7 +110,7 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        match (self.has_room(node), self.is_exact(node)) {
+        match (self.is_within_bounds(node), self.is_exact(node)) {
             (true, true) => self.leave_exact(start, node),
             (true, false) => self.open(start, node),
             (false, _) => {}
@@ -118,14 +118,14 @@ impl<'a> Shard<'a> {
     }
 
     /// True if the counters are well within the bounds.
-    fn has_room(&mut self, node: u32) -> bool {
-        self.nodes[node as usize].room.used = 0;
+    fn is_within_bounds(&mut self, node: u32) -> bool {
+        self.nodes[node as usize].memory.used = 0;
         if !self.set_level(node) {
             return false;
         }
         let state = &self.nodes[node as usize];
         let Some(managed) = &state.managed else { return true };
-        let group = state.room.limits.iter().map(|limits| limits.group).min().expect("two");
+        let group = state.memory.limits.iter().map(|limits| limits.group).min().expect("two");
         managed.mmu.fullest_group() <= group as u64 / 8 * 7
     }
 
@@ -135,13 +135,13 @@ impl<'a> Shard<'a> {
         let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
         let (first, until_start) = (state.first_port, state.until_start);
-        state.reset_room();
+        state.reset_memory();
         state.active.clear();
         for port in first..first + state.ports {
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let a = p.automaton.as_deref_mut().expect("not plain");
             lane.sent = Sent::default();
-            lane.clocked = explains && p.eventful && a.pause.is_some();
+            lane.clocked = explains && p.pause_seen && a.pause.is_some();
             // A pause that has just ended may have held a frame back. That frame starts at the end
             // of the pause, not when the transmitter became idle.
             lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start)) || a.sending.is_none() && a.waiting > 0;
@@ -163,7 +163,7 @@ impl<'a> Shard<'a> {
                 (q.bytes, q.count) = (0, 0);
                 for Waiting { frame, clock, .. } in q.frames.drain(..) {
                     state.give_back(port, Sent::of(&frame, queue as u8));
-                    state.take_room(&frame);
+                    state.take_memory(&frame);
                     let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
                     lane_queue.waits.add(frame.size);
                     store.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
@@ -208,8 +208,8 @@ impl<'a> Shard<'a> {
         let lookahead = self.world.lookahead;
         let Shard { nodes, ports, lanes, store, .. } = self;
         let state = &mut nodes[node as usize];
-        (state.open, state.room.exact) = (false, false);
-        state.room.closed_until = now + CLOSED * lookahead;
+        (state.open, state.memory.exact) = (false, false);
+        state.memory.closed_until = now + CLOSED * lookahead;
         state.active.clear();
         let first = state.first_port;
         for port in first..first + state.ports {
@@ -217,7 +217,7 @@ impl<'a> Shard<'a> {
             p.open = false;
             let Sent { input, size, queue, class } = lane.sent;
             let sending = if exact { lane.sending } else { p.free_at > now && size > 0 };
-            let recalled = sending.then(|| p.recall(size));
+            let recalled = sending.then(|| p.interrupted(size));
             let a = p.automaton.as_deref_mut().expect("not plain");
             a.latest = size;
             a.sending = recalled.map(|sent| Sending { queue, class, input, ..sent });
@@ -271,13 +271,13 @@ impl<'a> Shard<'a> {
     /// the frame exceeds the bounds.
     pub(super) fn charge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
         let state = &mut self.nodes[node as usize];
-        let cost = frame.size as u32 + state.room.overhead;
-        let limits = state.room.limits_of(frame.priority());
-        let group = state.room.groups[state.group_of(frame)];
-        let fits = state.room.used + cost as u64 <= limits.used && group + cost <= limits.group;
+        let cost = frame.size as u32 + state.memory.overhead;
+        let limits = state.memory.limits_of(frame.priority());
+        let group = state.memory.groups[state.group_of(frame)];
+        let fits = state.memory.used + cost as u64 <= limits.used && group + cost <= limits.group;
         if fits {
             state.charge(port, Sent::of(frame, queue));
-            state.take_room(frame);
+            state.take_memory(frame);
         }
         fits
     }
@@ -290,11 +290,11 @@ impl<'a> Shard<'a> {
 
 impl Node {
     /// Resets the memory account: only frames that a balancer holds take memory.
-    pub(super) fn reset_room(&mut self) {
-        self.room.used = 0;
-        self.room.groups.fill(0);
+    pub(super) fn reset_memory(&mut self) {
+        self.memory.used = 0;
+        self.memory.groups.fill(0);
         let held: Vec<Frame> = self.balanced.iter().filter(|_| self.holds).flat_map(|balanced| balanced.charged()).copied().collect();
-        held.iter().for_each(|frame| self.take_room(frame));
+        held.iter().for_each(|frame| self.take_memory(frame));
     }
 
     /// Returns the index of a frame's priority group among those of the node.
@@ -303,12 +303,12 @@ impl Node {
         (frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize
     }
 
-    pub(super) fn take_room(&mut self, frame: &Frame) {
-        let cost = frame.size as u32 + self.room.overhead;
-        self.room.used += cost as u64;
-        if self.room.counts {
+    pub(super) fn take_memory(&mut self, frame: &Frame) {
+        let cost = frame.size as u32 + self.memory.overhead;
+        self.memory.used += cost as u64;
+        if self.memory.counts {
             let group = self.group_of(frame);
-            self.room.groups[group] += cost;
+            self.memory.groups[group] += cost;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Forwards the frames of a window in one loop, at switches that allow this.
 
-use super::balance::unasked_port;
+use super::balance::hashed_port;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 
@@ -12,7 +12,7 @@ impl<'a> Shard<'a> {
         let state = &self.nodes[node as usize];
         if state.balanced.is_some() {
             self.pass_balanced(out, start, node, frames)
-        } else if state.room.exact {
+        } else if state.memory.exact {
             self.pass_exact(out, start, node, frames)
         } else if state.open {
             self.pass_open(out, start, node, frames)
@@ -31,19 +31,19 @@ impl<'a> Shard<'a> {
         let row = world.routes(0).row(id);
         let mut passed = 0;
         for frame in frames {
-            if !frame.is_traffic() || out.is_awaited() {
+            if !frame.is_traffic() || out.has_pending_event() {
                 break;
             }
             let now = start + frame.offset as u64;
             passed += 1;
-            let mut asked;
+            let mut balancer_of;
             let hops = row.next_hops(frame.dst);
-            let (port, frame, hash) = match unasked_port(world, &self.nodes[node as usize], frame, hops) {
+            let (port, frame, hash) = match hashed_port(world, &self.nodes[node as usize], frame, hops) {
                 Some((port, hash)) => (port, frame, hash),
                 None => {
-                    asked = *frame;
-                    let Some(port) = self.asked_port(out, now, node, &mut asked, hops) else { continue };
-                    (port, &asked, asked.hash)
+                    balancer_of = *frame;
+                    let Some(port) = self.chosen_port(out, now, node, &mut balancer_of, hops) else { continue };
+                    (port, &balancer_of, balancer_of.hash)
                 }
             };
             if self.nodes[node as usize].open {

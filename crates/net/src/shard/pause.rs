@@ -75,7 +75,7 @@ impl<'a> Shard<'a> {
     /// Announces the state of a class to the peer. The PAUSE frame is the next frame that starts at
     /// this port, which has been advanced to `now`.
     fn announce<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
-        self.ports[port as usize].eventful = true;
+        self.ports[port as usize].pause_seen = true;
         let pause = self.pause_of(port);
         if pause.pending == 0 {
             self.live += 1;
@@ -132,7 +132,7 @@ impl<'a> Shard<'a> {
             self.bring_up(out, now, node, port);
         }
         let (classes, xoff, quanta) = frame.pause_parts();
-        self.ports[port as usize].eventful = true;
+        self.ports[port as usize].pause_seen = true;
         self.ports[port as usize].automaton.as_mut().expect("a port with flow control").catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
         if self.ports[port as usize].open {
@@ -203,7 +203,7 @@ pub(super) fn carry_pause(extras: &mut Slab<Extra>, mut frame: Frame, paused: u6
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
     } else if !matches!(frame.kind(), Frame::CONTROL | Frame::TO_SWITCH) {
-        frame.aux = extras.insert(Extra { paused, ..Extra::beside(&frame) });
+        frame.aux = extras.insert(Extra { paused, ..Extra::for_frame(&frame) });
         frame.flags |= Frame::EXTRA;
     }
     frame

@@ -80,7 +80,7 @@ impl Harvest {
     /// Adds the record of a flow that has ended at its source.
     pub fn leave(&mut self, mut record: SentRecord) {
         if let Some(why) = &mut record.why {
-            why.settle();
+            why.forget_candidates();
         }
         self.sent.push(record);
     }

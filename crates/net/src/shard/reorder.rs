@@ -26,7 +26,7 @@ impl<'a> Shard<'a> {
         let length = QueueView { bytes: length.1, frames: length.0 };
         let mut verdict = self.nodes[node as usize].admit(queue, length, size, O::CLASSICAL);
         if verdict.is_none() {
-            self.settle_all(out, now, node);
+            self.release_all(out, now, node);
             verdict = self.nodes[node as usize].admit(queue, length, size, true);
         }
         if !self.passes(port, queue, &mut frame, verdict.expect("exact figures settle it")) {

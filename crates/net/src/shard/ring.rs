@@ -5,7 +5,7 @@ use crate::port::Port;
 use crate::queue::aqm::Order;
 use crate::spec::Limit;
 
-/// Queue of a pFabric port at a node that `shard::urgent` runs. It replaces the automaton.
+/// Queue of a pFabric port at a node that `shard::pfabric_order` runs. It replaces the automaton.
 #[repr(align(64))]
 pub struct Ring {
     pub(super) order: Order,

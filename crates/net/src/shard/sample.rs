@@ -13,7 +13,7 @@ impl<'a> Shard<'a> {
         let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         for number in 0..ports {
             let port = first + number;
-            self.settle(out, now, node, port);
+            self.release_departed(out, now, node, port);
             let p = &mut self.ports[port as usize];
             let until_start = self.nodes[node as usize].until_start;
             // The series includes the frame in transmission and the device queue, even if the
@@ -68,7 +68,7 @@ impl<'a> Shard<'a> {
         let window = self.world.plan.record.imbalance.expect("recorded").0;
         let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         for number in 0..ports {
-            self.settle(out, now, node, first + number);
+            self.release_departed(out, now, node, first + number);
             let link = self.world.ports.of(id)[number as usize].link;
             // An open port counts a frame from the start of its transmission, so a frame in
             // transmission is subtracted.

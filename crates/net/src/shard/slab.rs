@@ -9,19 +9,19 @@ pub struct Slab<T> {
     free: Vec<u32>,
     /// Free slots with the content of a new item. Only the words that depend on the frame have to
     /// be written when such a slot is reused.
-    aside: Vec<u32>,
+    bare: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Slab { items: Vec::new(), free: Vec::new(), aside: Vec::new() }
+        Slab { items: Vec::new(), free: Vec::new(), bare: Vec::new() }
     }
 }
 
 impl<T> Slab<T> {
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
-        match self.free.pop().or_else(|| self.aside.pop()) {
+        match self.free.pop().or_else(|| self.bare.pop()) {
             Some(slot) => {
                 self.items[slot as usize] = item;
                 slot
@@ -61,15 +61,15 @@ impl<T> Slab<T> {
 impl Slab<Extra> {
     /// Creates the metadata of a frame that has none. Returns its slot.
     #[inline]
-    pub fn beside(&mut self, frame: &Frame) -> u32 {
-        let Some(slot) = self.aside.pop() else { return self.insert(Extra::beside(frame)) };
+    pub fn insert_for(&mut self, frame: &Frame) -> u32 {
+        let Some(slot) = self.bare.pop() else { return self.insert(Extra::for_frame(frame)) };
         self[slot].say(frame);
         slot
     }
-    /// Frees a slot with bare metadata, so that [`Self::beside`] can reuse it.
+    /// Frees a slot with bare metadata, so that [`Self::insert_for`] can reuse it.
     #[inline]
-    pub fn lay_aside(&mut self, slot: u32) {
-        self.aside.push(slot);
+    pub fn free_slot(&mut self, slot: u32) {
+        self.bare.push(slot);
     }
 }
 

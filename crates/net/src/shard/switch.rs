@@ -118,21 +118,21 @@ impl Balanced {
         self.selects >> frame.kind_number() & 1 != 0
     }
 
-    pub(super) fn asked(&self) -> &Balancer {
+    pub(super) fn balancer_of(&self) -> &Balancer {
         self.balancer.as_deref().expect("not being asked")
     }
 
     /// Returns the number of held frames, and their bytes.
     pub(super) fn held(&self) -> (u64, u64) {
-        self.asked().held()
+        self.balancer_of().held()
     }
 
     /// Returns the held frames that take memory of the switch.
     pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
-        self.asked().charged()
+        self.balancer_of().charged()
     }
 
     pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
-        self.asked().reorder_queues()
+        self.balancer_of().reorder_queues()
     }
 }

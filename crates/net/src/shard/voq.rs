@@ -35,9 +35,9 @@ impl<'a> Shard<'a> {
         let mut place = self.find_place(out, now, node, port, queue, &frame);
         let mut charge = None;
         if place.is_ok() && self.nodes[node as usize].managed.is_some() {
-            let asked = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, &frame, &asked) {
-                Ok(take) => charge = Some((asked, take)),
+            let balancer_of = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, port, &frame, &balancer_of) {
+                Ok(take) => charge = Some((balancer_of, take)),
                 Err(reason) => place = Err(reason),
             }
         }
@@ -56,7 +56,7 @@ impl<'a> Shard<'a> {
             return Err(Reason::Buffer);
         }
         let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
-        voq.told(number, queue, length.bytes);
+        voq.set_occupancy(number, queue, length.bytes);
         let mut answer = voq.admit(now, number, queue, length, frame.size, capped, false);
         if answer.is_none() {
             self.tell_all(out, now, node);
@@ -85,11 +85,11 @@ impl<'a> Shard<'a> {
     fn tell_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         for number in 0..ports {
-            self.settle(out, now, node, first + number);
+            self.release_departed(out, now, node, first + number);
             let p = &self.ports[(first + number) as usize];
             let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
             for queue in 0..voq.queues() {
-                voq.told(number, queue, p.queue_bytes(queue));
+                voq.set_occupancy(number, queue, p.queue_bytes(queue));
             }
         }
     }

@@ -39,7 +39,7 @@ impl<'a> Shard<'a> {
             let waits = a.frames().any(|frame| frame.priority() == class);
             let pause = self.pause_of(port);
             if pause.storms & bit != 0 {
-                if pause.heard(class) + watchdog.restoration.0 <= now {
+                if pause.last_pause(class) + watchdog.restoration.0 <= now {
                     pause.storms &= !bit;
                     pause.ignored &= !bit;
                     pause.dropping &= !bit;

@@ -23,7 +23,7 @@ pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
-pub use crate::queue::aqm::{AqmKeys, Config as Aqm, Hint, TrimKeys};
+pub use crate::queue::aqm::{AqmKeys, Config as Aqm, QueueTag, TrimKeys};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};

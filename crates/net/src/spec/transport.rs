@@ -1,6 +1,6 @@
 //! Specifies the transports, with one variant for each kind.
 
-use crate::transport::around::Around;
+use crate::transport::key_context::KeyContext;
 use crate::transport::list::transports;
 use crate::transport::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use afflux_config::tagged;
@@ -41,9 +41,9 @@ macro_rules! configs {
 
         impl TransportKeys {
             /// Checks the keys that are written, and fills in the defaults of the others.
-            pub fn resolve(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
+            pub fn resolve(&mut self, key: &Key, context: &KeyContext) -> Result<TransportConfig, Wrong> {
                 match self {
-                    $($(TransportKeys::$kind(keys) => <$keys>::$read(keys, key, around).map(TransportConfig::from),)?)+
+                    $($(TransportKeys::$kind(keys) => <$keys>::$read(keys, key, context).map(TransportConfig::from),)?)+
                 }
             }
         }

@@ -18,7 +18,7 @@ fn regular() -> TransportConfig {
 }
 
 /// Two hosts at a switch send 100 frames to each other.
-fn both_ways(change: impl Fn(&mut Link)) -> Output {
+fn both_directions(change: impl Fn(&mut Link)) -> Output {
     let mut plan = plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 1, 0, 146_000, Time::ZERO)]);
     plan.transports = vec![datagrams(None)];
     plan.switches[0].buffer = Buffer::Unlimited;
@@ -35,8 +35,8 @@ fn time(output: &Output, flow: usize) -> Span {
 #[test]
 fn each_direction_has_its_rate() {
     let (up, down) = (Rate::from_gbps(10), Rate::from_gbps(1));
-    let two = both_ways(|link| (link.rate, link.rate_back) = (up, Some(down)));
-    let [fast, slow] = [up, down].map(|rate| both_ways(|link| link.rate = rate));
+    let two = both_directions(|link| (link.rate, link.rate_back) = (up, Some(down)));
+    let [fast, slow] = [up, down].map(|rate| both_directions(|link| link.rate = rate));
     assert_eq!((time(&two, 0), two.flows[0].ideal), (time(&fast, 0), fast.flows[0].ideal));
     assert_eq!((time(&two, 1), two.flows[1].ideal), (time(&slow, 1), slow.flows[1].ideal));
     // 100 frames of 1,500 B at 1 Gbps, after crossing the other link.
@@ -50,7 +50,8 @@ fn each_direction_has_its_rate() {
 fn each_direction_has_its_loss() {
     let half = Probability::new(0.5).unwrap();
     for (direction, loses) in [(0, 1), (1, 0)] {
-        let output = both_ways(|link| if direction == 0 { (link.loss, link.loss_back) = (half, Some(Probability::ZERO)) } else { link.loss_back = Some(half) });
+        let output =
+            both_directions(|link| if direction == 0 { (link.loss, link.loss_back) = (half, Some(Probability::ZERO)) } else { link.loss_back = Some(half) });
         let received = [0, 1].map(|flow| output.flows[flow].bytes_received / 1_460);
         assert!((30..70).contains(&received[direction]) && received[loses] == 100, "{received:?}");
         assert_eq!(output.counters.drops_loss, 100 - received[direction]);
@@ -63,7 +64,7 @@ fn each_direction_has_its_loss() {
 fn each_direction_fails_for_its_own_frames() {
     let (from, to) = (Time::from_ns(20_000), Some(Time::from_ns(21_000)));
     let failing = |back: Rate| {
-        both_ways(|link| {
+        both_directions(|link| {
             (link.rate, link.rate_back) = (Rate::from_gbps(10), Some(back));
             link.down = vec![Down { from, to, detect: Span::from_ms(10), converge: Span::from_ms(10) }];
         })
@@ -95,7 +96,7 @@ fn cut_through_goes_by_the_rate_of_what_comes_in() {
 #[test]
 fn long_frames_are_discarded_where_they_arrive() {
     for (longest, lost) in [(1_500, 0), (1_499, 200)] {
-        let output = both_ways(|link| link.longest = Some(longest));
+        let output = both_directions(|link| link.longest = Some(longest));
         assert_eq!((output.counters.drops_mtu, output.counters.dropped_packets), (lost, lost), "{longest} B");
         assert_eq!(output.links[0].frames, 100);
     }

@@ -77,7 +77,7 @@ pub fn ring(switches: u32, hosts_per_switch: u32) -> Topology {
     Topology { nodes, links, hosts, ..Default::default() }
 }
 
-fn tells(name: &str, output: &Output) {
+fn reports(name: &str, output: &Output) {
     let c = output.counters;
     eprintln!(
         "{name}: {} hops, {} pauses, {} discards, {} drops, {} marks, {} timeouts, end {}",
@@ -337,7 +337,7 @@ fn engines_agree() {
     let (mut paused, mut discards, mut drops) = (0, 0, 0);
     for (name, plan) in &plans {
         let output = same_everywhere(name, plan);
-        tells(name, &output);
+        reports(name, &output);
         paused += (output.counters.pause_frames > 10) as u32;
         discards += (output.counters.in_discards > 0) as u32;
         drops += (output.counters.drops_buffer > 0) as u32;
@@ -390,8 +390,8 @@ fn a_run_without_progress_ends() {
     assert_eq!(output.ended, Ended::Stalled);
     assert!(output.end > Time::from_ns(4_000_000) && output.end < Time::from_ns(7_000_000), "{}", output.end);
     // The last four links form the ring.
-    let around: Vec<(u32, &[u32])> = output.stuck.iter().filter(|stuck| stuck.link >= 24).map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
-    assert_eq!(around, [(24, &[26][..]), (26, &[28]), (28, &[30]), (30, &[24])]);
+    let context: Vec<(u32, &[u32])> = output.stuck.iter().filter(|stuck| stuck.link >= 24).map(|stuck| (stuck.link, &stuck.waits_for[..])).collect();
+    assert_eq!(context, [(24, &[26][..]), (26, &[28]), (28, &[30]), (30, &[24])]);
     assert_eq!(output.stuck.iter().map(|stuck| stuck.frames).sum::<u64>(), output.counters.in_flight_packets);
 
     // A host pauses its switch for ever, and frames wait for it. As long as other frames get
@@ -411,7 +411,7 @@ fn a_run_without_progress_ends() {
 fn a_deadlock_is_found() {
     let mut p = clockwise();
     let output = same_everywhere("deadlock", &p);
-    tells("deadlock", &output);
+    reports("deadlock", &output);
     let per_switch = |s: u32| p.flows.iter().filter(|f| f.src / 3 == s).count();
     eprintln!("{:?} flows per switch, {:?}", (0..4).map(per_switch).collect::<Vec<_>>(), output.deadlocks);
     assert!((0..4).all(|s| per_switch(s) > 0), "every switch has a flow that goes clockwise");
@@ -453,7 +453,7 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
     let expected = |action| StormRecord { detected: Time::from_ns(160_000), restored: Some(Time::from_ns(420_000)), node: 4, port: 0, priority: 0, action };
     for action in [StormAction::Drop, StormAction::Forward, StormAction::Alert] {
         let output = same_everywhere("storm", &storm_plan(action));
-        tells(&format!("storm, {action:?}"), &output);
+        reports(&format!("storm, {action:?}"), &output);
         assert_eq!(output.storms, [expected(action)]);
         let c = output.counters;
         assert_eq!((c.in_discards, c.drops_buffer), (0, 0));

@@ -194,7 +194,7 @@ fn estimates_allow_for_opportunistic_retransmissions() {
         let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 2_000_000, Time(0))], config);
         plan.topology.links[3..].iter_mut().for_each(|link| link.delay = Span::from_us(slow));
         let (hops, found) = (done(&plan).counters.packet_hops, crate::expected(&plan).unwrap());
-        assert_eq!(found.doubt, Some(crate::Doubt::Copies));
+        assert_eq!(found.unknowns, Some(crate::Unknowns::Copies));
         assert!((found.least_hops..=found.most_hops).contains(&hops), "{scheduler:?} {segments} {slow}: {hops} {found:?}");
     }
 }

@@ -32,7 +32,7 @@ pub struct Scenario {
     pub unit: u64,
     pub delay: u64,
     /// Number of segments that the bottleneck holds, including the one in transmission.
-    pub room: u64,
+    pub memory: u64,
     /// An arriving segment is marked if more segments than this are ahead of it.
     pub mark_above: Option<u64>,
     /// Deadline of the flow in units.
@@ -58,7 +58,7 @@ impl Scenario {
             segments,
             unit: US,
             delay: 5,
-            room: 1_000_000,
+            memory: 1_000_000,
             mark_above: None,
             deadline: None,
             lost: &[],
@@ -132,7 +132,7 @@ impl Path<'_> {
             let number = self.sent;
             self.sent += 1;
             let waiting = self.free_at.saturating_sub(now).div_ceil(scenario.unit);
-            if waiting >= scenario.room {
+            if waiting >= scenario.memory {
                 notes += &format!(" (no room for {})", transmit.seq);
                 continue;
             }
@@ -184,7 +184,7 @@ impl Path<'_> {
         sender.syn_sent(now, &self.scenario.config);
         let lost = self.scenario.lost_syns.contains(&self.sent);
         self.sent += 1;
-        let ecn = sender.asks();
+        let ecn = sender.requests_ecn();
         let notes = format!(" SYN{}{}", if ecn { " with ECN" } else { "" }, if lost { " (lost)" } else { "" });
         self.print(now, sender, &notes);
         if !lost {

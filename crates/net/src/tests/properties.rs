@@ -498,7 +498,7 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
     switch.honours_pause = switch.pfc.is_some();
     plan.hosts[0].honours_pause = honours;
     switch.buffer = Buffer::Mmu(Mmu { total: 0, cell, bypass: 0, rules: rules.clone() });
-    let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::set_aside(plan, node)).map(|s| s.headroom + s.reserved);
+    let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::reserved_memory(plan, node)).map(|s| s.headroom + s.reserved);
     let total = aside.max().expect("switches") + shared;
     plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
     // A pause that expires before it is repeated does not protect from losses, and queues with
@@ -678,9 +678,9 @@ fn case() -> impl Strategy<Value = Case> {
                 plan.record.paths = seed % 3 == 0;
                 plan.record.senders = interval.filter(|_| seed % 3 == 0);
                 plan.record.imbalance = interval.filter(|_| seed % 2 == 0).map(|interval| Span(2 * interval.0));
-                let urgent = seed % 7 == 3 && managed.is_none() && !matches!(plan.switches[0].buffer, Buffer::Voq(_));
+                let pfabric_order = seed % 7 == 3 && managed.is_none() && !matches!(plan.switches[0].buffer, Buffer::Voq(_));
                 let lossless = managed.is_some_and(|managed| set_memory(&mut plan, managed));
-                if urgent {
+                if pfabric_order {
                     by_urgency(&mut plan, seed);
                 }
                 if let Buffer::Voq(voq) = &mut plan.switches[0].buffer
@@ -695,7 +695,8 @@ fn case() -> impl Strategy<Value = Case> {
                 }
                 // Go-back-N retransmits from the gap on at once, and may lose the same frame of a
                 // short queue for ever.
-                let repeats = urgent && matches!(&plan.transports[3], TransportConfig::Rdma(rdma) if matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }));
+                let repeats =
+                    pfabric_order && matches!(&plan.transports[3], TransportConfig::Rdma(rdma) if matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }));
                 // The end ensures that data that wait for ever show as an unfinished flow, not as a
                 // test that hangs.
                 plan.run.until = plan.run.until.or(Some(Time(if repeats { Span::from_ms(20) } else { Span::from_s(10_000) }.0)));
@@ -742,8 +743,8 @@ fn same_from_both_engines(case: &Case, output: &Output) -> Result<(), TestCaseEr
         for ((what, got), (_, expected)) in got.iter().zip(&expected) {
             if got != expected {
                 let at = got.bytes().zip(expected.bytes()).position(|(a, b)| a != b).unwrap_or(got.len().min(expected.len()));
-                let around = |s: &str| s[at.saturating_sub(200)..(at + 100).min(s.len())].to_string();
-                return Err(TestCaseError::fail(format!("{threads} threads, {what}:\n window log {}\n classical  {}", around(got), around(expected))));
+                let context = |s: &str| s[at.saturating_sub(200)..(at + 100).min(s.len())].to_string();
+                return Err(TestCaseError::fail(format!("{threads} threads, {what}:\n window log {}\n classical  {}", context(got), context(expected))));
             }
         }
     }

@@ -96,8 +96,8 @@ fn engines_and_threads() {
 fn behind_the_queue_of_pfabric() {
     for (name, transport) in both() {
         let mut plan = symmetric(star(4), traffic(4, 80, 40, 60_000, 5), transport);
-        let urgent = Some(Aqm::Pfabric(Some(Limit::Packets(8))));
-        (plan.hosts[0].aqm, plan.switches[0].aqm) = (urgent.clone(), urgent);
+        let pfabric_order = Some(Aqm::Pfabric(Some(Limit::Packets(8))));
+        (plan.hosts[0].aqm, plan.switches[0].aqm) = (pfabric_order.clone(), pfabric_order);
         plan.run.until = Some(Time::from_ns(20_000_000));
         same_everywhere(name, &plan);
     }

@@ -44,7 +44,7 @@ fn busy(config: RdmaConfig) -> Plan {
     p
 }
 
-fn tells(name: &str, output: &Output) {
+fn reports(name: &str, output: &Output) {
     let c = output.counters;
     eprintln!(
         "{name}: {} hops, {} pauses, {} drops, {} marks, {} retransmits, {} timeouts, end {}",
@@ -194,7 +194,7 @@ fn engines_agree() {
     let (mut paused, mut drops, mut marks, mut repeats) = (0, 0, 0, 0);
     for (name, plan) in &plans {
         let output = same_everywhere(name, plan);
-        tells(name, &output);
+        reports(name, &output);
         adds_up(&output);
         paused += (output.counters.pause_frames > 10) as u32;
         drops += (output.counters.dropped_packets > 10) as u32;
@@ -253,7 +253,7 @@ fn go_back_n_and_selective_repeat() {
         let config = RdmaConfig { control: RateControl::None, ..config };
         let p = lossy(config, 10);
         let output = same_everywhere("one gap", &p);
-        tells("one gap", &output);
+        reports("one gap", &output);
         adds_up(&output);
         let lost = output.counters.drops_down;
         assert!(lost > 0);

@@ -266,7 +266,7 @@ fn lost_syns_shrink_the_first_window() {
             let (now, _) = bench.wake();
             bench.sender.syn_sent(now, &bench.config);
         }
-        assert_eq!(bench.sender.asks(), lost == 0);
+        assert_eq!(bench.sender.requests_ecn(), lost == 0);
         let now = bench.sender.wake() - MS;
         bench.sender.on_connected(now, lost == 0, &bench.config).expect("a cause");
         assert_eq!(bench.sender.ecn == EcnMode::Off, lost > 0);
@@ -283,7 +283,7 @@ fn the_answer_decides_about_ecn() {
         bench.sender.syn_sent(0, &bench.config);
         let (now, _) = bench.wake();
         bench.sender.syn_sent(now, &bench.config);
-        assert!(!bench.sender.asks());
+        assert!(!bench.sender.requests_ecn());
         bench.sender.on_connected(now + MS, agrees, &bench.config).expect("a cause");
         assert_eq!(bench.sender.ecn, if agrees { EcnMode::Classic } else { EcnMode::Off });
     }

@@ -18,7 +18,7 @@ fn config(recovery: Recovery) -> TcpConfig {
 }
 
 fn drop_tail(recovery: Recovery) -> Scenario {
-    Scenario { room: 8, ..Scenario::new(config(recovery), 80) }
+    Scenario { memory: 8, ..Scenario::new(config(recovery), 80) }
 }
 
 /// The queue overflows in the third round. The holes are filled within one round trip.

@@ -20,7 +20,7 @@ fn long_path(congestion: CongestionControl, segments: u32, until: u64) -> Scenar
         initial_rto: Span::from_s(1),
         ..linux()
     };
-    Scenario { unit: MS, delay: 50, room: 100, show: Show::Rounds, until, ..Scenario::new(config, segments) }
+    Scenario { unit: MS, delay: 50, memory: 100, show: Show::Rounds, until, ..Scenario::new(config, segments) }
 }
 
 fn cubic(hystart: HyStart) -> CongestionControl {

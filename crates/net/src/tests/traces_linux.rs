@@ -31,7 +31,7 @@ pub fn scenario(config: TcpConfig, segments: u32) -> Scenario {
 #[test]
 fn slow_start_into_drop_tail() {
     expect(
-        Scenario { room: 8, ..scenario(open(), 80) },
+        Scenario { memory: 8, ..scenario(open(), 80) },
         "
   ms  una next cwnd ssth state
    0    0    4    4   - Open

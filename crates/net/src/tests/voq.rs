@@ -35,7 +35,7 @@ fn datagram(gbps: u64) -> TransportConfig {
 }
 
 /// Hosts around one deep switch, with links of 25 Gbps.
-fn around(voq: Voq, hosts: u32, flows: Vec<Flow>, transports: Vec<TransportConfig>, ms: f64) -> Plan {
+fn context(voq: Voq, hosts: u32, flows: Vec<Flow>, transports: Vec<TransportConfig>, ms: f64) -> Plan {
     let mut topology = star(hosts);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(25));
     let mut plan = plan(topology, flows);
@@ -59,7 +59,7 @@ fn standing_queue(voq: Voq, cap: u64, cap_ms: f64) {
     let fills = (25e9 / 8.0 * cap_ms / 1e3 * 1.1) as u64 / 1_500 * 1_460;
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
     let flows = vec![endless(0, 1), Flow { transport: 1, ..endless(1, 2) }, flow(2, 3, 0, fills, Time::ZERO)];
-    let mut plan = around(voq, 4, flows, vec![datagram(25), TransportConfig::Tcp(tcp())], 4.0 * cap_ms);
+    let mut plan = context(voq, 4, flows, vec![datagram(25), TransportConfig::Tcp(tcp())], 4.0 * cap_ms);
     let output = port_to_host_0(&mut plan, Span::from_ns((cap_ms * 1e5) as u64));
     let settled: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.time.0 as f64 > 2.0 * cap_ms * 1e9).collect();
     assert!(settled.len() >= 19);
@@ -95,7 +95,7 @@ fn a_lone_flow_waits_for_the_grant_only() {
     for ports_per_core in [None, Some(1)] {
         let flows = vec![flow(0, 1, 0, 1_460 * 1_000, Time::ZERO)];
         let transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
-        let mut plan = around(Voq { ports_per_core, ..deep() }, 2, flows, transports, 10.0);
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 2, flows, transports, 10.0);
         plan.switches[0].latency = Span::from_ns(2_300);
         let record = &run(&plan, &Progress::default()).unwrap().flows[0];
         // Two links of 1 us, 3.8 us between them, a thousand frames, and one more frame for store
@@ -111,7 +111,7 @@ fn a_lone_flow_waits_for_the_grant_only() {
 fn dram_bandwidth_is_a_limit_of_its_own() {
     let voq = Voq { dram_bandwidth: Some(Rate::from_gbps(60)), write_buffer: 15_000, ..deep() };
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
-    let mut plan = around(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 2.0);
+    let mut plan = context(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 2.0);
     let output = port_to_host_0(&mut plan, Span::from_us(100));
     let counters = output.counters;
     assert_eq!(counters.dropped_packets, counters.drops_dram);
@@ -130,7 +130,7 @@ fn dram_bandwidth_is_a_limit_of_its_own() {
 fn short_queues_stay_on_the_chip() {
     let voq = Voq { dram_bandwidth: Some(Rate::from_mbps(1)), write_buffer: 1, ..deep() };
     let bursts = |bytes: u64| vec![flow(0, 1, 0, bytes, Time::ZERO), flow(1, 2, 0, bytes, Time::ZERO)];
-    let lost = |bytes| run(&around(voq.clone(), 3, bursts(bytes), vec![datagram(25)], 2.0), &Progress::default()).unwrap().counters.drops_dram;
+    let lost = |bytes| run(&context(voq.clone(), 3, bursts(bytes), vec![datagram(25)], 2.0), &Progress::default()).unwrap().counters.drops_dram;
     // Two bursts of n frames at twice the port's rate leave about n of them in the queue.
     assert_eq!(lost(1_460 * 130), 0);
     assert!(lost(1_460 * 200) > 0);
@@ -145,7 +145,7 @@ fn credits_are_given_in_turn() {
         // The sources send 40 Gbps to a port of 25 Gbps: 25 from one, and 15 from two others.
         let flows = vec![endless(0, 1, 0), endless(1, 2, 1), endless(2, 3, 2)];
         let voq = Voq { ports_per_core, max_bytes: Some(300_000), ..deep() };
-        let output = run(&around(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0), &Progress::default()).unwrap();
+        let output = run(&context(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0), &Progress::default()).unwrap();
         [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0)
     };
     let near = |got: [f64; 3], expected: [f64; 3]| {
@@ -168,7 +168,7 @@ fn cores_share_not_ports() {
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
     let flows = vec![endless(0, 1), endless(1, 2), endless(2, 3)];
     let voq = Voq { ports_per_core: Some(2), max_bytes: Some(300_000), ..deep() };
-    let output = run(&around(voq, 4, flows, vec![datagram(25)], 4.0), &Progress::default()).unwrap();
+    let output = run(&context(voq, 4, flows, vec![datagram(25)], 4.0), &Progress::default()).unwrap();
     let gbps = |flow: usize| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0;
     assert!((gbps(0) - 12.5).abs() < 0.3, "{}", gbps(0));
     assert!((gbps(1) + gbps(2) - 12.5).abs() < 0.3, "{} + {}", gbps(1), gbps(2));
@@ -179,7 +179,7 @@ fn cores_share_not_ports() {
 fn marks_hold_a_deep_queue_short() {
     for (at, ports_per_core) in [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))] {
         let flows = (1..5).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-        let mut plan = around(Voq { ports_per_core, ..deep() }, 5, flows, vec![TransportConfig::Tcp(dctcp())], 5.0);
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 5, flows, vec![TransportConfig::Tcp(dctcp())], 5.0);
         plan.switches[0].marking = Some(Marking { at, ..step(Limit::Bytes(100_000)) });
         let output = port_to_host_0(&mut plan, Span::from_us(50));
         assert!(output.counters.ecn_marks > 0 && output.counters.dropped_packets == 0);
@@ -194,7 +194,7 @@ fn marks_at_dequeue_look_at_what_is_left_behind() {
     // 200 frames are there when the first of them leaves after 0.48 us. No more frames arrive, so
     // frame i leaves 199 - i behind.
     let flows = vec![flow(0, 1, 0, 1_460 * 200, Time::ZERO)];
-    let mut plan = around(deep(), 2, flows, vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })], 2.0);
+    let mut plan = context(deep(), 2, flows, vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })], 2.0);
     // The input has 25 Gbps and the output 25 Mbps, so almost all of the burst has arrived before
     // the second frame leaves.
     plan.topology.links[0].rate = Rate::from_mbps(25);
@@ -210,7 +210,7 @@ fn marks_at_dequeue_look_at_what_is_left_behind() {
 /// 25 Gbps each.
 fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
     let flows = (1..=sources).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-    let mut plan = around(Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq }, sources + 1, flows, vec![datagram(25)], 4.0);
+    let mut plan = context(Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq }, sources + 1, flows, vec![datagram(25)], 4.0);
     let output = port_to_host_0(&mut plan, Span::from_us(50));
     let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
     rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64 * 8.0 / (rows.len() as f64 * 50e3)
@@ -256,7 +256,7 @@ fn at_low_load_a_credit_takes_its_round_trip_only() {
     for grant in [1_500, 8_000] {
         let flows = (0..20).map(|i| flow(i, 1, 0, 1_460, Time::from_ns(i as u64 * 50_000))).collect();
         let voq = Voq { credit_speedup: Some(0.5), max_credits: Some(1), fabric_speedup: Some(0.5), grant_latency: Span::from_ns(grant), ..deep() };
-        let output = run(&around(voq, 2, flows, vec![datagram(25)], 10.0), &Progress::default()).unwrap();
+        let output = run(&context(voq, 2, flows, vec![datagram(25)], 10.0), &Progress::default()).unwrap();
         for record in &output.flows {
             // Two links of 1 us and 480 ns each.
             let took = record.finish.unwrap().since(record.start.unwrap());
@@ -280,7 +280,7 @@ fn a_deep_switch_pauses_whoever_holds_too_much() {
         let run_with = |headroom| {
             let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
             let (voq, pfc) = pausing(Voq { ports_per_core, max_bytes: Some(20_000), ..deep() }, headroom);
-            let mut plan = around(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 4.0);
+            let mut plan = context(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 4.0);
             plan.switches[0].pfc = Some(pfc);
             plan.hosts[0].honours_pause = true;
             let needed = crate::headrooms(&plan)[0].bytes();
@@ -312,7 +312,7 @@ fn virtual_output_queues_obey_pause() {
         (None, true, Some(fq_codel(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true }, 1_514, 64, 10_240, 64))),
         (Some(1), false, None),
     ] {
-        let mut plan = around(Voq { ports_per_core, ..deep() }, 2, vec![flow(0, 1, 0, 1 << 40, Time::ZERO)], vec![datagram(25)], 4.0);
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 2, vec![flow(0, 1, 0, 1 << 40, Time::ZERO)], vec![datagram(25)], 4.0);
         let pause = PauseTime::Time(Span::from_us(40));
         let storm = Storm { priority: 0, from: Time::ZERO, until: None, period: Span::from_us(100), pause };
         plan.hosts.push(HostConfig { storm: Some(storm), ..plan.hosts[0].clone() });
@@ -341,7 +341,7 @@ fn classes(service: &[Service]) -> Scheduling {
 /// sends at the port's rate.
 fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
     let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
-    let mut plan = around(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
+    let mut plan = context(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
     plan.switches[0].scheduling = scheduling;
     let output = run(&plan, &Progress::default()).unwrap();
     let bytes = [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64);
@@ -395,7 +395,7 @@ fn strict_classes_are_priorities() {
 fn classes_have_their_own_marks_and_limits() {
     for ports_per_core in [None, Some(1)] {
         let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
-        let mut plan = around(Voq { ports_per_core, ..deep() }, 4, flows, vec![TransportConfig::Tcp(dctcp())], 8.0);
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 4, flows, vec![TransportConfig::Tcp(dctcp())], 8.0);
         let switch = &mut plan.switches[0];
         switch.scheduling = classes(&[Service::Weight(1), Service::Weight(1), Service::Weight(1)]);
         let own = |limit, k| QueueConfig { buffer: switch.buffer.clone(), limit, marking: k };

@@ -3,10 +3,10 @@
 
 pub use super::frames::Frames;
 
-use crate::expected::{Habits, Pace};
+use crate::expected::{FluidModel, Pace};
 use crate::frame::Frame;
 use crate::idle::{Idle, Route};
-use crate::queue::aqm::Hint;
+use crate::queue::aqm::QueueTag;
 use crate::record::SenderRecord;
 use crate::shard::capture::Content;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
@@ -14,7 +14,7 @@ use crate::spec::{Flow, FlowId, Pauses, Receive, TcpConfig};
 use crate::world::World;
 
 /// Entry points of a transport, called by the hosts of a shard. `slot` is the index that the
-/// transport registered for the flow with [`Shard::opened`] (sender) or [`Shard::heard_of`]
+/// transport registered for the flow with [`Shard::opened`] (sender) or [`Shard::note_receiver`]
 /// (receiver).
 pub trait Transport {
     /// True if all flows that end at a host share one receiver timer, which fires in the name of
@@ -50,7 +50,7 @@ pub trait Parameters {
     fn frames(&self) -> Frames;
     /// Returns the behaviour of the transport's flows for the flow-level model, which simulates no
     /// frames.
-    fn habits(&self, world: &World) -> Habits;
+    fn fluid_model(&self, world: &World) -> FluidModel;
     /// Returns the paths that a flow takes.
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
         vec![Route::of(world, flow)]
@@ -74,16 +74,16 @@ pub trait Parameters {
     }
     /// True if the transport's data frames are ECN-capable and the sender reacts to marks.
     /// Datagrams count too: whoever makes them ECN-capable wants to see the marks.
-    fn heeds_marks(&self, agreed: bool) -> bool {
+    fn reacts_to_marks(&self, agreed: bool) -> bool {
         self.is_capable(agreed)
     }
     /// Returns the key of the setting that does not work without marks, and the name of the
     /// mechanism.
-    fn wants_marks(&self) -> Option<(&'static str, String)> {
+    fn requires_marks(&self) -> Option<(&'static str, String)> {
         None
     }
     /// Returns the key of the setting that uses deadlines, and the behaviour if no flow has one.
-    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
+    fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
         None
     }
     /// Returns the requirements on the paths of the fabric.
@@ -92,12 +92,12 @@ pub trait Parameters {
     }
     /// Returns the key of a setting that is useless if there is only one path, its effect in that
     /// case, and a cure.
-    fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
+    fn requires_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         None
     }
     /// Returns the hint that the transport's data frames carry for queues, and the warning if no
     /// queue uses it.
-    fn hint(&self) -> Option<(Hint, &'static str)> {
+    fn queue_tag(&self) -> Option<(QueueTag, &'static str)> {
         None
     }
     /// Returns the requirements on PFC in the switches. `None`: the transport works with and
@@ -107,7 +107,7 @@ pub trait Parameters {
     }
     /// Returns the key and the name of the setting that chooses a hash per frame, so that switches
     /// with hash-based load balancing spread the frames.
-    fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
+    fn requires_hashes(&self) -> Option<(&'static str, &'static str)> {
         None
     }
     /// True if the pacer of the host delays the transport's data frames.
@@ -119,7 +119,7 @@ pub trait Parameters {
         HostTiming::Exact
     }
     /// True if the transport's flows know how long their frames waited in their own host.
-    fn tells_host_waits(&self) -> bool {
+    fn reports_host_queueing(&self) -> bool {
         false
     }
     /// True if the transport's frames carry more fields than fit into a frame, and need a record

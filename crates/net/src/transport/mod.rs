@@ -1,10 +1,10 @@
 //! Transports: they decide which frames a flow sends, and when.
 
-pub mod around;
 mod blocks;
 pub mod datagram;
 pub mod door;
 pub mod frames;
+pub mod key_context;
 pub mod list;
 pub mod mptcp;
 pub mod nack;
@@ -43,8 +43,8 @@ impl Halves {
 
 /// Key tables that other modules embed, and the context in which tables are resolved.
 pub mod keys {
-    pub use crate::transport::around::Around;
     pub use crate::transport::datagram::keys::Keys as Datagram;
     pub use crate::transport::door::HostTiming;
+    pub use crate::transport::key_context::KeyContext;
     pub use crate::transport::tcp::keys::Keys as Tcp;
 }

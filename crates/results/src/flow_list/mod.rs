@@ -1,7 +1,7 @@
 //! Flow lists as Parquet files: the columns of the CSV form, of any integer type; hosts may be strings.
 
+mod catch_panic;
 mod column;
-mod quiet;
 
 use crate::columnar::{DAMAGED, Reader, Unreadable};
 use afflux_scenario::{FlowColumns, HostColumn};
@@ -28,7 +28,7 @@ impl afflux_scenario::Reader for ParquetFlowLists {
     /// Other columns are named, not read. A null class is the block's, a null deadline is none.
     fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
-        quiet::caught(|| read(path, most_rows)).unwrap_or_else(|| Err(DAMAGED.into()))
+        catch_panic::caught(|| read(path, most_rows)).unwrap_or_else(|| Err(DAMAGED.into()))
     }
 }
 

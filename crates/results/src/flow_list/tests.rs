@@ -171,6 +171,6 @@ fn a_text_that_is_longer_than_any_name_is_refused() {
 
 #[test]
 fn a_panic_is_an_answer() {
-    assert_eq!(quiet::caught(|| 1), Some(1));
-    assert_eq!(quiet::caught(|| -> u8 { panic!("seen by nobody") }), None);
+    assert_eq!(catch_panic::caught(|| 1), Some(1));
+    assert_eq!(catch_panic::caught(|| -> u8 { panic!("seen by nobody") }), None);
 }

@@ -22,7 +22,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Queueing> {
     if !plan.record.explain {
         return None;
     }
-    let tells: Vec<bool> = plan.transports.iter().map(|transport| transport.parameters().tells_host_waits()).collect();
+    let tells: Vec<bool> = plan.transports.iter().map(|transport| transport.parameters().reports_host_queueing()).collect();
     let (mut flows, mut host, mut all) = (0, 0, 0);
     for (id, record) in output.flows.iter().enumerate() {
         let flow = output.flow(plan, id as u32);

@@ -37,7 +37,7 @@ impl Source for Flows<'_> {
         let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect();
         let rows = || rows.iter();
         let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
-        let knows = |flow: &Flow| plan.transports.get(flow.transport as usize).is_some_and(|transport| transport.parameters().tells_host_waits());
+        let knows = |flow: &Flow| plan.transports.get(flow.transport as usize).is_some_and(|transport| transport.parameters().reports_host_queueing());
         Columns::new(rows().len())
             .i64("id", rows().map(|r| r.flow.id))
             .string("class", rows().map(|r| &classes[r.flow.class as usize]))

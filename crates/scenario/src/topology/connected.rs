@@ -68,7 +68,7 @@ impl<'a> Reach<'a> {
             return Ok(());
         }
         match pairs.find(|(from, to)| !self.joins(*from, *to)) {
-            Some((from, to)) => Err(Wrong::at(key.clone(), apart(self.topology, self.ports, from, to))),
+            Some((from, to)) => Err(Wrong::at(key.clone(), unreachable_because(self.topology, self.ports, from, to))),
             None => Ok(()),
         }
     }
@@ -99,7 +99,7 @@ fn pieces(topology: &Topology, ports: &Ports) -> (Vec<Option<u32>>, u32) {
 }
 
 /// Returns the message that explains why two hosts cannot reach each other.
-fn apart(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
+fn unreachable_because(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
     let name = |node: NodeId| topology.nodes[node as usize].name.as_str();
     let hangs_on_hosts = |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
     let found = format!("\"{}\" sends to \"{}\" and cannot reach it", name(one), name(other));

@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 pub fn balance(keys: &mut BalanceKeys, fabric: &Topology, ns3: bool, key: &Key) -> Result<Balance, Wrong> {
     let names = OnceCell::new();
     let switches = |pattern: &str| names.get_or_init(|| Names::of(fabric)).matching(pattern, Some(NodeKind::Switch));
-    keys.resolve(key, &balance::Around { nodes: fabric.nodes.len(), switches: &switches, ns3 })
+    keys.resolve(key, &balance::PathContext { nodes: fabric.nodes.len(), switches: &switches, ns3 })
 }
 
 /// Refuses switch settings that a balancer excludes, and fabrics in which frames cannot be pinned

@@ -28,14 +28,14 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     };
     let mtu = fill(&mut host.mtu, Size(Bytes(mtu.into()))).0;
     let key = Key::from("host.mtu");
-    let room = mtu.0.checked_sub(mtu_header.into()).filter(|room| *room > 0);
-    let room = room.ok_or_else(|| Wrong::at(key.clone(), format!("\"{mtu}\" leaves no payload after {mtu_header} B of headers: write a larger mtu")))?;
-    if room + u64::from(wire.data_header) > u64::from(u16::MAX) {
+    let budget = mtu.0.checked_sub(mtu_header.into()).filter(|budget| *budget > 0);
+    let budget = budget.ok_or_else(|| Wrong::at(key.clone(), format!("\"{mtu}\" leaves no payload after {mtu_header} B of headers: write a larger mtu")))?;
+    if budget + u64::from(wire.data_header) > u64::from(u16::MAX) {
         return Err(Wrong::at(key, format!("\"{mtu}\": write at most \"65535B\"")));
     }
     let why = format!("mtu = \"{mtu}\" less {mtu_header} B of headers");
     let link_header = wire.data_header - mtu_header.min(wire.data_header);
-    Ok(Frames { wire, payload: room as u16, why, mtu: mtu.0 as u16, link_header })
+    Ok(Frames { wire, payload: budget as u16, why, mtu: mtu.0 as u16, link_header })
 }
 
 /// Refuses links so fast that the shortest frame takes less than 1 ps, because the engine counts in
@@ -147,7 +147,7 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
         return Ok(());
     }
     let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
-    if !kernel || unsaid().any(|index| !has_room_for_qdisc(&plan.hosts[index])) {
+    if !kernel || unsaid().any(|index| !allows_qdisc(&plan.hosts[index])) {
         host.qdisc = Some(QdiscKeys::Off(Default::default()));
         return without_qdisc(host, &Key::from("host"), "qdisc = \"off\", the default here");
     }
@@ -161,7 +161,7 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
 
 /// True if the NIC has one unlimited FIFO queue without AQM, marking and pacer, as a queueing
 /// discipline of the kernel requires.
-fn has_room_for_qdisc(config: &HostConfig) -> bool {
+fn allows_qdisc(config: &HostConfig) -> bool {
     config.queue.is_none() && config.scheduling == spec::Scheduling::One && config.aqm.is_none() && config.marking.is_none() && config.pacer.is_none()
 }
 
@@ -285,7 +285,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
         timing: keys.timing.as_mut().and_then(|timing| timing.0.as_mut()).map(|timing| timing.resolve(&key.clone().name("timing"))).transpose()?,
     };
-    if config.qdisc.is_some() && !has_room_for_qdisc(&config) {
+    if config.qdisc.is_some() && !allows_qdisc(&config) {
         let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";
         return Err(Wrong::at(key.clone().name("qdisc"), format!("has no effect with {why}")));
     }

@@ -14,7 +14,7 @@ const FLOW: u64 = Kept::FLOW + 64;
 const FAR_BELOW: u64 = 2;
 
 /// Memory limit, and number of flows that have been drawn so far.
-pub struct Room {
+pub struct MemoryBudget {
     limit: Option<Limit>,
     flows: u64,
 }
@@ -38,12 +38,12 @@ impl Limit {
     }
 }
 
-impl Room {
+impl MemoryBudget {
     /// Takes the lower of `[run] max_memory` and the memory that the machine can give.
     pub fn new(max_memory: Option<u64>) -> Self {
         let own = max_memory.map(|bytes| Limit { bytes, by: None });
-        let machine = memory::room().map(|room| Limit { bytes: room.bytes, by: Some(room.by) });
-        Room { limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes), flows: 0 }
+        let machine = memory::available().map(|most| Limit { bytes: most.bytes, by: Some(most.by) });
+        MemoryBudget { limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes), flows: 0 }
     }
 
     /// Returns the number of flows that still fit into the limit.
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_before_it_is_drawn() {
         let limit = PROCESS + 1_000 * FLOW;
-        let mut room = Room { limit: Some(Limit { bytes: limit, by: None }), flows: 0 };
-        room.reserve(600.0, || unreachable!("there is room")).unwrap();
-        assert_eq!(room.flows_left(), 400);
-        let wrong = room.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
+        let mut budget = MemoryBudget { limit: Some(Limit { bytes: limit, by: None }), flows: 0 };
+        budget.reserve(600.0, || unreachable!("there is room")).unwrap();
+        assert_eq!(budget.flows_left(), 400);
+        let wrong = budget.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
         assert!(wrong.message.starts_with("this makes about 1.0 billion flows, which take at least "), "{}", wrong.message);
         let allowed = format!("of memory: more than max_memory allows, {}", shown(limit));
         assert!(wrong.message.contains(&allowed), "{}", wrong.message);

@@ -8,6 +8,7 @@ mod hosts;
 mod ideal;
 mod memory;
 mod needs;
+mod path_choice;
 mod pfc;
 mod preset;
 mod processor;
@@ -20,7 +21,6 @@ mod traffic;
 mod transport;
 mod voq;
 mod warnings;
-mod ways;
 
 pub use python::OwnCongestion;
 
@@ -59,7 +59,7 @@ pub struct Checked {
 pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader, most_flows: Option<u64>) -> Result<Checked, Wrong> {
     let written = document.clone();
     let wire = hosts::wire(&mut document.host)?;
-    let mut topology = topology::build(&mut document.topology, inputs, wire.around())?;
+    let mut topology = topology::build(&mut document.topology, inputs, wire.overhead())?;
     hosts::lasts(&wire, &topology)?;
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
@@ -72,7 +72,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
-    let keys = transports::Around {
+    let keys = transports::KeyContext {
         wire: &wire.wire,
         payload: wire.payload,
         why: &wire.why,
@@ -98,8 +98,8 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         record,
         topology: topology.clone(),
     };
-    let room = memory::Room::new(run.max_memory);
-    room.fabric(&plan)?;
+    let budget = memory::MemoryBudget::new(run.max_memory);
+    budget.fabric(&plan)?;
     let context = TrafficContext {
         inputs,
         reader,
@@ -111,22 +111,22 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         priority_of_dscp,
         run: &plan.run,
         clusters: Vec::new(),
-        room,
+        budget,
         uses: TransportUsage::default(),
         offers: Vec::new(),
         warnings: Vec::new(),
         most_flows,
         undrawn: Vec::new(),
     };
-    let (mut traffic, room) = traffic::generate(&mut document.traffic, context)?;
+    let (mut traffic, budget) = traffic::generate(&mut document.traffic, context)?;
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;
-    ways::fits(&plan, &traffic.transports)?;
+    path_choice::fits(&plan, &traffic.transports)?;
     ideal::fits(&plan)?;
-    plan.run.max_memory = room.of(&plan)?;
+    plan.run.max_memory = budget.of(&plan)?;
     let input = WarningInput { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
     let mut notes = traffic.notes;
     notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
@@ -145,6 +145,6 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         switch_keys,
         own_congestion,
         warnings,
-        default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
+        default_transport: traffic.uses.variants.iter().any(|way| way.0 == 0),
     })
 }

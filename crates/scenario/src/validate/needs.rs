@@ -38,7 +38,7 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         if of_it().next().is_none() {
             continue;
         }
-        if let Some((name, word)) = parameters.wants_hashes() {
+        if let Some((name, word)) = parameters.requires_hashes() {
             hashes(plan, key.clone().name(name), word)?;
         }
         let Some(pauses) = parameters.pauses() else { continue };

@@ -310,7 +310,7 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             deep_enough(plan, id as NodeId, voq, pfc)?;
         }
         let spec::Buffer::Mmu(mmu) = &switch.buffer else { continue };
-        let aside = afflux_net::set_aside(plan, id as u32);
+        let aside = afflux_net::reserved_memory(plan, id as u32);
         if aside.headroom + aside.reserved >= mmu.total {
             return Err(Wrong::at(
                 Key::from("switch").name("buffer"),
@@ -369,12 +369,12 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             NodeKind::Switch => ("switch", &plan.switches[node.config as usize].aqm, plan.switches[node.config as usize].device_queue),
         };
         match aqm.as_ref().map(|aqm| aqm.about()) {
-            Some(about) if about.urgent => Some((table, "scheduling", format!("\"{}\"", about.model.name), "another scheduling")),
+            Some(about) if about.pfabric_order => Some((table, "scheduling", format!("\"{}\"", about.model.name), "another scheduling")),
             Some(about) if about.unpausable => Some((table, "trimming", "a queue that trims".into(), "no trimming")),
             _ => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
         }
     };
-    let urgent = |scheduling: Option<SchedulingKind>| scheduling.is_some_and(SchedulingKind::is_urgent);
+    let pfabric_order = |scheduling: Option<SchedulingKind>| scheduling.is_some_and(SchedulingKind::is_pfabric);
     for (id, peer) in plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
         let Some((table, name, what, plain)) = rigid(id) else { continue };
         if !sends(id) && !sends(peer) {
@@ -382,12 +382,12 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
         }
         let (host, switch) = (&document.host, &document.switch);
         let asks = |keys: &Switch| match name {
-            "scheduling" => urgent(keys.scheduling),
+            "scheduling" => pfabric_order(keys.scheduling),
             "trimming" => keys.trimming.is_some(),
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
         };
         let in_override = match table {
-            "host" if !urgent(host.scheduling) => host.overrides.iter().position(|change| urgent(change.scheduling)),
+            "host" if !pfabric_order(host.scheduling) => host.overrides.iter().position(|change| pfabric_order(change.scheduling)),
             "switch" if !asks(switch) => switch.overrides.iter().position(|change| asks(&change.keys())),
             _ => None,
         };

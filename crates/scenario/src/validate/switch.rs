@@ -23,8 +23,8 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
-    let base = build(switch, &around, &key)?;
+    let context = PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
+    let base = build(switch, &context, &key)?;
     // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
-        configs.push(build(&mut keys, &around, &key.clone().name("override").index(last))?);
+        configs.push(build(&mut keys, &context, &key.clone().name("override").index(last))?);
         filled.push(keys);
         known.push((changes, node.config));
     }
@@ -110,7 +110,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
 }
 
 /// Checks the keys of a switch whose queues serve and drop by urgency, and fills in their defaults.
-fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
+fn check_pfabric(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
         keys.sharing = Some(Sharing::Static);
@@ -133,7 +133,7 @@ fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
 }
 
 /// Context in which the keys of a switch are resolved.
-struct Around {
+struct PathContext {
     fabric: Topology,
     nic_rate: Rate,
     /// Size of a full frame in bytes.
@@ -142,7 +142,7 @@ struct Around {
     ns3: bool,
 }
 
-fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
+fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
@@ -172,34 +172,34 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         quantum: &mut keys.quantum,
         queues: keys.queue.iter_mut().flatten().map(Queue::rules).collect(),
         blocks: "switch.queue",
-        frame: around.frame,
+        frame: context.frame,
     };
     let scheduling = scheduling(order, key)?;
     let kind = keys.scheduling.expect("filled in");
-    if kind.is_urgent() {
-        check_urgent(keys, &kind.word(), key)?;
+    if kind.is_pfabric() {
+        check_pfabric(keys, &kind.word(), key)?;
     }
     let trims = match &mut keys.trimming {
         None => None,
-        Some(table) => Some(spec::Aqm::Trim(table.resolve(&at("trimming"), around.frame)?)),
+        Some(table) => Some(spec::Aqm::Trim(table.resolve(&at("trimming"), context.frame)?)),
     };
     if trims.is_some() {
         let asked = [
             ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
             ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
-            ("scheduling", kind.is_urgent()),
+            ("scheduling", kind.is_pfabric()),
             ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
         ];
         if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
             return Err(meaningless(at(name), "trimming"));
         }
     }
-    let mut buffer = buffer(keys, around.nic_rate, key)?;
-    let urgent = match &buffer {
+    let mut buffer = buffer(keys, context.nic_rate, key)?;
+    let pfabric_order = match &buffer {
         Buffer::Static { per_queue, .. } => kind.discipline(Some(*per_queue)),
         _ => kind.discipline(None),
     };
-    if urgent.is_some() {
+    if pfabric_order.is_some() {
         buffer = Buffer::Unlimited;
     }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
@@ -230,7 +230,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         honours_pause,
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => urgent.or(trims),
+            None => pfabric_order.or(trims),
             Some(mut table) => {
                 let aqm = table.resolve(&at("aqm"))?;
                 let about = aqm.about();
@@ -259,7 +259,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: super::balance::balance(keys.balance.get_or_insert_default(), &around.fabric, around.ns3, &at("balance"))?,
+        balance: super::balance::balance(keys.balance.get_or_insert_default(), &context.fabric, context.ns3, &at("balance"))?,
         hash: fill(&mut keys.hash, RouteHash::OwnSeed),
         queue_length: fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
     })

@@ -6,7 +6,7 @@ use crate::wire::Frames;
 use afflux_config::spelling;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{TransportConfig, TransportKeys};
-use afflux_net::transports::{Around, Tcp};
+use afflux_net::transports::{KeyContext, Tcp};
 use afflux_units::Span;
 
 /// Transports of the scenario. The named ones come first, `"default"` at index 0. Behind them are
@@ -56,10 +56,10 @@ impl Transports {
     }
 }
 
-pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
+pub fn check(host: &mut Host, context: &KeyContext) -> Result<Transports, Wrong> {
     let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
     let default = host.transport.get_or_insert_with(|| TransportKeys::Tcp(Tcp::default()));
-    transports.configs.push(default.resolve(&Key::from("host.transport"), around)?);
+    transports.configs.push(default.resolve(&Key::from("host.transport"), context)?);
     let key = Key::from("host.transports");
     for (name, transport) in &mut host.transports {
         let key = key.clone().name(name);
@@ -72,7 +72,7 @@ pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
         if transports.configs.len() >= 1_000 {
             return Err(Wrong::at(key, "at most 1000 transports are possible"));
         }
-        transports.configs.push(transport.resolve(&key, around)?);
+        transports.configs.push(transport.resolve(&key, context)?);
         transports.names.push(name.clone());
     }
     Ok(transports)

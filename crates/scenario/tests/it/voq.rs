@@ -138,7 +138,7 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
 
 /// Tests deep and shallow switches with the same classes.
 #[test]
-fn classes_beside_it() {
+fn classes_with_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
     let queues = "[[switch.queue]]\nbandwidth = \"20%\"\nbuffer = \"1MB\"\n[[switch.queue]]\nbandwidth = \"80%\"\necn = { k = \"50kB\" }\n[[switch.queue]]\nstrict = true\n";
     for memory in ["sharing = \"voq\"\n", "voq = { ports_per_core = 2, max_credits = 8 }\n", "sharing = \"dynamic\"\n"] {

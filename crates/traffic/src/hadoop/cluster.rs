@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::draws::{self, Attempt, Task};
 use super::process::{Giver, Simulation};
-use super::settings::{Disks, Room, Settings};
+use super::settings::{Disks, Settings, TaskCapacity};
 use afflux_engine::random::Stream;
 use afflux_units::{Span, Time};
 use rustc_hash::FxHashMap;
@@ -74,9 +74,9 @@ impl Cluster {
                 disks.insert(*node, (0..kind.count).map(|_| Disk::new(&simulation)).collect());
             }
         }
-        let (map, reduce) = match settings.room {
-            Room::Slots { map, reduce } => (map.into(), reduce.into()),
-            Room::Memory { node, .. } => (node, 0),
+        let (map, reduce) = match settings.capacity {
+            TaskCapacity::Slots { map, reduce } => (map.into(), reduce.into()),
+            TaskCapacity::Memory { node, .. } => (node, 0),
         };
         let state = State {
             nodes: vec![Free { map, reduce, returned: (0, 0) }; settings.compute.len()],
@@ -148,22 +148,22 @@ impl Cluster {
 
     /// Returns the capacity that a container takes from the node's two pools (`map` and `reduce`).
     fn needs(&self, kind: Kind) -> (u64, u64) {
-        match (self.settings.room, kind) {
-            (Room::Slots { .. }, Kind::Master) => (0, 0),
-            (Room::Slots { .. }, Kind::Map) => (1, 0),
-            (Room::Slots { .. }, Kind::Reduce) => (0, 1),
-            (Room::Memory { master, .. }, Kind::Master) => (master, 0),
-            (Room::Memory { map, .. }, Kind::Map) => (map, 0),
-            (Room::Memory { reduce, .. }, Kind::Reduce) => (reduce, 0),
+        match (self.settings.capacity, kind) {
+            (TaskCapacity::Slots { .. }, Kind::Master) => (0, 0),
+            (TaskCapacity::Slots { .. }, Kind::Map) => (1, 0),
+            (TaskCapacity::Slots { .. }, Kind::Reduce) => (0, 1),
+            (TaskCapacity::Memory { master, .. }, Kind::Master) => (master, 0),
+            (TaskCapacity::Memory { map, .. }, Kind::Map) => (map, 0),
+            (TaskCapacity::Memory { reduce, .. }, Kind::Reduce) => (reduce, 0),
         }
     }
 
     /// Returns the number of containers that fit into the whole cluster.
     pub fn capacity(&self, kind: Kind) -> u64 {
         let nodes = self.settings.compute.len() as u64;
-        match (self.settings.room, kind) {
-            (Room::Slots { map, reduce }, kind) => nodes * u64::from(if kind == Kind::Map { map } else { reduce }),
-            (Room::Memory { node, map, reduce, .. }, kind) => nodes * (node / if kind == Kind::Map { map } else { reduce }),
+        match (self.settings.capacity, kind) {
+            (TaskCapacity::Slots { map, reduce }, kind) => nodes * u64::from(if kind == Kind::Map { map } else { reduce }),
+            (TaskCapacity::Memory { node, map, reduce, .. }, kind) => nodes * (node / if kind == Kind::Map { map } else { reduce }),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Kind};
 use super::draws::{self, Attempt, Task, draw};
 use super::process::{Giver, Signal, unless};
-use super::settings::{Framework, Room};
+use super::settings::{Framework, TaskCapacity};
 use super::speculate::{self, Running};
 use afflux_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -369,7 +369,7 @@ impl Cluster {
     /// if both have containers of one size. Repeats the search at an interval until the container
     /// is given back.
     async fn next_task(&self, progress: &Progress, node: u32, kind: Kind, release: Time) -> Option<(Attempt, Time)> {
-        let alike = matches!(self.settings.room, Room::Memory { map, reduce, .. } if map == reduce);
+        let alike = matches!(self.settings.capacity, TaskCapacity::Memory { map, reduce, .. } if map == reduce);
         loop {
             let now = self.simulation.now();
             let maps = if alike || kind == Kind::Map { progress.take(self, node, Kind::Map) } else { None };

@@ -82,7 +82,7 @@ impl Cluster {
         if s.history > 0 {
             // TeraSort sets `dfs.replication` for all files that its job writes.
             let chain = some_of(&s.data, s.output_replication as usize, &mut stream);
-            self.pipeline(job, node, &chain, s.history, s.ways.connect).await;
+            self.pipeline(job, node, &chain, s.history, s.transports.connect).await;
         }
         self.call(job, node, s.master, s.history_rpcs + 1, &mut rpc).await;
         if s.unregister > Span::ZERO {
@@ -111,12 +111,12 @@ impl Cluster {
     async fn submit(&self, job: usize, stream: &mut Stream, rpc: &mut Stream) {
         let s = &self.settings;
         self.simulation.sleep(draw(s.client_start, stream)).await;
-        let (client, ways) = (s.client, s.ways);
+        let (client, transports) = (s.client, s.transports);
         let mut samples = Vec::new();
         for _ in 0..s.samples {
             let data = s.data[stream.below(s.data.len() as u64) as usize];
             if data != client && s.sample > 0 {
-                samples.push(self.send(job, data, client, s.sample, (ways.connect, ways.classes.read), Span::ZERO));
+                samples.push(self.send(job, data, client, s.sample, (transports.connect, transports.classes.read), Span::ZERO));
             }
         }
         for sample in samples {
@@ -124,7 +124,7 @@ impl Cluster {
         }
         if s.resources > 0 {
             let chain = some_of(&s.data, s.submit_replication as usize, stream);
-            self.pipeline(job, client, &chain, s.resources, ways.connect).await;
+            self.pipeline(job, client, &chain, s.resources, transports.connect).await;
         }
         self.call(job, client, s.master, s.submit_rpcs, rpc).await;
     }
@@ -201,7 +201,14 @@ impl Cluster {
             let mut stream = self.node_stream(draws::LOG ^ job as u64, node);
             let to = hosts[stream.below(hosts.len() as u64) as usize];
             if to != node && self.settings.log > 0 {
-                logs.push(self.send(job, node, to, count * self.settings.log, (self.settings.ways.connect, self.settings.ways.classes.log), Span::ZERO));
+                logs.push(self.send(
+                    job,
+                    node,
+                    to,
+                    count * self.settings.log,
+                    (self.settings.transports.connect, self.settings.transports.classes.log),
+                    Span::ZERO,
+                ));
             }
         }
         for log in logs {

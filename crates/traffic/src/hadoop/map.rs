@@ -74,8 +74,8 @@ impl Cluster {
             let wire = bytes + bytes * s.checksum / 512;
             // The reading node opens the connection (BlockReaderFactory, DataXceiver). Its request
             // goes to the data node, and the block comes back.
-            self.send(job, node, from, s.rpc, (s.ways.connect, s.ways.classes.rpc), Span::ZERO).await;
-            let worked = self.send(job, from, node, wire, (s.ways.read, s.ways.classes.read), Span::ZERO).await;
+            self.send(job, node, from, s.rpc, (s.transports.connect, s.transports.classes.rpc), Span::ZERO).await;
+            let worked = self.send(job, from, node, wire, (s.transports.read, s.transports.classes.read), Span::ZERO).await;
             self.simulation.until(worked).await;
         }
         if let Some(disk) = disk {

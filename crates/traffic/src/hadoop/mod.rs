@@ -17,7 +17,7 @@ mod trace;
 mod transfer;
 
 pub use map::share;
-pub use settings::{Classes, Committer, Disks, FetchFailure, Framework, Range, Room, Settings, Ways, Work};
+pub use settings::{Classes, Committer, Disks, FetchFailure, Framework, Range, Settings, TaskCapacity, TransportChoice, Work};
 
 pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};
 

@@ -12,7 +12,7 @@ pub struct Range {
 
 /// Capacity of a compute node for tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum TaskCapacity {
     /// Number of maps and of reducers that run at a time. A job's master takes no slot.
     Slots { map: u32, reduce: u32 },
     /// Memory of a node in bytes, and sizes in bytes of the containers that share it.
@@ -119,7 +119,7 @@ pub struct Disks {
 /// Transports and classes of Hadoop's flows: indices into `Plan::transports` and the scenario's
 /// class names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ways {
+pub struct TransportChoice {
     /// Transport of new connections (`connect`), and of data on open connections (`answer`), such
     /// as the answer to a request.
     pub connect: u16,
@@ -153,7 +153,7 @@ pub struct Settings {
     /// Host of the name node and the resource manager.
     pub master: u32,
     pub client: u32,
-    pub room: Room,
+    pub capacity: TaskCapacity,
     pub node_heartbeat: Span,
     /// Number of containers that a node is given at a heartbeat. Maps on nodes that hold blocks do
     /// not count.
@@ -236,7 +236,7 @@ pub struct Settings {
     pub client_poll: Span,
     /// Size in bytes of the log of each container.
     pub log: u64,
-    pub ways: Ways,
+    pub transports: TransportChoice,
     pub draws: Draws,
     pub jobs: Vec<Work>,
 }

@@ -176,8 +176,8 @@ impl Shuffle {
         let state = &mut *guard;
         // If memory is full, a merge must free some first.
         let taken = state.memory + state.reserved + state.merging;
-        let room = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
-        if room == 0 {
+        let capacity = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
+        if capacity == 0 {
             return None;
         }
         let ready: Vec<u32> = state.hosts.iter().filter(|(_, (outputs, busy))| !busy && !outputs.is_empty()).map(|(host, _)| *host).collect();
@@ -186,7 +186,7 @@ impl Shuffle {
         }
         let host = ready[state.stream.below(ready.len() as u64) as usize];
         let (outputs, busy) = state.hosts.get_mut(&host).expect("listed");
-        let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(room).unwrap_or(usize::MAX));
+        let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(capacity).unwrap_or(usize::MAX));
         let outputs = outputs.drain(..count).collect();
         *busy = true;
         state.unclaimed -= count as u32;
@@ -208,7 +208,7 @@ impl Shuffle {
         let last = self.failed_so_far(&fetch) >= failure.most_failures(s.jobs[self.job].maps.len());
         let until = |timeout: Option<Span>| timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout);
         if host != self.node {
-            let request = cluster.send(self.job, self.node, host, s.request, (s.ways.connect, s.ways.classes.rpc), Span::ZERO);
+            let request = cluster.send(self.job, self.node, host, s.request, (s.transports.connect, s.transports.classes.rpc), Span::ZERO);
             if cluster.simulation.before(until(failure.connect_timeout), request).await.is_none() {
                 return self.failed(cluster, fetch);
             }
@@ -223,7 +223,7 @@ impl Shuffle {
     async fn answer(&self, cluster: &Arc<Cluster>, fetch: &Fetch) {
         let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
         let (host, outputs) = (*host, outputs.len() as u64);
-        let (ways, bytes) = (s.ways, self.segment * outputs);
+        let (transports, bytes) = (s.transports, self.segment * outputs);
         cluster.simulation.sleep(*service).await;
         let disk = {
             let mut state = self.state();
@@ -235,7 +235,7 @@ impl Shuffle {
         }
         if host != self.node {
             let wire = bytes + s.segment_header * outputs;
-            cluster.send(self.job, host, self.node, wire.max(1), (ways.answer, ways.classes.fetch), Span::ZERO).await;
+            cluster.send(self.job, host, self.node, wire.max(1), (transports.answer, transports.classes.fetch), Span::ZERO).await;
         }
     }
 

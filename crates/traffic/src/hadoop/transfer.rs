@@ -16,22 +16,22 @@ const GREETING: u32 = 4;
 impl Cluster {
     /// Starts a flow with this transport and class after a delay of `after`.
     pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, (transport, class): (u16, u16), after: Span) -> Signal {
-        let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.ways.priority, job: self.settings.jobs[job].job };
+        let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.transports.priority, job: self.settings.jobs[job].job };
         self.simulation.flow(flow, self.simulation.now() + after)
     }
 
     /// Makes `calls` calls, one after the other, over an open connection. Each has a request, the
     /// server's work and an answer.
     pub async fn call(&self, job: usize, from: u32, to: u32, calls: u32, stream: &mut Stream) {
-        let ways = self.settings.ways;
+        let transports = self.settings.transports;
         for _ in 0..calls {
             let service = draw(self.settings.rpc_service, stream);
             if from == to {
                 self.simulation.sleep(service).await;
                 continue;
             }
-            self.send(job, from, to, self.settings.rpc, (ways.answer, ways.classes.rpc), Span::ZERO).await;
-            self.send(job, to, from, self.settings.rpc, (ways.answer, ways.classes.rpc), service).await;
+            self.send(job, from, to, self.settings.rpc, (transports.answer, transports.classes.rpc), Span::ZERO).await;
+            self.send(job, to, from, self.settings.rpc, (transports.answer, transports.classes.rpc), service).await;
         }
     }
 
@@ -49,9 +49,9 @@ impl Cluster {
     /// Sends a request over a new connection. After `service`, an answer of `bytes` bytes comes
     /// back.
     async fn answered(&self, job: usize, (from, to): (u32, u32), bytes: u64, service: Span) {
-        let ways = self.settings.ways;
-        self.send(job, from, to, self.settings.rpc, (ways.connect, ways.classes.rpc), Span::ZERO).await;
-        self.send(job, to, from, bytes, (ways.answer, ways.classes.rpc), service).await;
+        let transports = self.settings.transports;
+        self.send(job, from, to, self.settings.rpc, (transports.connect, transports.classes.rpc), Span::ZERO).await;
+        self.send(job, to, from, bytes, (transports.answer, transports.classes.rpc), service).await;
     }
 
     /// Reads a file, or a part of one, from a data node.
@@ -117,7 +117,7 @@ impl Cluster {
                 }
             }
             self.call(job, node, chain[0], u32::from(calls > 1), &mut rpc).await;
-            self.pipeline(job, node, &chain, block, self.settings.ways.write).await;
+            self.pipeline(job, node, &chain, block, self.settings.transports.write).await;
             on_disk.extend(chain.iter().map(|data| self.write_disk(*data, block, &mut stream)));
             self.simulation.until(ends).await;
             self.call(job, node, chain[0], calls.saturating_sub(2), &mut rpc).await;
@@ -132,13 +132,13 @@ impl Cluster {
     /// Sends a block from `node` along a chain of data nodes, each of which forwards the data it
     /// receives. Ends when all nodes have the block.
     pub async fn pipeline(&self, job: usize, node: u32, chain: &[u32], bytes: u64, transport: u16) {
-        let ways = self.settings.ways;
+        let transports = self.settings.transports;
         let wire = bytes + bytes * self.settings.checksum / 512;
         let mut from = node;
         let mut hops = Vec::new();
         for &to in chain {
             if to != from {
-                hops.push(self.send(job, from, to, wire, (transport, ways.classes.write), Span::ZERO));
+                hops.push(self.send(job, from, to, wire, (transport, transports.classes.write), Span::ZERO));
             }
             from = to;
         }

@@ -23,15 +23,15 @@ pub struct PartitionAggregate {
     /// Longest random delay of an answer. Each answer is delayed by a time drawn uniformly from 0
     /// to this, in whole nanoseconds.
     pub jitter: Span,
-    pub messages: Beside,
-    pub background: Beside,
+    pub messages: BackgroundFlows,
+    pub background: BackgroundFlows,
     pub start: Time,
     pub duration: Span,
 }
 
 /// Flows between any two of the hosts, by Poisson processes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
+pub struct BackgroundFlows {
     pub sizes: SizeDistribution,
     /// Flows per second of one host; 0 for none.
     pub per_second: f64,
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn service() -> PartitionAggregate {
-        let beside = |min, max, per_second, class| Beside { sizes: SizeDistribution::uniform(min, max).unwrap(), per_second, class };
+        let beside = |min, max, per_second, class| BackgroundFlows { sizes: SizeDistribution::uniform(min, max).unwrap(), per_second, class };
         PartitionAggregate {
             hosts: (0..20).collect(),
             workers: 12,

@@ -76,7 +76,7 @@ impl Newest {
 
 /// Next step for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Handling {
     /// The frame goes on to the host. If it was overtaken, with the reason.
     Pass(Option<Cause>),
     /// The frame goes into a new reorder queue, which the caller has to find.
@@ -91,7 +91,7 @@ pub enum Way {
 /// All effects of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
-    pub way: Way,
+    pub handling: Handling,
     /// RTT_REPLY or CLEAR to send.
     pub answer: Option<Reply>,
     /// True if the frame arrived marked: send a NOTIFY for its path.
@@ -140,7 +140,7 @@ impl Destination {
             _ if self.fresh => true,
             Ordering::Less => {
                 let cause = self.newest.pass(tag.epoch, tag.rerouted, Cause::OldEpoch);
-                return Arrived { way: Way::Pass(cause), answer: None, notify: false, release: false, old: true };
+                return Arrived { handling: Handling::Pass(cause), answer: None, notify: false, release: false, old: true };
             }
             Ordering::Greater => true,
             Ordering::Equal => false,
@@ -160,20 +160,20 @@ impl Destination {
         // Time between the last frame seen on the old path and the TAIL, at their departure.
         let gap = if self.old_seen { self.tail_sent.saturating_sub(self.old_sent) } else { rules.default_wait };
         let mut release = false;
-        let way = if tag.rerouted && !self.rerouted {
+        let handling = if tag.rerouted && !self.rerouted {
             if self.is_reordering() {
                 // The first waiting frame has set the release time.
-                Way::Hold
+                Handling::Hold
             } else {
                 let from = if self.old_seen { self.old_came } else { now };
                 let at = from + gap + rules.flush_extra;
                 if at <= now {
                     self.rerouted = true;
                     self.newest.pass(tag.epoch, true, Cause::EarlyFlush);
-                    Way::TooLate
+                    Handling::TooLate
                 } else {
                     self.flush_at = at;
-                    Way::Open
+                    Handling::Open
                 }
             }
         } else {
@@ -186,14 +186,14 @@ impl Destination {
                     self.flush_at = now + gap + rules.flush_extra;
                 }
             }
-            Way::Pass(self.newest.pass(tag.epoch, tag.rerouted, Cause::EarlyFlush))
+            Handling::Pass(self.newest.pass(tag.epoch, tag.rerouted, Cause::EarlyFlush))
         };
         let answer = match tag.kind {
             Kind::Request => Some(Reply::Rtt { epoch: tag.epoch & rules.epoch_mask }),
             Kind::Tail => Some(Reply::Clear { epoch: tag.epoch & rules.epoch_mask }),
             Kind::Data => None,
         };
-        Arrived { way, answer, notify: marked, release, old: false }
+        Arrived { handling, answer, notify: marked, release, old: false }
     }
 
     /// Lets a frame of `epoch` go on because no reorder queue is free, as if the TAIL had arrived
@@ -249,16 +249,16 @@ mod tests {
     fn arrive(flow: &mut Destination, at: u64, tag: Tag) -> Arrived {
         flow.arrive(at, &tag, false, &rules())
     }
-    const PASS: Way = Way::Pass(None);
+    const PASS: Handling = Handling::Pass(None);
 
     #[test]
     fn in_order_nothing_waits() {
         let mut flow = Destination::new();
         let first = arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(first, Arrived { way: PASS, answer: Some(Reply::Rtt { epoch: 1 }), notify: false, release: false, old: false });
+        assert_eq!(first, Arrived { handling: PASS, answer: Some(Reply::Rtt { epoch: 1 }), notify: false, release: false, old: false });
         let tail = arrive(&mut flow, 20 * US, tail(1, 15 * US));
-        assert_eq!(tail, Arrived { way: PASS, answer: Some(Reply::Clear { epoch: 1 }), notify: false, release: false, old: false });
-        assert_eq!(arrive(&mut flow, 21 * US, rerouted(1, 16 * US, 15 * US)).way, PASS);
+        assert_eq!(tail, Arrived { handling: PASS, answer: Some(Reply::Clear { epoch: 1 }), notify: false, release: false, old: false });
+        assert_eq!(arrive(&mut flow, 21 * US, rerouted(1, 16 * US, 15 * US)).handling, PASS);
         assert!(!flow.is_reordering());
     }
 
@@ -266,13 +266,13 @@ mod tests {
     fn what_overtakes_the_tail_waits_for_it() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
-        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).way, Way::Hold);
+        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
+        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling, Handling::Hold);
         // The TAIL is forwarded, then the queue is released at once.
         let tail = arrive(&mut flow, 14 * US, tail(1, 7 * US));
-        assert_eq!((tail.way, tail.answer, tail.release), (PASS, Some(Reply::Clear { epoch: 1 }), true));
+        assert_eq!((tail.handling, tail.answer, tail.release), (PASS, Some(Reply::Clear { epoch: 1 }), true));
         assert!(flow.release());
-        assert_eq!(arrive(&mut flow, 15 * US, rerouted(1, 10 * US, 7 * US)).way, PASS);
+        assert_eq!(arrive(&mut flow, 15 * US, rerouted(1, 10 * US, 7 * US)).handling, PASS);
     }
 
     #[test]
@@ -283,9 +283,9 @@ mod tests {
         let tail = flow.arrive(14 * US, &tail(1, 7 * US), false, &ns3());
         assert!(!tail.release);
         assert_eq!(flow.flush_at(), 14 * US + 1_000);
-        assert_eq!(flow.arrive(14 * US + 500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).way, Way::Hold, "still behind the others");
+        assert_eq!(flow.arrive(14 * US + 500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling, Handling::Hold, "still behind the others");
         assert!(flow.release());
-        assert_eq!(flow.arrive(14 * US + 1_500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).way, PASS);
+        assert_eq!(flow.arrive(14 * US + 1_500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling, PASS);
     }
 
     #[test]
@@ -300,14 +300,14 @@ mod tests {
         arrive(&mut flow, 14 * US, rerouted(1, 10 * US, 9 * US));
         assert_eq!(flow.flush_at(), (14 + 16) * US, "those that follow do not move it");
         // Another frame of the old path arrives at 20 us, 1 us before the TAIL.
-        assert_eq!(arrive(&mut flow, 20 * US, old(1, 8 * US)).way, PASS);
+        assert_eq!(arrive(&mut flow, 20 * US, old(1, 8 * US)).handling, PASS);
         assert_eq!(flow.flush_at(), (20 + 1 + 16) * US);
     }
 
     #[test]
     fn without_one_it_is_waited_for_by_default() {
         let mut flow = Destination::new();
-        assert_eq!(arrive(&mut flow, 10 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
+        assert_eq!(arrive(&mut flow, 10 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
         assert_eq!(flow.flush_at(), (10 + 200 + 16) * US);
         // The first frame of the old path arrives after all, so the TAIL can be predicted.
         arrive(&mut flow, 30 * US, request(1, 2 * US));
@@ -318,7 +318,7 @@ mod tests {
     fn a_frame_of_an_epoch_before_does_not_count_as_one() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 50 * US, rerouted(2, 40 * US, 39 * US)).way, Way::Open);
+        assert_eq!(arrive(&mut flow, 50 * US, rerouted(2, 40 * US, 39 * US)).handling, Handling::Open);
         assert_eq!(flow.flush_at(), (50 + 200 + 16) * US);
     }
 
@@ -329,13 +329,13 @@ mod tests {
         arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US));
         assert!(!flow.release(), "no TAIL had come");
         assert_eq!(flow.pass_held(1), None);
-        assert_eq!(arrive(&mut flow, 40 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::EarlyFlush)));
-        assert_eq!(arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).way, PASS, "phase 1 goes on as it comes");
+        assert_eq!(arrive(&mut flow, 40 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::EarlyFlush)));
+        assert_eq!(arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).handling, PASS, "phase 1 goes on as it comes");
         let tail = arrive(&mut flow, 42 * US, tail(1, 7 * US));
-        assert_eq!((tail.way, tail.answer, tail.release), (Way::Pass(Some(Cause::EarlyFlush)), Some(Reply::Clear { epoch: 1 }), false));
+        assert_eq!((tail.handling, tail.answer, tail.release), (Handling::Pass(Some(Cause::EarlyFlush)), Some(Reply::Clear { epoch: 1 }), false));
         // In the next epoch, frames wait again.
-        assert_eq!(arrive(&mut flow, 50 * US, request(2, 45 * US)).way, PASS);
-        assert_eq!(arrive(&mut flow, 51 * US, rerouted(2, 46 * US, 45 * US)).way, Way::Open);
+        assert_eq!(arrive(&mut flow, 50 * US, request(2, 45 * US)).handling, PASS);
+        assert_eq!(arrive(&mut flow, 51 * US, rerouted(2, 46 * US, 45 * US)).handling, Handling::Open);
     }
 
     #[test]
@@ -343,22 +343,22 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         // The TAIL is predicted for 12 us, with the extra 28 us.
-        assert_eq!(arrive(&mut flow, 28 * US, rerouted(1, 8 * US, 7 * US)).way, Way::TooLate);
+        assert_eq!(arrive(&mut flow, 28 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::TooLate);
         assert!(!flow.is_reordering());
-        assert_eq!(arrive(&mut flow, 29 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::EarlyFlush)));
+        assert_eq!(arrive(&mut flow, 29 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::EarlyFlush)));
     }
 
     #[test]
     fn without_a_free_queue_the_epoch_goes_on_out_of_order() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
+        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
         assert_eq!(flow.do_without_queue(1), None);
         assert!(!flow.is_reordering());
-        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).way, PASS, "a queue is not asked for again");
-        assert_eq!(arrive(&mut flow, 14 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::NoQueue)));
-        assert_eq!(arrive(&mut flow, 15 * US, tail(1, 7 * US)).way, Way::Pass(Some(Cause::NoQueue)));
-        assert_eq!(arrive(&mut flow, 30 * US, rerouted(2, 25 * US, 24 * US)).way, Way::Open, "the next epoch does");
+        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling, PASS, "a queue is not asked for again");
+        assert_eq!(arrive(&mut flow, 14 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::NoQueue)));
+        assert_eq!(arrive(&mut flow, 15 * US, tail(1, 7 * US)).handling, Handling::Pass(Some(Cause::NoQueue)));
+        assert_eq!(arrive(&mut flow, 30 * US, rerouted(2, 25 * US, 24 * US)).handling, Handling::Open, "the next epoch does");
     }
 
     #[test]
@@ -368,11 +368,11 @@ mod tests {
         let inactive = Tag { begun: Begun::Inactivity, ..request(2, 400 * US) };
         arrive(&mut flow, 410 * US, inactive);
         let late = flow.arrive(420 * US, &tail(1, 6 * US), true, &rules());
-        assert_eq!(late, Arrived { way: Way::Pass(Some(Cause::Inactivity)), answer: None, notify: false, release: false, old: true });
-        assert_eq!(arrive(&mut flow, 421 * US, rerouted(1, 7 * US, 6 * US)).way, Way::Pass(Some(Cause::Inactivity)));
+        assert_eq!(late, Arrived { handling: Handling::Pass(Some(Cause::Inactivity)), answer: None, notify: false, release: false, old: true });
+        assert_eq!(arrive(&mut flow, 421 * US, rerouted(1, 7 * US, 6 * US)).handling, Handling::Pass(Some(Cause::Inactivity)));
         arrive(&mut flow, 430 * US, request(3, 425 * US));
-        assert_eq!(arrive(&mut flow, 431 * US, old(2, 411 * US)).way, Way::Pass(Some(Cause::OldEpoch)));
-        assert_eq!(arrive(&mut flow, 432 * US, old(1, 8 * US)).way, Way::Pass(Some(Cause::Inactivity)), "of two bits, it is taken for one to come");
+        assert_eq!(arrive(&mut flow, 431 * US, old(2, 411 * US)).handling, Handling::Pass(Some(Cause::OldEpoch)));
+        assert_eq!(arrive(&mut flow, 432 * US, old(1, 8 * US)).handling, Handling::Pass(Some(Cause::Inactivity)), "of two bits, it is taken for one to come");
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         // The flow was silent and took another path. Its new frames go on, and overtake the waiting
         // ones.
         let next = Tag { begun: Begun::Inactivity, ..request(2, 20 * US) };
-        assert_eq!(arrive(&mut flow, 25 * US, next).way, PASS);
+        assert_eq!(arrive(&mut flow, 25 * US, next).handling, PASS);
         assert!(flow.is_reordering());
         // The release time is new: the known TAIL left before this frame, so only the extra is
         // added.
@@ -399,7 +399,7 @@ mod tests {
     fn the_tail_may_be_the_first_of_its_epoch() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, tail(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 11 * US, rerouted(1, 6 * US, 5 * US)).way, PASS);
+        assert_eq!(arrive(&mut flow, 11 * US, rerouted(1, 6 * US, 5 * US)).handling, PASS);
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         for epoch in 1..6 {
             let mut flow = Destination::new();
             let first = arrive(&mut flow, 10 * US, request(epoch, 5 * US));
-            assert_eq!((first.way, first.answer), (PASS, Some(Reply::Rtt { epoch: epoch & 3 })));
+            assert_eq!((first.handling, first.answer), (PASS, Some(Reply::Rtt { epoch: epoch & 3 })));
         }
     }
 }

@@ -20,7 +20,7 @@ pub use reorder::ReorderQueues;
 pub use switch::Conweave;
 pub use tag::{Begun, Cause, Kind, Tag};
 
-use super::{About, Around};
+use super::{About, PathContext};
 use crate::Model;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, keys, words};
@@ -43,7 +43,7 @@ words! {
 keys! {
     /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics in its authors'
     /// simulations.
-    pub struct Keys as "Conweave" => ConweaveConfig(around: &Around<'_>) {
+    pub struct Keys as "Conweave" => ConweaveConfig(context: &PathContext<'_>) {
         /// An RTT_REPLY that takes longer than the propagation delay of the round trip plus this
         /// time is late, and the flow is rerouted (`extra_reply_deadline`).
         reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check up_to_a_second;
@@ -68,14 +68,14 @@ keys! {
         /// order. No effect with `reorder_memory = "unbounded"`.
         reorder_queues: u16 = 24 from "the authors' Tofino2 at 100 Gb/s", in 0 to 4096 as "a number of queues per port from 0 to 4096";
         /// Memory in which reordered frames wait.
-        reorder_memory: ReorderMemory = (if around.ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared })
+        reorder_memory: ReorderMemory = (if context.ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared })
             "`\"shared\"`; with `[run] compat = \"conweave-ns3\"` `\"unbounded\"`";
     }
     plus {
         /// Whether ConWeave works as in the authors' ns-3: unlimited epoch numbers, no header, a
         /// release one nanosecond after the TAIL. Otherwise it works as in the paper: epochs of two
         /// bits, four bytes of header.
-        ns3: bool = around.ns3;
+        ns3: bool = context.ns3;
     }
 }
 

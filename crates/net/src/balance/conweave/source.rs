@@ -32,7 +32,7 @@ pub struct Sent {
 
 /// Effect of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum ReplyOutcome {
     InTime,
     /// The reply arrived after the deadline and was ignored.
     Late,
@@ -107,28 +107,28 @@ impl Source {
     }
 
     /// Handles an RTT_REPLY.
-    pub fn on_reply(&mut self, now: u64, epoch: u32, rules: &Rules) -> Heard {
+    pub fn on_reply(&mut self, now: u64, epoch: u32, rules: &Rules) -> ReplyOutcome {
         if epoch != self.epoch & rules.epoch_mask {
-            return Heard::Stale;
+            return ReplyOutcome::Stale;
         }
         if self.rerouted || self.reply_by <= now {
-            return Heard::Late;
+            return ReplyOutcome::Late;
         }
         if self.reply_by == NEVER {
             // The reply for this epoch has arrived before.
-            return Heard::Stale;
+            return ReplyOutcome::Stale;
         }
         (self.stable, self.reply_by) = (true, NEVER);
-        Heard::InTime
+        ReplyOutcome::InTime
     }
 
     /// Handles a CLEAR.
-    pub fn on_clear(&mut self, epoch: u32, rules: &Rules) -> Heard {
+    pub fn on_clear(&mut self, epoch: u32, rules: &Rules) -> ReplyOutcome {
         if epoch != self.epoch & rules.epoch_mask || !self.rerouted {
-            return Heard::Stale;
+            return ReplyOutcome::Stale;
         }
         (self.stable, self.reply_by) = (true, NEVER);
-        Heard::InTime
+        ReplyOutcome::InTime
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     fn none(first: u32) -> impl FnOnce() -> Draw {
         move || Draw { good: None, first }
     }
-    fn not_asked() -> Draw {
+    fn no_draw() -> Draw {
         panic!("no path is to be drawn")
     }
     fn send(source: &mut Source, at: u64, draw: impl FnOnce() -> Draw) -> Sent {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(first.path, 3);
         assert!(!first.rerouted, "a new flow is not rerouted");
         assert_eq!(first.tag, Tag { path: 3, sent: 10 * US, tail_sent: 0, epoch: 1, kind: Kind::Request, rerouted: false, begun: Begun::Inactivity });
-        let next = send(&mut source, 11 * US, not_asked);
+        let next = send(&mut source, 11 * US, no_draw);
         assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted), (3, Kind::Data, 1, false));
     }
 
@@ -179,12 +179,12 @@ mod tests {
     fn a_reply_in_time_begins_a_new_epoch_on_the_same_path() {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
-        assert_eq!(source.on_reply(8 * US - 1, 1, &rules()), Heard::InTime);
+        assert_eq!(source.on_reply(8 * US - 1, 1, &rules()), ReplyOutcome::InTime);
         // The silence is shorter than theta_inactive, and the reply deadline no longer applies.
-        let next = send(&mut source, 100 * US, not_asked);
+        let next = send(&mut source, 100 * US, no_draw);
         assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.begun), (3, Kind::Request, 2, Begun::Settled));
         // The next reply has a new deadline.
-        assert_eq!(send(&mut source, 108 * US, not_asked).tag.kind, Kind::Data);
+        assert_eq!(send(&mut source, 108 * US, no_draw).tag.kind, Kind::Data);
         assert_eq!(send(&mut source, 108 * US + 1, good(1)).tag.kind, Kind::Tail);
     }
 
@@ -194,29 +194,29 @@ mod tests {
         // reply_timer`.
         let mut source = Source::new();
         send(&mut source, 0, good(3));
-        assert_eq!(source.on_reply(8 * US, 1, &rules()), Heard::Late);
+        assert_eq!(source.on_reply(8 * US, 1, &rules()), ReplyOutcome::Late);
         let tail = send(&mut source, 9 * US, good(4));
         assert_eq!(tail.tag.kind, Kind::Tail);
-        assert_eq!(source.on_reply(9 * US, 1, &rules()), Heard::Late, "the phase has changed");
-        assert_eq!(source.on_reply(9 * US, 2, &rules()), Heard::Stale);
+        assert_eq!(source.on_reply(9 * US, 1, &rules()), ReplyOutcome::Late, "the phase has changed");
+        assert_eq!(source.on_reply(9 * US, 2, &rules()), ReplyOutcome::Stale);
     }
 
     #[test]
     fn a_tail_is_the_last_on_the_old_path() {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
-        let still = send(&mut source, 8 * US, not_asked);
+        let still = send(&mut source, 8 * US, no_draw);
         assert_eq!(still.tag.kind, Kind::Data, "`reply_timer < now` is too late");
         let tail = send(&mut source, 8 * US + 1, good(6));
         assert_eq!((tail.path, tail.rerouted), (3, true));
         assert_eq!(tail.tag, Tag { path: 3, sent: 8 * US + 1, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Tail, rerouted: false, begun: Begun::Inactivity });
-        let after = send(&mut source, 20 * US, not_asked);
+        let after = send(&mut source, 20 * US, no_draw);
         assert_eq!((after.path, after.rerouted), (6, false));
         assert_eq!(after.tag, Tag { path: 6, sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
         // There is only one TAIL. Then the flow waits for the CLEAR, however long, as long as it is
         // active.
         for at in 1..20 {
-            assert_eq!(send(&mut source, (20 + 200 * at) * US, not_asked).tag.kind, Kind::Data);
+            assert_eq!(send(&mut source, (20 + 200 * at) * US, no_draw).tag.kind, Kind::Data);
         }
     }
 
@@ -226,7 +226,7 @@ mod tests {
         send(&mut source, 0, good(3));
         let tail = send(&mut source, 9 * US, none(6));
         assert_eq!((tail.path, tail.tag.kind, tail.rerouted), (3, Kind::Tail, false));
-        let after = send(&mut source, 10 * US, not_asked);
+        let after = send(&mut source, 10 * US, no_draw);
         assert_eq!((after.path, after.tag.rerouted), (3, true));
     }
 
@@ -234,11 +234,11 @@ mod tests {
     fn a_clear_begins_a_new_epoch_on_the_new_path() {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
-        assert_eq!(source.on_clear(1, &rules()), Heard::Stale, "no TAIL has been sent");
+        assert_eq!(source.on_clear(1, &rules()), ReplyOutcome::Stale, "no TAIL has been sent");
         send(&mut source, 9 * US, good(6));
-        assert_eq!(source.on_clear(2, &rules()), Heard::Stale);
-        assert_eq!(source.on_clear(1, &rules()), Heard::InTime);
-        let next = send(&mut source, 15 * US, not_asked);
+        assert_eq!(source.on_clear(2, &rules()), ReplyOutcome::Stale);
+        assert_eq!(source.on_clear(1, &rules()), ReplyOutcome::InTime);
+        let next = send(&mut source, 15 * US, no_draw);
         assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted, next.tag.tail_sent), (6, Kind::Request, 2, false, 0));
     }
 
@@ -262,7 +262,7 @@ mod tests {
         source.on_reply(5 * US, 1, &rules());
         let next = send(&mut source, 301 * US, good(7));
         assert_eq!((next.path, next.tag.epoch, next.tag.begun), (7, 2, Begun::Inactivity));
-        assert_eq!(send(&mut source, 302 * US, not_asked).tag.kind, Kind::Data, "not another epoch");
+        assert_eq!(send(&mut source, 302 * US, no_draw).tag.kind, Kind::Data, "not another epoch");
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
     fn each_path_has_its_own_deadline() {
         let mut source = Source::new();
         source.send(0, false, &rules(), good(1), |path| if path == 1 { 8 * US } else { 4 * US });
-        assert_eq!(source.on_reply(12 * US - 1, 1, &rules()), Heard::InTime);
+        assert_eq!(source.on_reply(12 * US - 1, 1, &rules()), ReplyOutcome::InTime);
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let epochs: Vec<u32> = (1..=6)
             .map(|n| {
                 let sent = send(&mut source, n * US, good(0));
-                assert_eq!(source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()), Heard::InTime);
+                assert_eq!(source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()), ReplyOutcome::InTime);
                 sent.tag.epoch & 3
             })
             .collect();
@@ -296,7 +296,7 @@ mod tests {
         for n in 1..=6 {
             let sent = source.send(n * US, false, &ns3, good(0), |_| ROUND_TRIP);
             assert_eq!(sent.tag.epoch, n as u32);
-            assert_eq!(source.on_reply(n * US + 1, n as u32, &ns3), Heard::InTime);
+            assert_eq!(source.on_reply(n * US + 1, n as u32, &ns3), ReplyOutcome::InTime);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! ConWeave at a switch: the source's ToR, the destination's ToR, and switches between them, which
 //! only follow pinned paths.
 
-use super::destination::{Destination, Way};
+use super::destination::{Destination, Handling};
 use super::paths::Known;
 use super::reorder::{Held, ReorderQueues};
-use super::source::{Heard, Source};
+use super::source::{ReplyOutcome, Source};
 use super::table::Table;
 use super::{Cause, ConweaveConfig, Kind, ReorderMemory, Reply, Rules};
 use crate::balance::{Choice, End, Holding, Policy, Role, Site, Tag};
@@ -71,8 +71,8 @@ impl Policy for Conweave {
         }
         let heard = source.on_reply(now, epoch, &self.rules);
         let counters = &mut site.counters().conweave;
-        counters.replies_in_time += (heard == Heard::InTime) as u64;
-        counters.replies_late += (heard == Heard::Late) as u64;
+        counters.replies_in_time += (heard == ReplyOutcome::InTime) as u64;
+        counters.replies_late += (heard == ReplyOutcome::Late) as u64;
     }
 
     fn on_wake(&mut self, site: &mut impl Holding, flow: FlowId) {
@@ -148,8 +148,8 @@ impl Conweave {
             }
             None => {}
         }
-        match arrived.way {
-            Way::Pass(why) => {
+        match arrived.handling {
+            Handling::Pass(why) => {
                 let waits = destination.is_reordering();
                 // A switch on the way may have chosen another path because it had lost the frame's
                 // path. The frame may then have been overtaken.
@@ -165,12 +165,12 @@ impl Conweave {
                 }
                 Choice::Follow
             }
-            Way::TooLate => {
+            Handling::TooLate => {
                 let counters = &mut site.counters().conweave;
                 (counters.out_of_order, counters.too_late) = (counters.out_of_order + 1, counters.too_late + 1);
                 Choice::Follow
             }
-            Way::Open => {
+            Handling::Open => {
                 site.counters().conweave.out_of_order += 1;
                 match self.queues.open(port) {
                     Some(queue) => {
@@ -187,7 +187,7 @@ impl Conweave {
                     }
                 }
             }
-            Way::Hold => {
+            Handling::Hold => {
                 site.counters().conweave.out_of_order += 1;
                 let queue = destination.queue;
                 self.hold(site, *frame, port, queue, tag.epoch);

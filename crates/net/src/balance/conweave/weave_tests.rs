@@ -1,10 +1,10 @@
 //! Tests of both ends together. Paths are FIFO with different, changing delays. A frame that is
 //! late at the host must have a cause, for any delays and losses.
 
-use super::destination::{Destination, Way};
+use super::destination::{Destination, Handling};
 use super::paths::Known;
 use super::reorder::{Held, ReorderQueues};
-use super::source::{Heard, Source};
+use super::source::{ReplyOutcome, Source};
 use super::tests::config;
 use super::{Cause, Reply, Rules, Tag};
 use crate::frame::Frame;
@@ -110,10 +110,10 @@ fn run(case: &Case, seed: u64) -> Tale {
                 let marked = stream.below(20) == 0;
                 let arrived = destination.arrive(now, &tag, marked, rules);
                 let held = Held { frame: Frame { seq, size: 1_000, ..Frame::default() }, epoch: tag.epoch };
-                match arrived.way {
-                    Way::Pass(why) => host(seq, why, &mut tale),
-                    Way::TooLate => host(seq, None, &mut tale),
-                    Way::Open => match queues.open(0) {
+                match arrived.handling {
+                    Handling::Pass(why) => host(seq, why, &mut tale),
+                    Handling::TooLate => host(seq, None, &mut tale),
+                    Handling::Open => match queues.open(0) {
                         Some(queue) => {
                             destination.queue = queue;
                             queues.hold(queue, held);
@@ -124,7 +124,7 @@ fn run(case: &Case, seed: u64) -> Tale {
                             host(seq, why, &mut tale);
                         }
                     },
-                    Way::Hold => {
+                    Handling::Hold => {
                         queues.hold(destination.queue, held);
                         tale.held += 1;
                     }
@@ -143,7 +143,7 @@ fn run(case: &Case, seed: u64) -> Tale {
                 }
             }
             Event::Reply(reply) => match reply {
-                Reply::Rtt { epoch } => tale.in_time += (source.on_reply(now, epoch, rules) == Heard::InTime) as u32,
+                Reply::Rtt { epoch } => tale.in_time += (source.on_reply(now, epoch, rules) == ReplyOutcome::InTime) as u32,
                 Reply::Clear { epoch } => {
                     source.on_clear(epoch, rules);
                 }

@@ -2,7 +2,7 @@
 //! other modules need.
 
 use crate::Model;
-use crate::congestion::Growth;
+use crate::congestion::IncreaseRule;
 use crate::telemetry::Telemetry;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Speed, keys};
@@ -46,7 +46,7 @@ pub trait RateController: Sized {
     fn window(&self, _payload: u16) -> Option<u64> {
         None
     }
-    fn wants_round_trips(&self) -> bool {
+    fn uses_round_trips(&self) -> bool {
         false
     }
     fn on_sent(&mut self, _bytes: u64, _config: &Self::Config) {}
@@ -81,9 +81,9 @@ impl About {
 
 /// Summary of a congestion control's behaviour, for estimates without frames.
 #[derive(Debug, Clone, Copy)]
-pub struct Habits {
+pub struct RateResponse {
     /// Growth of the rate after a decrease.
-    pub growth: Growth,
+    pub growth: IncreaseRule,
     /// Fraction of a limiting link that its flows use, as measured (validation/estimates.py).
     pub efficiency: f64,
     /// True if the used fraction cannot be predicted.
@@ -106,8 +106,8 @@ pub trait RateParameters {
         false
     }
     /// Returns the summary for estimates. `_payload`: payload of a frame in bytes.
-    fn habits(&self, _payload: f64) -> Habits {
-        Habits { growth: Growth::AtOnce, efficiency: 1.0, erratic: false }
+    fn rate_response(&self, _payload: f64) -> RateResponse {
+        RateResponse { growth: IncreaseRule::AtOnce, efficiency: 1.0, erratic: false }
     }
     /// Returns a time within which notifications change the rate.
     fn reaction(&self, _cnp: Cnp) -> Option<Span> {

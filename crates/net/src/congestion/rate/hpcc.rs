@@ -1,9 +1,9 @@
 //! HPCC: sets the window, and the rate that follows from it, by the switches' readings of their
 //! ports.
 
-use super::{About, Habits, Path, RateController, RateParameters};
+use super::{About, Path, RateController, RateParameters, RateResponse};
 use crate::Model;
-use crate::congestion::Growth;
+use crate::congestion::IncreaseRule;
 use crate::telemetry::{Reading, Telemetry};
 use afflux_config::keys::up_to_a_second;
 use afflux_config::{Duration, Size, keys};
@@ -24,8 +24,8 @@ keys! {
 }
 
 impl RateParameters for HpccConfig {
-    fn habits(&self, _: f64) -> Habits {
-        Habits { growth: Growth::AtOnce, efficiency: 0.9, erratic: false }
+    fn rate_response(&self, _: f64) -> RateResponse {
+        RateResponse { growth: IncreaseRule::AtOnce, efficiency: 0.9, erratic: false }
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
 
     /// If the load equals η, the reference stays the same except for the additive increase.
     #[test]
-    fn stands_still_at_eta() {
+    fn is_constant_at_eta() {
         let mut c = after(0.95, 0, 2);
         (c.utilisation, c.reference, c.stage) = (0.95, 50_000.0, 5);
         let telemetry = readings(0.95, 0).nth(2).unwrap();

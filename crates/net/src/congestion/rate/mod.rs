@@ -6,7 +6,7 @@ pub mod hpcc;
 pub mod swift;
 pub mod timely;
 
-pub use controller::{About, Ack, Cnp, Habits, Path, RateController, RateParameters};
+pub use controller::{About, Ack, Cnp, Path, RateController, RateParameters, RateResponse};
 
 use crate::Model;
 use crate::telemetry::Telemetry;
@@ -165,8 +165,8 @@ impl Control {
         each!(self, c => c.window(payload), None)
     }
 
-    pub fn wants_round_trips(&self) -> bool {
-        each!(self, c => c.wants_round_trips(), false)
+    pub fn uses_round_trips(&self) -> bool {
+        each!(self, c => c.uses_round_trips(), false)
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Swift: adapts the window to keep the delay at a target.
 
-use super::{About, Ack, Habits, Path, RateController, RateParameters};
+use super::{About, Ack, Path, RateController, RateParameters, RateResponse};
 use crate::Model;
-use crate::congestion::Growth;
+use crate::congestion::IncreaseRule;
 use afflux_config::keys::{up_to_a_second, within};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys};
@@ -42,8 +42,8 @@ keys! {
 }
 
 impl RateParameters for SwiftConfig {
-    fn habits(&self, payload: f64) -> Habits {
-        Habits { growth: Growth::PerRoundTrip(self.ai * payload), efficiency: 0.97, erratic: false }
+    fn rate_response(&self, payload: f64) -> RateResponse {
+        RateResponse { growth: IncreaseRule::PerRoundTrip(self.ai * payload), efficiency: 0.97, erratic: false }
     }
 }
 
@@ -110,7 +110,7 @@ impl RateController for Swift {
         Some((self.window as u64).max(1) * u64::from(payload))
     }
 
-    fn wants_round_trips(&self) -> bool {
+    fn uses_round_trips(&self) -> bool {
         true
     }
 

@@ -1,9 +1,9 @@
 //! TIMELY: sets the rate by the gradient of the round trip.
 
 use super::controller::bits_per_second;
-use super::{About, Ack, Habits, Path, RateController, RateParameters};
+use super::{About, Ack, Path, RateController, RateParameters, RateResponse};
 use crate::Model;
-use crate::congestion::Growth;
+use crate::congestion::IncreaseRule;
 use afflux_config::keys::up_to_a_second;
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, Speed, keys};
@@ -39,8 +39,8 @@ keys! {
 }
 
 impl RateParameters for TimelyConfig {
-    fn habits(&self, _: f64) -> Habits {
-        Habits { growth: Growth::AtOnce, efficiency: 1.0, erratic: true }
+    fn rate_response(&self, _: f64) -> RateResponse {
+        RateResponse { growth: IncreaseRule::AtOnce, efficiency: 1.0, erratic: true }
     }
 }
 
@@ -74,7 +74,7 @@ impl RateController for Timely {
     fn rate(&mut self, _: u64, _: u64, _: &TimelyConfig) -> u64 {
         self.rate
     }
-    fn wants_round_trips(&self) -> bool {
+    fn uses_round_trips(&self) -> bool {
         true
     }
     fn on_ack(&mut self, ack: &Ack, round_trip: u64, _: u16, config: &TimelyConfig) {

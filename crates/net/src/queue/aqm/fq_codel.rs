@@ -241,7 +241,7 @@ impl Policy for FqCodel {
         purged
     }
 
-    fn ahead(&self, bytes: u64, _: &Frame, hash: u32) -> u64 {
+    fn bytes_before(&self, bytes: u64, _: &Frame, hash: u32) -> u64 {
         let bucket = ecmp(hash, self.perturbation, self.bucket_count as usize);
         let own = self.buckets.get(bucket).filter(|id| **id != NONE).map_or(0, |&id| self.flows[id as usize].bytes);
         let active = (self.new.len() + self.old.len()) as u64;

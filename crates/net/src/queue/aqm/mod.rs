@@ -13,7 +13,7 @@ mod policy;
 mod trim;
 
 pub use pfabric::Order;
-pub use policy::{About, Hint, Policy, Site, take_class};
+pub use policy::{About, Policy, QueueTag, Site, take_class};
 pub use trim::Keys as TrimKeys;
 
 use crate::Model;

@@ -1,6 +1,6 @@
 //! pFabric's queue: drops the least urgent frame and serves the most urgent flow, in order.
 
-use super::policy::{About, Hint, Policy, Site};
+use super::policy::{About, Policy, QueueTag, Site};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::scheduling::about::{self, Served};
@@ -153,7 +153,14 @@ impl Policy for Pfabric {
     fn about(limit: &Option<Limit>) -> About {
         let text =
             "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
-        About { limit: *limit, hashes: true, urgent: true, unpausable: true, heeds: Some((Hint::Remaining, "scheduling", text)), ..About::of(MODEL) }
+        About {
+            limit: *limit,
+            hashes: true,
+            pfabric_order: true,
+            unpausable: true,
+            requires_tag: Some((QueueTag::Remaining, "scheduling", text)),
+            ..About::of(MODEL)
+        }
     }
     fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);

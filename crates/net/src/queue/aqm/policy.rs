@@ -59,7 +59,7 @@ pub trait Policy: Send + Sync {
     }
     /// Estimates the bytes that leave up to and including a frame that has just arrived. `bytes`
     /// are held in total, and `_hash` identifies the frame's flow.
-    fn ahead(&self, bytes: u64, _frame: &Frame, _hash: u32) -> u64 {
+    fn bytes_before(&self, bytes: u64, _frame: &Frame, _hash: u32) -> u64 {
         bytes
     }
     /// Returns the frames that the discipline holds itself.
@@ -100,12 +100,12 @@ pub struct About {
     /// True if the discipline uses the hash of frames.
     pub hashes: bool,
     /// True if the discipline serves and drops frames by [`super::Order`] and does nothing else.
-    pub urgent: bool,
+    pub pfabric_order: bool,
     /// True if the discipline does not support PFC pauses.
     pub unpausable: bool,
     /// Hint in data frames that the discipline depends on and that only some transports set. Next:
     /// the scenario key to report, and the error text if no traffic sets the hint.
-    pub heeds: Option<(Hint, &'static str, &'static str)>,
+    pub requires_tag: Option<(QueueTag, &'static str, &'static str)>,
     /// Queue length in bytes above which all frames are marked, for disciplines that mark by queue
     /// length.
     pub threshold: f64,
@@ -123,9 +123,9 @@ impl About {
             useless: None,
             alone: false,
             hashes: false,
-            urgent: false,
+            pfabric_order: false,
             unpausable: false,
-            heeds: None,
+            requires_tag: None,
             threshold: f64::INFINITY,
             limit: None,
             memory: 0,
@@ -135,7 +135,7 @@ impl About {
 
 /// Hint that data frames carry for queue disciplines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hint {
+pub enum QueueTag {
     /// The number of bytes that remain of the flow.
     Remaining,
     /// The frame may be trimmed to its header.

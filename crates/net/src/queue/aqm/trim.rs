@@ -1,7 +1,7 @@
 //! Queues that cut data frames to headers instead of dropping them (NDP's queue, "composite queue"
 //! in htsim).
 
-use super::policy::{About, Hint, Policy, Site};
+use super::policy::{About, Policy, QueueTag, Site};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -55,7 +55,7 @@ impl Policy for Trim {
 
     fn about(config: &TrimConfig) -> About {
         let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
-        About { heeds: Some((Hint::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), unpausable: true, ..About::of(MODEL) }
+        About { requires_tag: Some((QueueTag::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), unpausable: true, ..About::of(MODEL) }
     }
 
     fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {

@@ -10,7 +10,7 @@ pub use shared::Shared;
 pub use static_limit::StaticLimit;
 pub use voq::{Config as VoqConfig, Ingress as VoqIngress, Keys as VoqKeys, Place, Voq};
 
-use crate::queue::{Calm, QueueView, Reason, Verdict};
+use crate::queue::{FastPathLimits, QueueView, Reason, Verdict};
 use crate::spec;
 use afflux_units::Rate;
 
@@ -24,13 +24,13 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    pub fn calm(&self) -> Calm {
+    pub fn fast_path(&self) -> FastPathLimits {
         match self {
-            Buffer::Unlimited => Calm::ALWAYS,
-            Buffer::Static(limit) => limit.calm(),
-            Buffer::Shared(shared) => shared.calm(),
+            Buffer::Unlimited => FastPathLimits::ALWAYS,
+            Buffer::Static(limit) => limit.fast_path(),
+            Buffer::Shared(shared) => shared.fast_path(),
             // Virtual output queues have to account for every frame.
-            Buffer::Voq(_) => Calm::NEVER,
+            Buffer::Voq(_) => FastPathLimits::NEVER,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Static buffer limit per queue, in bytes or frames.
 
 use crate::Model;
-use crate::queue::{Calm, QueueView, Reason, Verdict};
+use crate::queue::{FastPathLimits, QueueView, Reason, Verdict};
 use crate::spec::{Compare, Limit};
 
 #[derive(Debug, Clone, Copy)]
@@ -11,11 +11,11 @@ pub struct StaticLimit {
 }
 
 impl StaticLimit {
-    pub fn calm(&self) -> Calm {
+    pub fn fast_path(&self) -> FastPathLimits {
         let below = (self.drop_when == Compare::AtOrAbove) as u32;
         match self.limit {
-            Limit::Bytes(limit) => Calm { queue: limit.saturating_sub(below as u64), ..Calm::ALWAYS },
-            Limit::Packets(limit) => Calm { frames: limit.saturating_sub(below), ..Calm::ALWAYS },
+            Limit::Bytes(limit) => FastPathLimits { queue: limit.saturating_sub(below as u64), ..FastPathLimits::ALWAYS },
+            Limit::Packets(limit) => FastPathLimits { frames: limit.saturating_sub(below), ..FastPathLimits::ALWAYS },
         }
     }
 

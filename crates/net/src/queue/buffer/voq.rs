@@ -217,7 +217,7 @@ pub struct Voq {
     dynamic: u64,
     writes: Option<Writes>,
     ledger: Box<[Ledger]>,
-    /// Sums over the queues in bytes. Between updates (`told`) they are upper bounds.
+    /// Sums over the queues in bytes. Between updates (`set_occupancy`) they are upper bounds.
     on_chip_used: u64,
     dynamic_used: u64,
 }
@@ -282,7 +282,7 @@ impl Voq {
 
     /// Updates the account of `queue` at port `port` after departures. `bytes`: length of the
     /// queue, at most what the account holds.
-    pub fn told(&mut self, port: u32, queue: usize, bytes: u64) {
+    pub fn set_occupancy(&mut self, port: u32, queue: usize, bytes: u64) {
         let reserved = self.reserved;
         let ledger = &mut self.ledger[port as usize * self.queues + queue];
         ledger.dram = ledger.dram.min(bytes);
@@ -293,7 +293,7 @@ impl Voq {
     }
 
     /// Decides whether a frame of `size` bytes may join the queue, and in which memory. The queue's
-    /// account must be up to date (`told`). `None` means that the sums, which are upper bounds
+    /// account must be up to date (`set_occupancy`). `None` means that the sums, which are upper bounds
     /// unless `exact`, do not decide. Lossless frames are not `capped`: PFC limits them at ingress.
     #[allow(clippy::too_many_arguments)]
     pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, capped: bool, exact: bool) -> Option<Result<Place, Reason>> {
@@ -416,10 +416,10 @@ mod tests {
         assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true, true), Some(Ok(Place::Dram)));
         voq.join(0, 0, 0, 1_000, Place::Dram);
         // The oldest frames leave first, so the rest is in DRAM.
-        voq.told(0, 0, 500);
+        voq.set_occupancy(0, 0, 500);
         assert_eq!((voq.ledger[0].dram, voq.on_chip_used), (500, 0));
         assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true, true), Some(Ok(Place::Dram)));
-        voq.told(0, 0, 0);
+        voq.set_occupancy(0, 0, 0);
         assert_eq!(voq.admit(0, 0, 0, view(0), 1_000, true, true), Some(Ok(Place::OnChip)));
     }
 

@@ -24,7 +24,7 @@ pub struct Pause {
     pub ignored: u8,
     pub dropping: u8,
     /// Time in ps at which a PAUSE frame that pauses the class last took effect.
-    heard: [u64; CLASSES],
+    last_pause: [u64; CLASSES],
     /// Time in ps since which `asserted` has contained the class.
     pub asserted_since: [u64; CLASSES],
     /// Bit masks of classes: those that the peer has to pause, and those whose state the next PAUSE
@@ -149,7 +149,7 @@ impl Pause {
             storms: 0,
             ignored: 0,
             dropping: 0,
-            heard: [0; CLASSES],
+            last_pause: [0; CLASSES],
             asserted_since: [0; CLASSES],
             asserted: 0,
             pending: 0,
@@ -210,8 +210,8 @@ impl Pause {
     }
 
     /// Returns the time in ps at which a PAUSE frame that pauses the class last took effect.
-    pub fn heard(&self, class: u8) -> u64 {
-        self.heard[class as usize]
+    pub fn last_pause(&self, class: u8) -> u64 {
+        self.last_pause[class as usize]
     }
 
     /// Returns the time in ps that each class, and any of them, has spent paused since the last
@@ -235,7 +235,7 @@ impl Pause {
             let held = xoff >> class & 1 != 0;
             self.clocks[class].set(now, if held { now + time } else { now });
             if held {
-                self.heard[class] = now;
+                self.last_pause[class] = now;
             }
         }
         let any = self.clocks[..CLASSES].iter().map(|clock| clock.until).max().expect("eight");

@@ -2,7 +2,7 @@
 //! ECN-capable, dropped early.
 
 use crate::Model;
-use crate::queue::{Calm, QueueView, Reason, Verdict};
+use crate::queue::{FastPathLimits, QueueView, Reason, Verdict};
 use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
@@ -12,7 +12,7 @@ pub struct Red {
     kmin: u64,
     kmax: u64,
     /// Queue length below which no frame is marked, for instantaneous lengths. 0 if there is none.
-    quiet: u64,
+    mark_threshold: u64,
     /// True if lengths are counted in frames instead of bytes.
     pub in_packets: bool,
     pmax: f64,
@@ -52,7 +52,7 @@ impl Red {
         let or_equal = config.compare == Compare::AtOrAbove;
         Red {
             // Rules that remember the spacing of marks depend on short queues too.
-            quiet: if config.spacing == Spacing::Independent { value(config.kmin) + !or_equal as u64 } else { 0 },
+            mark_threshold: if config.spacing == Spacing::Independent { value(config.kmin) + !or_equal as u64 } else { 0 },
             kmin: value(config.kmin),
             kmax: value(config.kmax),
             in_packets: matches!(config.kmin, Limit::Packets(_)),
@@ -69,27 +69,27 @@ impl Red {
     }
 
     /// Fast-path limits: below them no frame is marked and the marking state does not change.
-    pub fn calm(&self) -> Calm {
+    pub fn fast_path(&self) -> FastPathLimits {
         match self.in_packets {
-            _ if self.weight.is_some() || self.quiet == 0 => Calm { frames: 0, ..Calm::ALWAYS },
-            true => Calm { frames: self.quiet.min(u32::MAX as u64) as u32, ..Calm::ALWAYS },
+            _ if self.weight.is_some() || self.mark_threshold == 0 => FastPathLimits { frames: 0, ..FastPathLimits::ALWAYS },
+            true => FastPathLimits { frames: self.mark_threshold.min(u32::MAX as u64) as u32, ..FastPathLimits::ALWAYS },
             // The limit includes the frame, which has at least one byte.
-            false => Calm { queue: self.quiet, ..Calm::ALWAYS },
+            false => FastPathLimits { queue: self.mark_threshold, ..FastPathLimits::ALWAYS },
         }
     }
 
     /// Returns the queue length below which no frame is marked; 0 if the instantaneous length does
     /// not decide.
-    pub fn quiet(&self) -> u64 {
-        if self.weight.is_some() { 0 } else { self.quiet }
+    pub fn mark_threshold(&self) -> u64 {
+        if self.weight.is_some() { 0 } else { self.mark_threshold }
     }
 
     /// Returns the bytes left behind from which a frame that starts its transmission can be marked.
-    pub fn quiet_start(&self) -> u32 {
+    pub fn marks_from(&self) -> u32 {
         match self.at {
             MarkAt::Enqueue => u32::MAX,
             MarkAt::Dequeue if self.in_packets => 0,
-            MarkAt::Dequeue => self.quiet().min(u32::MAX as u64) as u32,
+            MarkAt::Dequeue => self.mark_threshold().min(u32::MAX as u64) as u32,
         }
     }
 
@@ -101,8 +101,8 @@ impl Red {
 
     /// True for an instantaneous length at which no frame is ever marked.
     #[inline(always)]
-    pub fn is_quiet(&self, length: u64) -> bool {
-        self.weight.is_none() && length < self.quiet
+    pub fn below_threshold(&self, length: u64) -> bool {
+        self.weight.is_none() && length < self.mark_threshold
     }
 
     /// Decides about a frame that arrives at this queue length. Draws a random number only between

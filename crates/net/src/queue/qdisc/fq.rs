@@ -178,7 +178,7 @@ impl Policy for Fq {
         Box::new(self.flows.iter().flat_map(|flow| &flow.frames))
     }
 
-    fn ahead(&self, bytes: u64, frame: &Frame, _: u32) -> u64 {
+    fn bytes_before(&self, bytes: u64, frame: &Frame, _: u32) -> u64 {
         let own = self.known.get(&key(frame)).map_or(0, |&id| self.flows[id as usize].bytes);
         let active = (self.new.len() + self.old.len()) as u64;
         if own <= self.initial as u64 { own } else { (own * active).min(bytes) }

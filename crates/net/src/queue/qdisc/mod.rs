@@ -201,10 +201,10 @@ impl Qdisc {
     /// Estimates the bytes that leave the port up to and including a frame, which is the last of
     /// its flow here. Later frames of other flows may go first. `queued`: bytes at the port. `hash`
     /// identifies the frame's flow.
-    pub fn ahead(&self, queued: u64, frame: &Frame, hash: u32) -> u64 {
+    pub fn bytes_before(&self, queued: u64, frame: &Frame, hash: u32) -> u64 {
         let ring = &self.rings[self.ring_of(hash)];
         let beside = queued - self.bytes + ring.taken;
-        let own = ring.policy.ahead(ring.held_bytes, frame, hash);
+        let own = ring.policy.bytes_before(ring.held_bytes, frame, hash);
         // The rings send in turn.
         let others = self.rings.iter().map(|other| (other.held_bytes + other.taken).min(ring.taken + own)).sum::<u64>();
         if self.rings.len() > 1 { beside - ring.taken + others } else { beside + own }

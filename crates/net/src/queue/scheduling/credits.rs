@@ -62,26 +62,31 @@ impl Credits {
 
     /// Returns the bytes for which a queue requests credits. A debt alone is no reason for a
     /// request: it is paid off once the queue has something to send.
-    fn asked(&self, queue: usize) -> u64 {
+    fn requested_bytes(&self, queue: usize) -> u64 {
         self.backlog[queue].saturating_sub(self.balance[queue].max(0) as u64)
     }
 
-    fn asks(&self, queue: usize) -> bool {
-        self.asked(queue) > 0
+    fn has_request(&self, queue: usize) -> bool {
+        self.requested_bytes(queue) > 0
     }
 
     /// Returns the class that gets the next credit at `at`. If classes have shares, it is charged
     /// for the credit.
     fn served(&mut self, at: u64, from: &dyn Fn(usize) -> u64) -> Option<usize> {
         let mut classes = self.classes.take();
-        let may_have = |queue: usize| self.asks(queue) && from(queue) <= at;
+        let may_have = |queue: usize| self.has_request(queue) && from(queue) <= at;
         let class = match &mut classes {
             None => (0..self.balance.len()).rev().find(|&queue| may_have(queue)).map(|last| last / self.cores),
             Some(classes) => {
                 let credit = u64::from(self.limits.credit);
                 let of_class = |class: usize| class * self.cores..(class + 1) * self.cores;
-                let asked = |class: usize| of_class(class).map(|queue| self.asked(queue).div_ceil(credit)).sum::<u64>();
-                classes.choose(self.turn.len(), |class| of_class(class).any(may_have), |class| asked(class) == 0, |class| (credit, asked(class) == 1))
+                let requested_bytes = |class: usize| of_class(class).map(|queue| self.requested_bytes(queue).div_ceil(credit)).sum::<u64>();
+                classes.choose(
+                    self.turn.len(),
+                    |class| of_class(class).any(may_have),
+                    |class| requested_bytes(class) == 0,
+                    |class| (credit, requested_bytes(class) == 1),
+                )
             }
         };
         self.classes = classes;
@@ -95,7 +100,7 @@ impl Credits {
             self.known = at;
             let Some(class) = self.served(at, from) else {
                 // A paused queue requests again when its pause ends.
-                match (0..self.balance.len()).filter(|&queue| self.asks(queue)).map(from).min().filter(|soonest| *soonest <= now) {
+                match (0..self.balance.len()).filter(|&queue| self.has_request(queue)).map(from).min().filter(|soonest| *soonest <= now) {
                     Some(soonest) => self.known = soonest,
                     None => break,
                 }
@@ -104,7 +109,7 @@ impl Credits {
             let place = |step: usize| (self.turn[class] + step) % self.cores;
             let core = (0..self.cores).map(place).find(|core| {
                 let queue = class * self.cores + core;
-                self.asks(queue) && from(queue) <= at
+                self.has_request(queue) && from(queue) <= at
             });
             let core = core.expect("one of them asks");
             self.turn[class] = (core + 1) % self.cores;

@@ -79,7 +79,7 @@ impl Kind {
         Kind::ALL.iter().map(|kind| kind.about()).find(|about| about.served == served).map_or("", |about| about.model.name)
     }
 
-    pub fn is_urgent(self) -> bool {
+    pub fn is_pfabric(self) -> bool {
         self.about().served == Served::Urgency
     }
 

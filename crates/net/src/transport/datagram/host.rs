@@ -2,12 +2,12 @@
 
 use super::keys::Config;
 use super::{Datagram, Sink, Source};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Event, Frame};
 use crate::probe::explain::{Attribution, Label};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
-use crate::shard::host::Beside;
+use crate::shard::host::Carried;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
@@ -32,13 +32,13 @@ impl Parameters for Config {
     fn timing(&self) -> HostTiming {
         HostTiming::Any
     }
-    fn habits(&self, world: &World) -> Habits {
-        Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        FluidModel {
             rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
             yields: false,
             marked: self.ecn_capable,
             halves: size_of::<Source>() + size_of::<Sink>(),
-            ..Habits::new(world, self.frames(), 0.0)
+            ..FluidModel::new(world, self.frames(), 0.0)
         }
     }
 }
@@ -63,7 +63,7 @@ impl Transport for Datagram {
     }
 
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
-        let Beside { paused, tag, .. } = shard.take_extra(&mut frame);
+        let Carried { paused, tag, .. } = shard.take_extra(&mut frame);
         if shard.is_from_outside(&frame) {
             return shard.leave_outside(now, &frame);
         }
@@ -81,7 +81,7 @@ impl Transport for Datagram {
                 has_last: false,
                 last: 0,
             });
-            shard.heard_of(frame.flow, slot);
+            shard.note_receiver(frame.flow, slot);
         }
         if shard.record_paths {
             shard.count_path(&frame, 0);

@@ -1,15 +1,15 @@
 //! Connects MPTCP to hosts.
 
-use super::{Connection, ConnectionSetup, Joint, MPTCP, Mptcp, Sending, Stage, Subflow};
-use crate::congestion::Growth;
-use crate::expected::Habits;
+use super::{Connection, ConnectionSetup, MPTCP, Mptcp, MptcpReceiver, Sending, Stage, Subflow};
+use crate::congestion::IncreaseRule;
+use crate::expected::FluidModel;
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
 use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::{Beside, arm};
+use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, PathScheduler, Receive, TcpConfig, TransportConfig};
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
@@ -70,7 +70,7 @@ impl Parameters for MptcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((&self.tcp, self.receive))
     }
-    fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
+    fn requires_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         let several = matches!(self.manager, PathManager::DiffPorts(2..));
         several.then_some(("mptcp.subflows", "the subflows share one path", "mptcp.subflows = 1"))
     }
@@ -83,8 +83,8 @@ impl Parameters for MptcpConfig {
     fn is_capable(&self, agreed: bool) -> bool {
         self.tcp.is_capable(agreed)
     }
-    fn wants_marks(&self) -> Option<(&'static str, String)> {
-        self.tcp.wants_marks()
+    fn requires_marks(&self) -> Option<(&'static str, String)> {
+        self.tcp.requires_marks()
     }
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
         routes(world, 0, flow, self)
@@ -95,22 +95,22 @@ impl Parameters for MptcpConfig {
     fn timing(&self) -> HostTiming {
         self.tcp.timing()
     }
-    fn habits(&self, world: &World) -> Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
         let subflows = match self.manager {
             PathManager::DiffPorts(count) | PathManager::FullMesh(count) => usize::from(count.max(1)),
         };
         let one = size_of::<Subflow>() + size_of::<Receiver>() + 300;
-        let of_one = self.tcp.habits_with(Habits::new(world, self.frames(), self.tcp.frames_per_ack()), one);
+        let of_one = self.tcp.fluid_model_with(FluidModel::new(world, self.frames(), self.tcp.frames_per_ack()), one);
         // All subflows together grow as one connection (RFC 6356).
         let growth = match of_one.growth {
-            Growth::PerRoundTrip(bytes) => Growth::PerRoundTrip(bytes / subflows as f64),
+            IncreaseRule::PerRoundTrip(bytes) => IncreaseRule::PerRoundTrip(bytes / subflows as f64),
             other => other,
         };
-        Habits {
+        FluidModel {
             subflows,
             copies: if self.scheduler == PathScheduler::Redundant { subflows as f64 } else { 1.0 },
             overtakes: self.opportunistic && self.scheduler != PathScheduler::Redundant && subflows > 1,
-            halves: subflows * one + size_of::<Connection>() + size_of::<Joint>(),
+            halves: subflows * one + size_of::<Connection>() + size_of::<MptcpReceiver>(),
             control: if self.tcp.handshake { (3 * subflows as u64, 2 * subflows as u64) } else { (0, 0) },
             efficiency: COUPLED,
             growth,
@@ -236,7 +236,7 @@ impl Transport for Mptcp {
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        joint_record(&shard.transports.mptcp.joints[slot & !MPTCP], None)
+        receiver_record(&shard.transports.mptcp.joints[slot & !MPTCP], None)
     }
 }
 
@@ -267,7 +267,7 @@ impl<'a> Shard<'a> {
         let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
-        if what == Control::Syn && !s.asks() {
+        if what == Control::Syn && !s.requests_ecn() {
             frame.flags &= !Frame::ECE;
         }
         frame.size = self.opening_size(what, number, true);
@@ -362,7 +362,7 @@ impl<'a> Shard<'a> {
 
     /// Handles a control frame at the host that accepts the connection.
     fn on_opening<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
-        let slot = self.joint_slot(now, frame);
+        let slot = self.receiver_slot(now, frame);
         if slot == OVER {
             return;
         }
@@ -517,7 +517,7 @@ impl<'a> Shard<'a> {
 
     /// Returns the slot of the receiving half, which is created at its first frame; `OVER` if all
     /// data have arrived.
-    fn joint_slot(&mut self, now: u64, frame: &Frame) -> u32 {
+    fn receiver_slot(&mut self, now: u64, frame: &Frame) -> u32 {
         match self.receiving_slot(frame.flow) {
             OVER => OVER,
             NOT_YET => {
@@ -525,8 +525,8 @@ impl<'a> Shard<'a> {
                 let config = self.mptcp(flow.transport);
                 let node = self.world.place[flow.dst as usize].local;
                 let segments = self.world.shape(flow).count as u32;
-                let slot = self.transports.mptcp.joints.insert(Joint::new(frame.flow, flow.transport, node, segments, now, config));
-                self.heard_of(frame.flow, slot | MPTCP);
+                let slot = self.transports.mptcp.joints.insert(MptcpReceiver::new(frame.flow, flow.transport, node, segments, now, config));
+                self.note_receiver(frame.flow, slot | MPTCP);
                 slot
             }
             slot => slot & !MPTCP,
@@ -569,21 +569,21 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub fn on_mptcp_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let multipath = self.extras[frame.aux].multipath;
-        let Beside { paused, stamp: echo, tag } = self.take_extra(&mut frame);
+        let Carried { paused, stamp: echo, tag } = self.take_extra(&mut frame);
         let number = multipath.subflow as usize - 1;
         if self.record_paths {
             self.count_path(&frame, number as u8);
         }
-        let slot = self.joint_slot(now, &frame);
+        let slot = self.receiver_slot(now, &frame);
         if slot == OVER {
             return self.acknowledge_all(out, now, &frame, number);
         }
         self.hear_of(now, slot, &frame, number);
         let config = self.mptcp(self.transports.mptcp.joints[slot].transport);
         let full = frame.size >= config.tcp.mss + MptcpConfig::DATA_OPTION + self.world.plan.wire.data_header;
-        let joint = &mut self.transports.mptcp.joints[slot];
-        let complete = joint.on_data(now, multipath.data, (echo, full));
-        let r = joint.subflows[number].as_mut().expect("heard of");
+        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        let complete = mptcp_receiver.on_data(now, multipath.data, (echo, full));
+        let r = mptcp_receiver.subflows[number].as_mut().expect("heard of");
         r.paused = paused;
         if frame.seq < r.highest {
             self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
@@ -609,12 +609,12 @@ impl<'a> Shard<'a> {
             self.answer_mptcp(out, now, slot, number, ack, &config.tcp);
         }
         if complete {
-            let joint = &self.transports.mptcp.joints[slot];
-            let record = joint_record(joint, Some(now));
+            let mptcp_receiver = &self.transports.mptcp.joints[slot];
+            let record = receiver_record(mptcp_receiver, Some(now));
             self.transports.mptcp.joints.remove(slot);
             return self.receiving_over(out, now, record);
         }
-        self.arm_joint(out, slot);
+        self.arm_mptcp_receiver(out, slot);
     }
 
     /// Acknowledges a frame again after all data have arrived.
@@ -641,9 +641,9 @@ impl<'a> Shard<'a> {
     }
 
     fn answer_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, ack: AckNow, config: &TcpConfig) {
-        let joint = &mut self.transports.mptcp.joints[slot];
-        let (data, edge, stamped, port) = (joint.next, joint.edge(), joint.tunes(), joint.ports[number]);
-        let r = joint.subflows[number].as_ref().expect("heard of");
+        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        let (data, edge, stamped, port) = (mptcp_receiver.next, mptcp_receiver.edge(), mptcp_receiver.tunes(), mptcp_receiver.ports[number]);
+        let r = mptcp_receiver.subflows[number].as_ref().expect("heard of");
         let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
         let (blocks, count) = if selective { r.blocks() } else { Default::default() };
         let count = (count as usize).min(MptcpConfig::BLOCKS) as u8;
@@ -661,10 +661,10 @@ impl<'a> Shard<'a> {
         self.send_by(out, now, node, port, frame);
     }
 
-    fn arm_joint<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+    fn arm_mptcp_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
-        let joint = &mut self.transports.mptcp.joints[slot];
-        arm(out, joint.wake(), &mut joint.armed, || own_event(ports, joint.node, joint.flow, Event::Receiver));
+        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        arm(out, mptcp_receiver.wake(), &mut mptcp_receiver.armed, || own_event(ports, mptcp_receiver.node, mptcp_receiver.flow, Event::Receiver));
     }
 
     fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
@@ -682,7 +682,7 @@ impl<'a> Shard<'a> {
                 self.answer_mptcp(out, now, slot, number, ack, config);
             }
         }
-        self.arm_joint(out, slot);
+        self.arm_mptcp_receiver(out, slot);
     }
 }
 
@@ -691,15 +691,15 @@ fn connection_record(connection: &Connection, finish: Option<u64>, why: Option<A
     SentRecord { finish, packets, retransmitted, timeouts, why, ..SentRecord::new(connection.flow, connection.start, connection.idle) }
 }
 
-fn joint_record(joint: &Joint, finish: Option<u64>) -> ReceivedRecord {
+fn receiver_record(mptcp_receiver: &MptcpReceiver, finish: Option<u64>) -> ReceivedRecord {
     ReceivedRecord {
-        flow: joint.flow,
+        flow: mptcp_receiver.flow,
         finish,
-        frames: joint.next as u64,
-        has_last: joint.next == joint.segments,
-        marked: joint.marked(),
-        reordered: joint.reordered,
+        frames: mptcp_receiver.next as u64,
+        has_last: mptcp_receiver.next == mptcp_receiver.segments,
+        marked: mptcp_receiver.marked(),
+        reordered: mptcp_receiver.reordered,
         paused: 0,
-        last: joint.last,
+        last: mptcp_receiver.last,
     }
 }

@@ -11,7 +11,7 @@ mod scheduler;
 mod sender;
 mod settings;
 
-pub use receiver::Joint;
+pub use receiver::MptcpReceiver;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
 
 pub use crate::spec::MptcpConfig as Config;
@@ -29,7 +29,7 @@ pub struct Mptcp;
 #[derive(Default)]
 pub struct Halves {
     connections: Slab<Connection>,
-    joints: Slab<Joint>,
+    joints: Slab<MptcpReceiver>,
     /// Connections whose senders have ended early: slots in `connections`, by flow.
     abandoned: FxHashMap<FlowId, u32>,
     /// Flows that are complete at their receiver in this shard: the segment that completed each of

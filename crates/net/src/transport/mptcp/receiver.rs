@@ -2,10 +2,10 @@
 
 use crate::spec::{MptcpConfig, Receive};
 use crate::transport::blocks::Blocks;
-use crate::transport::tcp::{Receiver, Room, first_edge};
+use crate::transport::tcp::{ReceiveMemory, Receiver, first_edge};
 
 /// Receiving half of an MPTCP connection, with all of its subflows.
-pub struct Joint {
+pub struct MptcpReceiver {
     pub flow: u32,
     pub transport: u16,
     pub node: u32,
@@ -25,14 +25,14 @@ pub struct Joint {
     pub last: u64,
     /// Data segments that may be outstanding, if the window is fixed.
     window: Option<u32>,
-    room: Option<Box<Room>>,
+    receive_memory: Option<Box<ReceiveMemory>>,
     pub armed: u64,
 }
 
-impl Joint {
+impl MptcpReceiver {
     pub fn new(flow: u32, transport: u16, node: u32, segments: u32, now: u64, config: &MptcpConfig) -> Self {
         let whole = crate::spec::TcpConfig { receive: config.receive, ..config.tcp.clone() };
-        Joint {
+        MptcpReceiver {
             flow,
             transport,
             node,
@@ -45,8 +45,8 @@ impl Joint {
             reordered: 0,
             last: 0,
             window: matches!(config.receive, Receive::Window(_)).then(|| first_edge(&whole)),
-            room: match config.receive {
-                Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, now, first_edge(&whole), &whole))),
+            receive_memory: match config.receive {
+                Receive::Buffer(buffer) => Some(Box::new(ReceiveMemory::new(buffer, now, first_edge(&whole), &whole))),
                 _ => None,
             },
             armed: 0,
@@ -56,8 +56,8 @@ impl Joint {
     /// Processes a data segment that echoes the timestamp `echo`. Returns true if it completes the
     /// data.
     pub fn on_data(&mut self, now: u64, data: u32, (echo, full): (u32, bool)) -> bool {
-        if let Some(room) = &mut self.room {
-            room.on_echo(now, echo, full);
+        if let Some(receive_memory) = &mut self.receive_memory {
+            receive_memory.on_echo(now, echo, full);
         }
         let is_new = data >= self.next && !self.held.contains(data);
         if is_new {
@@ -67,8 +67,8 @@ impl Joint {
                 self.next = self.held.end_from(data + 1);
                 self.held.discard_below(self.next);
                 self.last = now;
-                if let Some(room) = &mut self.room {
-                    room.on_arrival(now, self.next);
+                if let Some(receive_memory) = &mut self.receive_memory {
+                    receive_memory.on_arrival(now, self.next);
                 }
             } else {
                 self.held.insert(data);
@@ -79,8 +79,8 @@ impl Joint {
 
     /// Returns the first data segment that may not be sent; `u32::MAX` without a limit.
     pub fn edge(&mut self) -> u32 {
-        match (&mut self.room, self.window) {
-            (Some(room), _) => room.announce(self.next),
+        match (&mut self.receive_memory, self.window) {
+            (Some(receive_memory), _) => receive_memory.announce(self.next),
             (None, Some(window)) => self.next.saturating_add(window),
             (None, None) => u32::MAX,
         }
@@ -89,7 +89,7 @@ impl Joint {
     /// True if the buffer may still grow. The receiver then puts timestamps on its frames, to
     /// measure the round trip.
     pub fn tunes(&self) -> bool {
-        self.room.as_ref().is_some_and(|room| room.tunes())
+        self.receive_memory.as_ref().is_some_and(|receive_memory| receive_memory.tunes())
     }
 
     pub fn subflow(&mut self, number: usize) -> &mut Option<Receiver> {

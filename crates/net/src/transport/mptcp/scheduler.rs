@@ -20,15 +20,15 @@ impl Connection {
         }
     }
 
-    fn has_room(&self, number: usize) -> bool {
+    fn has_window(&self, number: usize) -> bool {
         let subflow = &self.subflows[number];
-        subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_room()
+        subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_window()
     }
 
     /// Returns the subflow that the scheduler prefers among those with room, except `not`.
     fn preferred(&self, not: Option<usize>, config: &MptcpConfig) -> Option<usize> {
         let count = self.subflows.len();
-        let free = (0..count).filter(|&number| Some(number) != not && self.has_room(number));
+        let free = (0..count).filter(|&number| Some(number) != not && self.has_window(number));
         match config.scheduler {
             PathScheduler::RoundRobin => free.min_by_key(|&number| (number + count - self.turn) % count),
             _ => free.min_by_key(|&number| self.subflows[number].sender.smoothed_round_trip()),
@@ -82,7 +82,7 @@ impl Connection {
 
     fn choose_for_all(&mut self) -> Option<Choice> {
         let end = self.segments.min(self.edge);
-        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_room(number))?;
+        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_window(number))?;
         let subflow = &mut self.subflows[number];
         let data = subflow.cursor.max(self.acknowledged);
         subflow.cursor = data + 1;

@@ -3,7 +3,7 @@
 use super::keys::{Coupling, PathManager};
 use crate::congestion::{self, Congestion};
 use crate::spec::{self, CongestionControl, MptcpConfig, Receive, TcpConfig, TransportConfig};
-use crate::transport::around::Around;
+use crate::transport::key_context::KeyContext;
 use crate::transport::tcp::keys as tcp;
 use afflux_config::Size;
 use afflux_config::keys::fill;
@@ -12,12 +12,12 @@ use afflux_units::Bytes;
 
 impl tcp::Keys {
     /// Returns the settings of a TCP that uses one path, or of MPTCP if the key `mptcp` is written.
-    pub fn transport(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
-        if self.mptcp.is_some() { config(self, key, around).map(Into::into) } else { self.config(key, around).map(Into::into) }
+    pub fn transport(&mut self, key: &Key, context: &KeyContext) -> Result<TransportConfig, Wrong> {
+        if self.mptcp.is_some() { config(self, key, context).map(Into::into) } else { self.config(key, context).map(Into::into) }
     }
 }
 
-fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig, Wrong> {
+fn config(tcp: &mut tcp::Keys, key: &Key, context: &KeyContext) -> Result<MptcpConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let ns3 = tcp.stack == Some(tcp::Stack::Ns3);
     for (name, value, given) in [("reader", "", tcp.reader.is_some()), ("ssthresh_cache", "", tcp.ssthresh_cache.is_some()), ("stack", " = \"ns3\"", ns3)] {
@@ -26,10 +26,10 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
         }
     }
     let option = MptcpConfig::DATA_OPTION;
-    let most = around.payload.saturating_sub(option);
+    let most = context.payload.saturating_sub(option);
     let mss = fill(&mut tcp.mss, Size(Bytes(most.into()))).0;
     if mss.0 == 0 || mss.0 > u64::from(most) {
-        return Err(Wrong::at(at("mss"), format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", around.why)));
+        return Err(Wrong::at(at("mss"), format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", context.why)));
     }
     let keys = tcp.mptcp.as_mut().expect("checked before").resolve(&at("mptcp"))?;
     let coupled = match keys.coupling {
@@ -53,7 +53,7 @@ fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig
         // The coupled congestion control replaces this one.
         tcp.congestion = Some(Congestion::Newreno);
     }
-    let config = tcp.config(key, around)?;
+    let config = tcp.config(key, context)?;
     // Keys that are refused above must not appear in the resolved scenario.
     tcp.ssthresh_cache = None;
     tcp.send_buffer_max = None;

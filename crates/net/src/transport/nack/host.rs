@@ -1,11 +1,11 @@
 //! Connects datagram flows with negative acknowledgements to hosts.
 
 use super::{Act, Nack, Reaction, Receiver, Report, Sender};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
-use crate::shard::host::{Beside, arm};
+use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
@@ -19,13 +19,13 @@ impl Parameters for spec::Nack {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: Some(0) }
     }
-    fn habits(&self, world: &World) -> Habits {
-        Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        FluidModel {
             reports: self.report.as_seconds(),
             rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
             yields: false,
             halves: size_of::<Sender>() + size_of::<Receiver>(),
-            ..Habits::new(world, self.frames(), 0.0)
+            ..FluidModel::new(world, self.frames(), 0.0)
         }
     }
 }
@@ -43,7 +43,7 @@ impl Transport for Nack {
 
     #[inline(never)]
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
-        let Beside { paused, tag, .. } = shard.take_extra(&mut frame);
+        let Carried { paused, tag, .. } = shard.take_extra(&mut frame);
         if shard.record_paths {
             shard.count_path(&frame, 0);
         }
@@ -62,7 +62,7 @@ impl Transport for Nack {
         }
         if slot == NOT_YET {
             slot = shard.transports.nack.receivers.insert(Receiver::new(frame.flow, segments));
-            shard.heard_of(frame.flow, slot);
+            shard.note_receiver(frame.flow, slot);
         }
         let r = &mut shard.transports.nack.receivers[slot];
         if frame.seq < r.highest {

@@ -1,12 +1,12 @@
 //! Connects NDP to hosts.
 
 use super::{Ndp, NdpConfig, Receiver, Sender, Transmit};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Event, Frame};
-use crate::queue::aqm::Hint;
+use crate::queue::aqm::QueueTag;
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
-use crate::shard::host::{Beside, arm};
+use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
@@ -18,13 +18,13 @@ impl Parameters for NdpConfig {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: Some(0) }
     }
-    fn hint(&self) -> Option<(Hint, &'static str)> {
+    fn queue_tag(&self) -> Option<(QueueTag, &'static str)> {
         let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
-        Some((Hint::Trimmable, text))
+        Some((QueueTag::Trimmable, text))
     }
-    fn habits(&self, world: &World) -> Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
         let window = f64::from(self.initial_window) * f64::from(self.payload);
-        Habits { window, remembers: true, halves: size_of::<Sender>() + size_of::<Receiver>(), ..Habits::new(world, self.frames(), 1.0) }
+        FluidModel { window, remembers: true, halves: size_of::<Sender>() + size_of::<Receiver>(), ..FluidModel::new(world, self.frames(), 1.0) }
     }
 }
 
@@ -121,7 +121,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Handles a segment, or only its header, at the receiver.
-    fn on_ndp_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame, Beside { paused, tag, .. }: Beside) {
+    fn on_ndp_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame, Carried { paused, tag, .. }: Carried) {
         let (id, again, trimmed) = (frame.flow, frame.has(Frame::RETRANSMISSION), frame.has(Frame::TRIMMED));
         if self.record_paths && !trimmed {
             self.count_path(&frame, 0);
@@ -133,7 +133,7 @@ impl<'a> Shard<'a> {
         if slot == NOT_YET {
             let segments = self.world.shape(self.world.flow(id)).count as u32;
             slot = self.transports.ndp.receivers.insert(Receiver::new(id, segments));
-            self.heard_of(id, slot);
+            self.note_receiver(id, slot);
         }
         let r = &mut self.transports.ndp.receivers[slot];
         r.on_frame(frame.seq);

@@ -1,9 +1,9 @@
 //! Connects pFabric's transport, and the TCP that it is derived from, to hosts.
 
 use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Control, Event, Extra, Frame};
-use crate::queue::aqm::Hint;
+use crate::queue::aqm::QueueTag;
 use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
@@ -15,9 +15,9 @@ use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
-    fn hint(&self) -> Option<(Hint, &'static str)> {
+    fn queue_tag(&self) -> Option<(QueueTag, &'static str)> {
         let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
-        self.ranked.then_some((Hint::Remaining, text))
+        self.ranked.then_some((QueueTag::Remaining, text))
     }
     fn is_paced(&self) -> bool {
         true
@@ -25,18 +25,18 @@ impl Parameters for spec::Pfabric {
     fn is_capable(&self, agreed: bool) -> bool {
         self.tcp.is_capable(agreed)
     }
-    fn wants_marks(&self) -> Option<(&'static str, String)> {
-        self.tcp.wants_marks()
+    fn requires_marks(&self) -> Option<(&'static str, String)> {
+        self.tcp.requires_marks()
     }
     fn frames(&self) -> Frames {
         Frames { payload: self.tcp.mss, data: 0, answer: Some(0) }
     }
-    fn habits(&self, world: &World) -> Habits {
-        Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        FluidModel {
             window: self.tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(self.tcp.mss)),
             remembers: true,
             halves: size_of::<Sender>() + size_of::<Receiver>(),
-            ..Habits::new(world, self.frames(), 1.0)
+            ..FluidModel::new(world, self.frames(), 1.0)
         }
     }
 }

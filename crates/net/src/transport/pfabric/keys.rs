@@ -3,7 +3,7 @@
 use crate::congestion::newreno::{NewrenoConfig, RenoFlavour};
 use crate::congestion::{Flavour, Sender, dctcp};
 use crate::spec::{CongestionControl, EcnMode, TcpConfig};
-use crate::transport::around::Around;
+use crate::transport::key_context::KeyContext;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, keys, words};
@@ -47,11 +47,11 @@ keys! {
     /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With
     /// `rto = "estimated"` and `rank = "none"` it is the TCP that the authors compare with. With
     /// `congestion = "dctcp"` in addition it is their DCTCP.
-    pub struct Keys as "Pfabric" => Settings(around: &Around<'_>) of written {
+    pub struct Keys as "Pfabric" => Settings(context: &KeyContext<'_>) of written {
         /// Reaction of the window to congestion.
         congestion: PfabricCongestion = "newreno";
         /// Payload of a full segment.
-        mss: Size as u16 = (around.full()) "`mtu` less the profile's headers", check |size, at| around.payload(size, at);
+        mss: Size as u16 = (context.full()) "`mtu` less the profile's headers", check |size, at| context.payload(size, at);
         /// Initial window in segments.
         initial_window: u32 = (written.max_window.map_or(12, |most| most.min(12))) "12, at most `max_window`" from "the study's: a round trip at 10 Gbps",
             check |window, at| match written.max_window {
@@ -100,14 +100,14 @@ pub struct Config {
 }
 
 impl Keys {
-    pub fn config(&mut self, key: &Key, around: &Around) -> Result<Config, Wrong> {
-        let keys = self.resolve(key, around)?;
+    pub fn config(&mut self, key: &Key, context: &KeyContext) -> Result<Config, Wrong> {
+        let keys = self.resolve(key, context)?;
         let at = || key.clone().name("dctcp");
         let (congestion, ecn) = match keys.congestion {
             PfabricCongestion::Newreno if self.dctcp.is_some() => return Err(meaningless(at(), "congestion = \"newreno\"")),
             PfabricCongestion::Newreno => (CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }), EcnMode::Off),
             PfabricCongestion::Dctcp => {
-                let sender = Sender { flavour: Flavour::Linux, mss: around.payload, paced: false, ecn: EcnMode::Off };
+                let sender = Sender { flavour: Flavour::Linux, mss: context.payload, paced: false, ecn: EcnMode::Off };
                 (CongestionControl::Dctcp(self.dctcp.get_or_insert_default().resolve(&at(), &sender)?), EcnMode::Dctcp)
             }
         };

@@ -50,7 +50,7 @@ impl Alpha {
 
 /// Cause of a window reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum Decrease {
     Mark,
     Timeout,
 }
@@ -116,7 +116,7 @@ pub struct Sender {
     /// Marks do not reduce the window until a segment beyond `reduced_to` is acknowledged, unless
     /// the last reduction followed a time-out.
     reduced_to: u32,
-    last_cut: Option<Cut>,
+    last_cut: Option<Decrease>,
     /// True if the last acknowledgement echoed a mark.
     echoed: bool,
     /// Number of time-outs since the last answer.
@@ -269,10 +269,10 @@ impl Sender {
         if opens {
             self.open();
         }
-        if ece && (self.una > self.reduced_to || self.last_cut == Some(Cut::Timeout)) {
+        if ece && (self.una > self.reduced_to || self.last_cut == Some(Decrease::Timeout)) {
             let left = self.cwnd * (1.0 - self.alpha.map_or(1.0, |alpha| alpha.value) / 2.0);
             (self.ssthresh, self.cwnd) = (left.floor().max(2.0), left.max(1.0));
-            (self.reduced_to, self.last_cut, self.counted) = (self.most, Some(Cut::Mark), 0);
+            (self.reduced_to, self.last_cut, self.counted) = (self.most, Some(Decrease::Mark), 0);
         }
         Cause::Ack { excess }
     }
@@ -300,11 +300,11 @@ impl Sender {
             return Expired::Syn;
         }
         // ns-2: after a reduction for a mark the threshold stays.
-        if self.last_cut == Some(Cut::Mark) {
+        if self.last_cut == Some(Decrease::Mark) {
             self.reduced_to = self.most;
         } else {
             self.ssthresh = (self.cwnd / 2.0).floor().max(2.0);
-            self.last_cut = Some(Cut::Timeout);
+            self.last_cut = Some(Decrease::Timeout);
         }
         (self.cwnd, self.counted) = (1.0, 0);
         (self.next, self.hole, self.recover) = (self.una, self.una, self.most);

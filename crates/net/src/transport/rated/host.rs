@@ -1,7 +1,7 @@
 //! Connects rated transports to hosts, and to the links that grant rates.
 
 use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Event, Extra, Frame};
 use crate::queue::Reason;
 use crate::record::{CaptureKind, SenderRecord};
@@ -26,9 +26,9 @@ impl Parameters for super::keys::Rated {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: self.header, answer: Some(self.header) }
     }
-    fn habits(&self, world: &World) -> Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
         let halves = size_of::<Sender>() + size_of::<Receiver>();
-        Habits { opens: true, granted: true, control: (2, 2), halves, ..Habits::new(world, self.frames(), 1.0) }
+        FluidModel { opens: true, granted: true, control: (2, 2), halves, ..FluidModel::new(world, self.frames(), 1.0) }
     }
 }
 
@@ -42,8 +42,8 @@ impl Parameters for spec::Pdq {
     fn frames(&self) -> Frames {
         self.rated().frames()
     }
-    fn habits(&self, world: &World) -> Habits {
-        self.rated().habits(world)
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        self.rated().fluid_model(world)
     }
 }
 
@@ -57,10 +57,10 @@ impl Parameters for spec::D3 {
     fn frames(&self) -> Frames {
         self.rated().frames()
     }
-    fn habits(&self, world: &World) -> Habits {
-        self.rated().habits(world)
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        self.rated().fluid_model(world)
     }
-    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
+    fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
         Some(("kind", "D3 shares links equally here"))
     }
     fn repairs(&self) -> bool {
@@ -182,7 +182,7 @@ impl<'a> Shard<'a> {
         if self.extras[frame.aux].header_mut().answer {
             return self.transports.rated.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
         }
-        self.settle(out, now, node, port);
+        self.release_departed(out, now, node, port);
         let (waiting, sent) = self.waiting_and_begun(node, port);
         let seen = Seen { now, waiting, sent };
         self.transports.rated.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
@@ -264,7 +264,7 @@ impl<'a> Shard<'a> {
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             slot = self.transports.rated.receivers.insert(Receiver::new(frame.flow, segments));
-            self.heard_of(frame.flow, slot);
+            self.note_receiver(frame.flow, slot);
         }
         let mut cumulative = segments;
         if slot != OVER {

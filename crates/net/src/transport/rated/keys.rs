@@ -1,6 +1,6 @@
 //! Settings of PDQ and D3.
 
-use crate::transport::around::Around;
+use crate::transport::key_context::KeyContext;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, Speed, keys};
 use afflux_units::{Bytes, Rate, Span};
@@ -9,18 +9,18 @@ keys! {
     /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): switches let the most critical flows of each
     /// link send at its rate and pause the others. All switches and the senders' own links take
     /// part. Both directions of a flow must take the same path.
-    pub struct PdqKeys as "Pdq" => Pdq(around: &Around<'_>) of written {
+    pub struct PdqKeys as "Pdq" => Pdq(context: &KeyContext<'_>) of written {
         /// Payload of a full segment.
-        payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
-            check |size, at| payload_of(around, written.header, size, at);
+        payload: Size as u16 = (Size(Bytes(payload_limit(context, written.header).into()))) "`mtu` less the profile's headers and `header`",
+            check |size, at| payload_of(context, written.header, size, at);
         /// Size of the scheduling header on every frame, in both directions. pFabric's comparison
         /// has none.
-        header: Size as u16 = "16B" from "four fields of four bytes", check |size, at| header_of(around, size, at);
+        header: Size as u16 = "16B" from "four fields of four bytes", check |size, at| header_of(context, size, at);
         /// Smallest time-out.
         min_rto: Duration = "1ms" from "chosen for afflux; the paper gives none", check time;
         /// Round trip that switches assume. They recompute their capacity every two of these round
         /// trips.
-        interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
+        interval: Duration = (Duration(context.idle)) "the longest of the idle fabric", check time;
         /// End flows that can no longer meet their deadline (status `terminated`).
         early_termination: bool = true;
         /// Early start (K): flows that end within this many round trips in total do not delay the
@@ -41,21 +41,21 @@ keys! {
 keys! {
     /// D3 (Wilson et al., SIGCOMM 2011): flows request the rate that their deadline needs, once per
     /// round trip. Switches grant rates first come, first served.
-    pub struct D3Keys as "D3" => D3(around: &Around<'_>) of written {
+    pub struct D3Keys as "D3" => D3(context: &KeyContext<'_>) of written {
         /// Payload of a frame.
-        payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
-            check |size, at| payload_of(around, written.header, size, at);
+        payload: Size as u16 = (Size(Bytes(payload_limit(context, written.header).into()))) "`mtu` less the profile's headers and `header`",
+            check |size, at| payload_of(context, written.header, size, at);
         /// Size of the header on every frame.
-        header: Size as u16 = "16B", check |size, at| header_of(around, size, at);
+        header: Size as u16 = "16B", check |size, at| header_of(context, size, at);
         /// Smallest time-out.
         min_rto: Duration = "1ms" from "chosen for afflux", check time;
         /// Round trip that switches assume. They correct their capacity once per round trip.
-        interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
+        interval: Duration = (Duration(context.idle)) "the longest of the idle fabric", check time;
         /// End flows whose deadline has passed, and flows that need more than the rate of their link (status `terminated`).
         quench: bool = true;
         /// Smallest rate that a flow is granted. A flow with only this rate sends one request
         /// without data per round trip.
-        base_rate: Speed = (Speed(request(around, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
+        base_rate: Speed = (Speed(request(context, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
             if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
         };
         /// Time without a request after which a link considers a flow as ended, so that lost SYNs,
@@ -95,24 +95,24 @@ impl D3 {
     }
 }
 
-fn header_of(around: &Around, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
-    let most = (around.payload - 1).min(1_000);
+fn header_of(context: &KeyContext, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+    let most = (context.payload - 1).min(1_000);
     if bytes.0 > most.into() { Err(Wrong::at(key, format!("\"{bytes}\": write a size up to {most}B"))) } else { Ok(bytes.0 as u16) }
 }
 
-fn payload_of(around: &Around, header: Option<Size>, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
-    let most = room(around, header);
+fn payload_of(context: &KeyContext, header: Option<Size>, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+    let most = payload_limit(context, header);
     // A header that leaves no room is refused at its own key.
     if most == 0 || bytes.0 > 0 && bytes.0 <= most.into() {
         return Ok(bytes.0 as u16);
     }
     let header = header.map_or(Bytes(0), |header| header.0);
-    Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")", around.why)))
+    Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")", context.why)))
 }
 
 /// Returns the room for payload in a frame with this header, in bytes.
-fn room(around: &Around, header: Option<Size>) -> u16 {
-    header.map_or(0, |header| u64::from(around.payload).saturating_sub(header.0.0) as u16)
+fn payload_limit(context: &KeyContext, header: Option<Size>) -> u16 {
+    header.map_or(0, |header| u64::from(context.payload).saturating_sub(header.0.0) as u16)
 }
 
 fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
@@ -122,7 +122,7 @@ fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
 
 /// Returns the rate of one request without data per interval, rounded up to whole kilobits per
 /// second.
-fn request(around: &Around, header: u16, interval: Span) -> Rate {
-    let bits = u64::from((around.wire.ack + header).max(around.wire.min_frame) + around.wire.gap) * 8;
+fn request(context: &KeyContext, header: u16, interval: Span) -> Rate {
+    let bits = u64::from((context.wire.ack + header).max(context.wire.min_frame) + context.wire.gap) * 8;
     Rate(((u128::from(bits) * 1_000_000_000_000 / u128::from(interval.0)) as u64).next_multiple_of(1_000))
 }

@@ -4,11 +4,11 @@
 use super::paced::Paced;
 use super::{AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
 use crate::congestion::rate;
-use crate::expected::{Habits, Pace};
+use crate::expected::{FluidModel, Pace};
 use crate::frame::{Event, Extra, Frame};
 use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
-use crate::shard::host::{Beside, arm};
+use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Cnp, Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
@@ -34,7 +34,7 @@ impl Plan {
 }
 
 impl Parameters for RdmaConfig {
-    fn tells_host_waits(&self) -> bool {
+    fn reports_host_queueing(&self) -> bool {
         true
     }
     fn carries_more(&self) -> bool {
@@ -43,10 +43,10 @@ impl Parameters for RdmaConfig {
     fn is_capable(&self, _: bool) -> bool {
         true
     }
-    fn heeds_marks(&self, _: bool) -> bool {
+    fn reacts_to_marks(&self, _: bool) -> bool {
         self.control.is_notified() || self.spreads()
     }
-    fn wants_marks(&self) -> Option<(&'static str, String)> {
+    fn requires_marks(&self) -> Option<(&'static str, String)> {
         // With the key `cnp_out_of_order`, frames out of order count as marked, so that the control
         // works without marks.
         (self.control.is_notified() && !self.cnp_out_of_order).then(|| ("congestion", self.control.kind().name().to_uppercase()))
@@ -63,7 +63,7 @@ impl Parameters for RdmaConfig {
     fn pauses(&self) -> Option<Pauses> {
         Some(self.pauses)
     }
-    fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
+    fn requires_hashes(&self) -> Option<(&'static str, &'static str)> {
         self.spreads().then_some(("entropy", "reps"))
     }
     fn spreads(&self) -> bool {
@@ -75,15 +75,15 @@ impl Parameters for RdmaConfig {
     fn timing(&self) -> HostTiming {
         HostTiming::Nic
     }
-    fn habits(&self, world: &World) -> Habits {
-        let common = Habits {
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        let common = FluidModel {
             ordered: matches!(self.recovery, RdmaRecovery::GoBackN { .. }),
             marked: true,
             halves: size_of::<QueuePair>() + size_of::<Responder>(),
-            ..Habits::new(world, self.frames(), 1.0)
+            ..FluidModel::new(world, self.frames(), 1.0)
         };
-        match self.control.parameters().map(|parameters| parameters.habits(f64::from(self.payload))) {
-            Some(rate::Habits { erratic, growth, efficiency, .. }) => Habits { erratic, growth, efficiency, ..common },
+        match self.control.parameters().map(|parameters| parameters.rate_response(f64::from(self.payload))) {
+            Some(rate::RateResponse { erratic, growth, efficiency, .. }) => FluidModel { erratic, growth, efficiency, ..common },
             None => common,
         }
     }
@@ -244,7 +244,7 @@ impl<'a> Shard<'a> {
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         // At an idle open port that has been advanced to `now`, nothing waits, unless it is paused.
-        let queueless = p.open || !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
+        let queueless = p.open || !O::CLASSICAL && !p.pause_seen && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
         let behind = if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
         if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
@@ -257,7 +257,7 @@ impl<'a> Shard<'a> {
                     let queue = &a.queues[a.queue_of_priority(class)];
                     queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
                 };
-                match (a.sending.is_some(), a.waiting, p.eventful) {
+                match (a.sending.is_some(), a.waiting, p.pause_seen) {
                     (true, ..) => (true, 0),
                     (false, 0, false) => (false, u8::MAX),
                     _ => (false, self.transports.rdma.nics[port as usize].classes(free)),
@@ -307,7 +307,7 @@ impl<'a> Shard<'a> {
         let (node, port, class) = (pair.node, pair.port, pair.priority);
         let p = &self.ports[port as usize];
         let clock = match p.pause() {
-            Some(pause) if p.eventful && world.plan.record.explain => pause.clock(class, now),
+            Some(pause) if p.pause_seen && world.plan.record.explain => pause.clock(class, now),
             _ => 0,
         };
         let transmit = pair.transmit(now, clock, config);
@@ -388,7 +388,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.take_telemetry(&frame);
-        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
+        let Carried { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame, 0);
@@ -396,7 +396,7 @@ impl<'a> Shard<'a> {
         if slot == NOT_YET {
             let responder = self.make_responder(frame.flow);
             slot = self.transports.rdma.responders.insert(responder);
-            self.heard_of(frame.flow, slot);
+            self.note_receiver(frame.flow, slot);
         } else if slot == OVER {
             // All data have arrived already: acknowledge again.
             let again = self.make_responder(frame.flow);

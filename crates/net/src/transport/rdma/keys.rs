@@ -3,7 +3,7 @@
 use super::reps::RepsKeys;
 use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
 use crate::spec::{self, Compat, Irn, Pauses, RateControl, RdmaConfig, RdmaRecovery};
-use crate::transport::around::{Around, priority};
+use crate::transport::key_context::{KeyContext, priority};
 use afflux_config::keys::{fill, meaningless, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, keys, tagged, words};
@@ -49,13 +49,13 @@ macro_rules! rdma {
         keys! {
             /// RDMA over converged Ethernet: one queue pair per flow. The NIC makes a frame when
             /// its transmitter is free.
-            pub struct Keys as "Rdma" => Settings(around: &Around<'_>) {
+            pub struct Keys as "Rdma" => Settings(context: &KeyContext<'_>) {
                 /// Method to avoid or repair losses.
                 mode: RdmaMode = "lossless";
                 /// Congestion control, which sets the rate. All flows start at the rate of the NIC.
                 congestion: RdmaCongestion = "dcqcn";
                 /// Payload of a full frame.
-                payload: Size as u16 = (around.full()) "`mtu` less the profile's headers (1000 B for `\"ns3rdma\"`)", check |size, at| around.payload(size, at);
+                payload: Size as u16 = (context.full()) "`mtu` less the profile's headers (1000 B for `\"ns3rdma\"`)", check |size, at| context.payload(size, at);
                 /// Limit of unacknowledged bytes with go-back-N. IRN has `bdp` instead, and Swift
                 /// and HPCC have their own windows.
                 window: RdmaWindow = {mode.goes_back().then_some(RdmaWindow::None)} "`\"none\"`", check |window, at| match window {
@@ -88,14 +88,14 @@ macro_rules! rdma {
                 #[schemars(schema_with = "afflux_config::name_or_table::<Entropy>")]
                 entropy: Entropy as Entropy = (Entropy::Flow(FlowKeys::default())) "`\"flow\"`", check |entropy, _| Ok(entropy);
                 /// A frame out of order causes a congestion notification, like a marked one.
-                cnp_out_of_order: bool = (around.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
+                cnp_out_of_order: bool = (context.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
                 /// Smallest time between two negative acknowledgements of the same gap (go-back-N),
                 /// or of the same block beyond it (IRN).
                 nack_interval: Duration = "4us" from "ConWeave's ns-3";
                 /// Time-out of go-back-N and of `irn_pfc`, from the last frame sent or
                 /// acknowledgement. With `irn_pfc` it may be `"off"` (the paper of IRN). A flow
                 /// whose last frames are lost then never ends.
-                rto: Or<Off, Duration> = {(mode != RdmaMode::Irn).then_some(if mode == RdmaMode::IrnPfc && around.compat.is_some() {
+                rto: Or<Off, Duration> = {(mode != RdmaMode::Irn).then_some(if mode == RdmaMode::IrnPfc && context.compat.is_some() {
                     Or::NONE
                 } else {
                     Or::some(Duration(Span::from_ms(4)))
@@ -196,13 +196,13 @@ impl RdmaMode {
 }
 
 impl Keys {
-    pub fn config(&mut self, key: &Key, around: &Around) -> Result<RdmaConfig, Wrong> {
+    pub fn config(&mut self, key: &Key, context: &KeyContext) -> Result<RdmaConfig, Wrong> {
         let at = |name: &str| key.clone().name(name);
-        let keys = self.resolve(key, around)?;
+        let keys = self.resolve(key, context)?;
         if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
             return Err(meaningless(at(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
         }
-        let control = self.control(keys.congestion, around.nic, key)?;
+        let control = self.control(keys.congestion, context.nic, key)?;
         let by_frames = control.parameters().is_some_and(RateParameters::notifies_by_frames);
         let cnp = match fill(&mut self.cnp, if by_frames { Cnp::Packet } else { Cnp::Ack }) {
             Cnp::Ack if keys.cnp_interval.is_some() => return Err(meaningless(at("cnp_interval"), "cnp = \"ack\"")),
@@ -224,7 +224,7 @@ impl Keys {
             }
             Entropy::Reps(reps) => spec::Entropy::Reps(reps.resolve(&at("entropy"))?),
         };
-        let ns3 = around.compat == Some(Compat::ConweaveNs3);
+        let ns3 = context.compat == Some(Compat::ConweaveNs3);
         let rto = keys.rto.flatten();
         let recovery = match (keys.rto_low, keys.rto_high, keys.rto_low_frames) {
             (Some(rto_low), Some(rto_high), Some(few)) => RdmaRecovery::Irn(Irn { bdp: keys.bdp, few, rto_low, rto_high, timeouts: true, ns3 }),

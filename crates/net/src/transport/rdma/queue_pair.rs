@@ -155,7 +155,7 @@ impl QueuePair {
             retransmitted: 0,
             timeouts: 0,
             idle,
-            times: (account.is_some() || control.wants_round_trips()).then(VecDeque::new),
+            times: (account.is_some() || control.uses_round_trips()).then(VecDeque::new),
             reps: setup.reps,
             account,
             control,
@@ -420,7 +420,7 @@ impl QueuePair {
             let positions = (self.position(una, config), self.position(self.next, config));
             self.control.on_telemetry(positions, telemetry, rates, &config.control);
         }
-        if self.control.wants_round_trips() {
+        if self.control.uses_round_trips() {
             let acked = self.position(una, config) - self.position(before, config);
             self.control.on_ack(&Ack { now, round_trip, acked }, config.payload, &config.control);
         }

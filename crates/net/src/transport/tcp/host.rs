@@ -2,14 +2,14 @@
 //! here first.
 
 use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
-use crate::expected::Habits;
+use crate::expected::FluidModel;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
 use crate::probe::explain::Attribution;
 use crate::record::{CaptureKind, CaptureOptions, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::{Beside, arm};
+use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
@@ -26,7 +26,7 @@ impl Parameters for TcpConfig {
     fn timing(&self) -> HostTiming {
         if self.kernel { HostTiming::Kernel } else { HostTiming::Exact }
     }
-    fn tells_host_waits(&self) -> bool {
+    fn reports_host_queueing(&self) -> bool {
         self.small_queues
     }
     fn is_paced(&self) -> bool {
@@ -39,16 +39,16 @@ impl Parameters for TcpConfig {
     fn is_capable(&self, agreed: bool) -> bool {
         agreed && self.ecn != EcnMode::Off
     }
-    fn heeds_marks(&self, agreed: bool) -> bool {
+    fn reacts_to_marks(&self, agreed: bool) -> bool {
         self.is_capable(agreed) && self.congestion.parameters().about().ignores_marks.is_none()
     }
-    fn wants_marks(&self) -> Option<(&'static str, String)> {
+    fn requires_marks(&self) -> Option<(&'static str, String)> {
         let about = self.congestion.parameters().about();
         (self.ecn != EcnMode::Off)
             .then(|| if about.echo == crate::congestion::Echo::Exact { ("congestion", about.model.name.to_uppercase()) } else { ("ecn", "ECN".into()) })
     }
-    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
-        self.congestion.parameters().about().undated.map(|text| ("congestion", text))
+    fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
+        self.congestion.parameters().about().missing_deadline.map(|text| ("congestion", text))
     }
     fn frames(&self) -> Frames {
         Frames { payload: self.mss, data: 0, answer: Some(0) }
@@ -56,8 +56,8 @@ impl Parameters for TcpConfig {
     fn hashes_for_paths(&self) -> bool {
         true
     }
-    fn habits(&self, world: &World) -> Habits {
-        self.habits_with(Habits::new(world, self.frames(), self.frames_per_ack()), size_of::<Sender>() + 200)
+    fn fluid_model(&self, world: &World) -> FluidModel {
+        self.fluid_model_with(FluidModel::new(world, self.frames(), self.frames_per_ack()), size_of::<Sender>() + 200)
     }
 }
 
@@ -69,13 +69,13 @@ impl TcpConfig {
 
     /// Returns the flow-level behaviour of this TCP. `common` gives the frame sizes, and `halves`
     /// the memory of the two ends in bytes.
-    pub fn habits_with(&self, common: Habits, halves: usize) -> Habits {
+    pub fn fluid_model_with(&self, common: FluidModel, halves: usize) -> FluidModel {
         let (piece, reads) = match self.reader {
             Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
             Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
         };
-        let (cut, growth) = self.congestion.parameters().habits(common.payload);
-        Habits {
+        let (cut, growth) = self.congestion.parameters().window_response(common.payload);
+        FluidModel {
             cut,
             growth,
             early: self.congestion.parameters().early(),
@@ -280,13 +280,13 @@ impl<'a> Shard<'a> {
 
     /// Returns the ECN mode that a sender requests: `Off` on a host without ECN (Linux's
     /// `tcp_ecn = 0`).
-    pub fn asked_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
+    pub fn requested_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
         if self.uses_ecn(flow.src) { config.ecn } else { EcnMode::Off }
     }
 
     /// Returns the ECN mode that the sender requests and the receiving host supports.
     pub fn agreed_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
-        if self.uses_ecn(flow.dst) { self.asked_ecn(flow, config) } else { EcnMode::Off }
+        if self.uses_ecn(flow.dst) { self.requested_ecn(flow, config) } else { EcnMode::Off }
     }
 
     /// Returns the ECN mode that a receiver grants when its first frame arrives: `Off` for a SYN
@@ -294,8 +294,8 @@ impl<'a> Shard<'a> {
     /// nothing: the first SYN made it, and only its answer was lost (Linux tcp_conn_request,
     /// tcp_check_req).
     pub fn granted_ecn(&self, flow: &Flow, config: &TcpConfig, first: &Frame) -> EcnMode {
-        let asks = first.kind() != Frame::CONTROL || Control::of(first) != Control::Syn || first.has(Frame::ECE);
-        if asks { self.agreed_ecn(flow, config) } else { EcnMode::Off }
+        let requests_ecn = first.kind() != Frame::CONTROL || Control::of(first) != Control::Syn || first.has(Frame::ECE);
+        if requests_ecn { self.agreed_ecn(flow, config) } else { EcnMode::Off }
     }
 
     fn uses_ecn(&self, host: u32) -> bool {
@@ -306,7 +306,7 @@ impl<'a> Shard<'a> {
     /// Returns the ECN mode of a new sender: the mode that its SYN requests, or without a handshake
     /// the mode that the handshake would have given.
     pub fn first_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
-        if config.handshake { self.asked_ecn(flow, config) } else { self.agreed_ecn(flow, config) }
+        if config.handshake { self.requested_ecn(flow, config) } else { self.agreed_ecn(flow, config) }
     }
 
     /// Builds a control frame of a connection, for its sender or its receiver.
@@ -328,7 +328,7 @@ impl<'a> Shard<'a> {
     fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let s = &self.transports.tcp.senders[slot];
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
-        if what == Control::Syn && !s.asks() {
+        if what == Control::Syn && !s.requests_ecn() {
             frame.flags &= !Frame::ECE;
         }
         frame.aux = s.acknowledged();
@@ -579,7 +579,7 @@ impl<'a> Shard<'a> {
         if self.is_multipath(&frame) {
             return self.other_data(out, now, frame);
         }
-        let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
+        let Carried { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
@@ -662,7 +662,7 @@ impl<'a> Shard<'a> {
             receiver.round_trip = self.least_round_trip(now, flow);
         }
         let slot = self.transports.tcp.receivers.insert(receiver);
-        self.heard_of(id, slot);
+        self.note_receiver(id, slot);
         slot
     }
 
@@ -737,15 +737,15 @@ impl<'a> Shard<'a> {
         self.send(out, now, node, frame);
     }
 
-    /// Returns the options of an acknowledgement for captures: the window, and at most `room` SACK
+    /// Returns the options of an acknowledgement for captures: the window, and at most `receive_memory` SACK
     /// blocks, with the block of a duplicate segment first (RFC 2883).
-    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool, room: usize) -> Option<Box<CaptureOptions>> {
+    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool, receive_memory: usize) -> Option<Box<CaptureOptions>> {
         if !frame.has(Frame::EXTRA) {
             return None;
         }
         let extra = &self.extras[frame.aux];
         let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
-        let blocks = duplicate.into_iter().chain(extra.blocks[..extra.count as usize].iter().copied()).take(room);
+        let blocks = duplicate.into_iter().chain(extra.blocks[..extra.count as usize].iter().copied()).take(receive_memory);
         let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
         let edge = (announces && extra.edge != u32::MAX).then(|| at(frame.seq) + self.beyond(frame, extra.edge));
         Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))

@@ -5,7 +5,7 @@ use crate::spec::{
     self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, Retries, SackCompression,
     SendBuffer, TcpConfig,
 };
-use crate::transport::around::{Around, priority};
+use crate::transport::key_context::{KeyContext, priority};
 use crate::transport::mptcp::keys as mptcp;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
@@ -34,14 +34,14 @@ macro_rules! tcp {
         keys! {
             /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other
             /// keys. Without it they are those of a Linux machine with CUBIC.
-            pub struct Keys as "Tcp" => Settings(around: &Around<'_>) of written {
+            pub struct Keys as "Tcp" => Settings(context: &KeyContext<'_>) of written {
                 /// Implementation that sets the defaults of the keys below.
                 stack: Stack = "linux";
                 /// Congestion control.
                 congestion: Congestion = (if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno })
                     "`\"cubic\"`, with `stack = \"basic\"` or `\"ns3\"` `\"newreno\"`";
                 /// Payload of a full segment.
-                mss: Size as u16 = (around.full()) "`mtu` less the profile's headers (1460 B for `\"ethernet\"`)", check |size, at| around.payload(size, at);
+                mss: Size as u16 = (context.full()) "`mtu` less the profile's headers (1460 B for `\"ethernet\"`)", check |size, at| context.payload(size, at);
                 /// Initial window in segments.
                 initial_window: u32 = (congestion.about().initial_window) "10 (RFC 6928; Linux) unless the congestion control has its own", check |window, at| match window {
                     0 => Err(Wrong::at(at, "found 0: write at least 1 segment")),
@@ -183,7 +183,7 @@ macro_rules! tcp {
                 /// 6298).
                 min_rto_on_variance: bool = (stack != Stack::Ns3) "`true`, `false` with `stack = \"ns3\"`";
                 /// Time-out before the first round-trip sample.
-                initial_rto: Duration = (Duration(if handshake { Span::from_s(1) } else { sampled(around.idle, min_rto, min_rto_on_variance) }))
+                initial_rto: Duration = (Duration(if handshake { Span::from_s(1) } else { sampled(context.idle, min_rto, min_rto_on_variance) }))
                     "with a handshake `\"1s\"` (RFC 6298), else: what one sample of the longest path without queues gives, because connections are open from the start (RFC 6298 §2.2); a connection without any sample has 1 s (§2.1)",
                     check timeout;
                 /// Ceiling of the time-out with back-off.
@@ -316,8 +316,8 @@ impl Keys {
     }
 
     /// Returns the settings of a TCP that uses one path.
-    pub fn config(&mut self, key: &Key, around: &Around) -> Result<TcpConfig, Wrong> {
-        let keys = self.resolve(key, around)?;
+    pub fn config(&mut self, key: &Key, context: &KeyContext) -> Result<TcpConfig, Wrong> {
+        let keys = self.resolve(key, context)?;
         if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
             return Err(meaningless(key.clone().name(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
         }
@@ -413,7 +413,7 @@ fn agreed(ecn: EcnMode, congestion: Congestion, key: Key) -> Result<EcnMode, Wro
             Err(Wrong::at(key, format!("congestion = \"{}\" needs ecn = \"dctcp\": remove it", congestion.name())))
         }
         (EcnMode::Dctcp, Echo::Classic) => {
-            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().undated.is_none();
+            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().missing_deadline.is_none();
             let others = spelling::list(Congestion::ALL.iter().filter(exact).map(|one| one.name()));
             Err(Wrong::at(key, format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\"")))
         }

@@ -26,12 +26,12 @@
 
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
-use crate::congestion::{Ack, Around, Controller, Sample, State};
+use crate::congestion::{Ack, Controller, Sample, SampleContext, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
 /// Window growth that an acknowledgement allows.
 #[derive(Debug, Clone, Copy)]
-struct Growth {
+struct IncreaseRule {
     segments: u32,
     grows: bool,
 }
@@ -84,14 +84,14 @@ impl Sender {
         let pipe = self.pipe();
         let delivered = news.delivered;
         if self.state == State::Reduced && cumulative > self.high {
-            self.settle();
+            self.end_reduction();
             self.enter(State::Open, now);
         }
         if acked > 0 && self.ecn != EcnMode::Off {
             self.take_echo(now, ack.ece, delivered, safe, config);
         }
         let mut restart = false;
-        let mut growth = Growth { segments: acked.min(1), grows: false };
+        let mut growth = IncreaseRule { segments: acked.min(1), grows: false };
         if duplicate {
             self.take_duplicate(now, delivered, safe, pipe, config);
         }
@@ -126,10 +126,11 @@ impl Sender {
     /// Passes a sample to a control that models the path. A retransmission that is due at once
     /// counts as in flight, and the losses are the change in the number of lost segments.
     fn take_sample_as_ns3(&mut self, ack: &Ack, lost_before: u32) {
-        let around = Around { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..Around::default() };
+        let context =
+            SampleContext { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..SampleContext::default() };
         let losses = self.lost.abs_diff(lost_before);
         if let Some(sampler) = &mut self.sampler {
-            let sample = Sample { losses, ..sampler.end(&around) };
+            let sample = Sample { losses, ..sampler.end(&context) };
             self.control.on_sample(&mut self.window, &Ack { rtt: self.ns3.rtt, ..*ack }, &sample, sampler);
         }
     }
@@ -189,10 +190,10 @@ impl Sender {
     }
 
     /// Ends a reduction: sets the window to the threshold.
-    fn settle(&mut self) {
+    fn end_reduction(&mut self) {
         if self.sampler.is_none() && self.window.ssthresh < u32::MAX {
             self.window.cwnd = self.window.ssthresh.clamp(1, self.window.limit);
-            self.control.on_settled();
+            self.control.on_window_set();
         }
     }
 
@@ -296,7 +297,7 @@ impl Sender {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn take_advance(&mut self, now: u64, acked: u32, delivered: u32, duplicate: bool, safe: bool, restart: &mut bool, config: &TcpConfig) -> Growth {
+    fn take_advance(&mut self, now: u64, acked: u32, delivered: u32, duplicate: bool, safe: bool, restart: &mut bool, config: &TcpConfig) -> IncreaseRule {
         let before = self.ns3.duplicates;
         if !duplicate {
             self.ns3.duplicates = 0;
@@ -312,18 +313,18 @@ impl Sender {
             }
             self.at_once |= !self.board[self.una].has(Segment::RESENT);
             *restart = !std::mem::replace(&mut self.ns3.restarted, true);
-            return Growth { segments: 1, grows: false };
+            return IncreaseRule { segments: 1, grows: false };
         }
         if self.una < self.high && self.state == State::Loss {
             *restart = true;
-            return Growth { segments, grows: true };
+            return IncreaseRule { segments, grows: true };
         }
         if self.state == State::Reduced {
             if delivered >= 1 {
                 self.reduce_as_ns3(delivered, safe, self.pipe(), config);
             }
             *restart = true;
-            return Growth { segments, grows: false };
+            return IncreaseRule { segments, grows: false };
         }
         match self.state {
             State::Recovery => {
@@ -331,7 +332,7 @@ impl Sender {
                 self.ns3.duplicates = 0;
                 self.ns3.restarted = false;
                 self.enter(State::Open, now);
-                self.settle();
+                self.end_reduction();
             }
             State::Loss => {
                 segments = self.una - self.high;
@@ -346,7 +347,7 @@ impl Sender {
         }
         let grows = self.state == State::Open && !self.ns3.disorder;
         *restart = grows;
-        Growth { segments, grows }
+        IncreaseRule { segments, grows }
     }
 
     /// Without SACK: takes a duplicate for the arrival of the next segment that is not guessed to

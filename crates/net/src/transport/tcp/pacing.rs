@@ -115,11 +115,11 @@ impl Sender {
             return false;
         }
         let (free, window) = (self.window.cwnd.saturating_sub(pipe).max(1), end - self.next);
-        let room = free.min(window);
+        let receive_memory = free.min(window);
         let most = match config.burst {
             Burst::Segments(burst) => {
                 let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
-                if pipe > 0 && room < wanted {
+                if pipe > 0 && receive_memory < wanted {
                     // The window counts as the limit here, as if it were full.
                     self.validate(self.window.cwnd - pipe <= window);
                     return true;
@@ -128,14 +128,14 @@ impl Sender {
             }
             Burst::Linux => {
                 let most = self.offload(config);
-                if most > 1 && room < most && self.waits(now, room, config) {
+                if most > 1 && receive_memory < most && self.waits(now, receive_memory, config) {
                     self.validate(free < window);
                     return true;
                 }
                 most
             }
         };
-        self.in_burst = most.min(room) - 1;
+        self.in_burst = most.min(receive_memory) - 1;
         false
     }
 
@@ -157,7 +157,7 @@ impl Sender {
 
     /// True if a burst waits because the window has too little room for all of it (Linux
     /// tcp_tso_should_defer).
-    pub(super) fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
+    pub(super) fn waits(&self, now: u64, receive_memory: u32, config: &TcpConfig) -> bool {
         if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
             return false;
         }
@@ -170,12 +170,12 @@ impl Sender {
         // unless that carries the FIN.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
         let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
-        if left == 1 || (left <= room && (left < self.segments - self.next || self.segments == self.ends)) {
+        if left == 1 || (left <= receive_memory && (left < self.segments - self.next || self.segments == self.ends)) {
             return false;
         }
         // Room for a third of the window is enough.
         let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
-        if 3 * room as u64 >= allowed as u64 {
+        if 3 * receive_memory as u64 >= allowed as u64 {
             return false;
         }
         let smoothed = self.rtt.smoothed();
@@ -185,7 +185,7 @@ impl Sender {
     /// Returns the time in ps at which there will be room, if too many bytes of the connection wait
     /// to leave the host.
     #[inline(always)]
-    pub(super) fn stands_in_line(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
+    pub(super) fn waits_for_host_queue(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
         if !config.small_queues {
             return None;
         }

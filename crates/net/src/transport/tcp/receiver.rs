@@ -1,6 +1,6 @@
-//! Receiving half of TCP. Its buffer is in [`super::room`].
+//! Receiving half of TCP. Its buffer is in [`super::receive_memory`].
 
-use super::room::Room;
+use super::receive_memory::ReceiveMemory;
 use crate::frame::Extra;
 use crate::spec::{EcnMode, Reader, Receive, TcpConfig};
 
@@ -69,7 +69,7 @@ pub struct Receiver {
     held_back: u32,
     /// Time in ps at which a delayed or held back acknowledgement is due; 0 for none.
     deadline: u64,
-    room: Option<Box<Room>>,
+    receive_memory: Option<Box<ReceiveMemory>>,
     /// Time in ps at which the receiver announced that the window had opened, 0 if data have
     /// arrived since.
     opened: u64,
@@ -111,12 +111,12 @@ pub struct ReceiverSetup {
 
 impl Receiver {
     pub fn new(setup: ReceiverSetup, config: &TcpConfig) -> Self {
-        let mut room = match config.receive {
-            Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, setup.now, super::sender::first_edge(config), config))),
+        let mut receive_memory = match config.receive {
+            Receive::Buffer(buffer) => Some(Box::new(ReceiveMemory::new(buffer, setup.now, super::sender::first_edge(config), config))),
             _ => None,
         };
-        if let Some(room) = room.as_mut().filter(|_| !config.handshake) {
-            room.open(setup.now);
+        if let Some(receive_memory) = receive_memory.as_mut().filter(|_| !config.handshake) {
+            receive_memory.open(setup.now);
         }
         Receiver {
             next: 0,
@@ -136,7 +136,7 @@ impl Receiver {
             edge: u32::MAX,
             held_back: 0,
             deadline: 0,
-            room,
+            receive_memory,
             opened: 0,
             ecn: setup.ecn,
             answered: 0,
@@ -172,16 +172,16 @@ impl Receiver {
     /// Returns the first segment that the sender may not send, if the receiver announces it.
     pub fn announce(&mut self) -> Option<u32> {
         let next = self.next;
-        self.room.as_mut().map(|room| room.announce(next))
+        self.receive_memory.as_mut().map(|receive_memory| receive_memory.announce(next))
     }
     /// Returns the time in ps at which the receiver must be woken; 0 for never.
     #[inline(always)]
     pub fn wake(&self) -> u64 {
-        match &self.room {
+        match &self.receive_memory {
             None => self.deadline,
-            Some(room) if self.deadline == 0 => room.turns_at,
-            Some(room) if room.turns_at == 0 => self.deadline,
-            Some(room) => self.deadline.min(room.turns_at),
+            Some(receive_memory) if self.deadline == 0 => receive_memory.turns_at,
+            Some(receive_memory) if receive_memory.turns_at == 0 => self.deadline,
+            Some(receive_memory) => self.deadline.min(receive_memory.turns_at),
         }
     }
 
@@ -189,8 +189,8 @@ impl Receiver {
     pub fn on_established(&mut self, now: u64) {
         if self.answered != 0 && self.round_trip == 0 {
             self.round_trip = now - self.answered;
-            if let Some(room) = &mut self.room {
-                room.open(now);
+            if let Some(receive_memory) = &mut self.receive_memory {
+                receive_memory.open(now);
             }
         }
     }
@@ -213,8 +213,8 @@ impl Receiver {
         self.highest = self.highest.max(seq);
         self.opened = 0;
         self.on_established(now);
-        if let Some(room) = &mut self.room {
-            room.on_echo(now, arrival.echo, arrival.full);
+        if let Some(receive_memory) = &mut self.receive_memory {
+            receive_memory.on_echo(now, arrival.echo, arrival.full);
         }
         let mut at_once = false;
         match self.ecn {
@@ -303,7 +303,7 @@ impl Receiver {
     }
 
     fn fills(&self) -> bool {
-        self.room.as_ref().is_some_and(|room| room.fills(self.next))
+        self.receive_memory.as_ref().is_some_and(|receive_memory| receive_memory.fills(self.next))
     }
 
     /// True if the receiver has quick acknowledgements. Linux's other immediate acknowledgements
@@ -341,16 +341,16 @@ impl Receiver {
 
     /// Lets the application read new data in order, if it is awake.
     fn read(&mut self, now: u64) {
-        if let Some(room) = &mut self.room {
-            room.on_arrival(now, self.next);
+        if let Some(receive_memory) = &mut self.receive_memory {
+            receive_memory.on_arrival(now, self.next);
         }
     }
 
     /// Returns the time in ps at which the application will have processed all data that are here,
     /// if no more arrive.
     pub fn read_by(&self, now: u64) -> u64 {
-        match &self.room {
-            Some(room) => room.read_by(now, self.next),
+        match &self.receive_memory {
+            Some(receive_memory) => receive_memory.read_by(now, self.next),
             None => now,
         }
     }
@@ -364,37 +364,38 @@ impl Receiver {
     /// wakes up.
     pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Option<AckNow> {
         let mut window_opens = false;
-        if let Some(room) = &mut self.room
-            && let Some(reader) = room.reader
-            && room.turns_at != 0
-            && room.turns_at <= now
+        if let Some(receive_memory) = &mut self.receive_memory
+            && let Some(reader) = receive_memory.reader
+            && receive_memory.turns_at != 0
+            && receive_memory.turns_at <= now
         {
             let acknowledge = config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
             match reader {
                 Reader::Turns { read, sleep } => {
-                    room.asleep = !room.asleep;
-                    room.turns_at = now + if room.asleep { sleep.0 } else { read.0 };
-                    if !room.asleep {
-                        let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
-                        room.read = self.next;
+                    receive_memory.asleep = !receive_memory.asleep;
+                    receive_memory.turns_at = now + if receive_memory.asleep { sleep.0 } else { read.0 };
+                    if !receive_memory.asleep {
+                        let (open, full) = ((receive_memory.allowed - self.next) as u64 * receive_memory.mss, receive_memory.payload(receive_memory.size));
+                        receive_memory.read = self.next;
                         // Linux tcp_cleanup_rbuf: send an update if the window at least doubles, or
                         // if an acknowledgement is due.
                         window_opens = 2 * open <= full || acknowledge;
                         // A finished or idle connection needs no further turns.
                         if self.next == self.segments {
-                            room.turns_at = 0;
+                            receive_memory.turns_at = 0;
                         }
                     }
                 }
                 Reader::Worker { chunk, rate } => {
-                    (room.asleep, room.turns_at) = (false, 0);
-                    room.work(now, self.next, chunk, rate);
-                    room.grow(now);
+                    (receive_memory.asleep, receive_memory.turns_at) = (false, 0);
+                    receive_memory.work(now, self.next, chunk, rate);
+                    receive_memory.grow(now);
                     // Update if the window at least doubles, or if an acknowledgement is due (Linux
                     // tcp_cleanup_rbuf).
-                    let open = room.allowed - self.next;
-                    let opens = 2 * open as u64 * room.mss <= room.payload(room.size) && room.free(self.next) >= 2 * open.max(1);
-                    window_opens = room.asleep && (opens || acknowledge);
+                    let open = receive_memory.allowed - self.next;
+                    let opens = 2 * open as u64 * receive_memory.mss <= receive_memory.payload(receive_memory.size)
+                        && receive_memory.free(self.next) >= 2 * open.max(1);
+                    window_opens = receive_memory.asleep && (opens || acknowledge);
                 }
             }
         }
@@ -483,7 +484,7 @@ impl Receiver {
     /// True if the buffer may still grow. The receiver then puts timestamps on its frames, to
     /// measure the round trip.
     pub fn tunes(&self) -> bool {
-        self.room.as_ref().is_some_and(|room| room.tunes())
+        self.receive_memory.as_ref().is_some_and(|receive_memory| receive_memory.tunes())
     }
     pub fn holds(&self) -> bool {
         !self.ranges.is_empty()

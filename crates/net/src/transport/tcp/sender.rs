@@ -10,7 +10,7 @@ use super::rack::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
 use super::small_queue::{AtHost, SmallQueue};
-use crate::congestion::{Ack, Around, CongestionControl, Control, Controller, Echo, NewReno, Sampler, State, Window};
+use crate::congestion::{Ack, CongestionControl, Control, Controller, Echo, NewReno, SampleContext, Sampler, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::probe::hops::RoundTrips;
@@ -205,7 +205,7 @@ pub struct Sender {
     pub(super) decided: u64,
     pub(super) vain: Vain,
     /// Time in ps at which the sender last asked the receiver for its window.
-    pub(super) asked_at: u64,
+    pub(super) requested_at: u64,
 }
 
 impl Sender {
@@ -296,7 +296,7 @@ impl Sender {
             why: setup.explain.then(|| Attribution::new(now)),
             decided: u64::MAX,
             vain: Vain::default(),
-            asked_at: 0,
+            requested_at: 0,
         }
     }
 
@@ -390,7 +390,7 @@ impl Sender {
     /// Starts the congestion control on an open connection. `round_trip`: duration of the handshake
     /// in ps, 0 if unknown.
     pub fn established(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
-        if self.control.wants_samples() {
+        if self.control.uses_samples() {
             self.sampler = Some(Box::new(if config.manner == Manner::Ns3 { Sampler::as_ns3() } else { Sampler::default() }));
             self.rack.get_or_insert_default();
         }
@@ -425,7 +425,7 @@ impl Sender {
 
     /// True if a part of this sender depends on the minimum round trip.
     pub fn measures(&self) -> bool {
-        self.rack.is_some() || self.control.wants_samples()
+        self.rack.is_some() || self.control.uses_samples()
     }
 
     /// Starts a connection that is open without a handshake. `round_trip`: time in ps that the
@@ -442,7 +442,7 @@ impl Sender {
     /// True if a SYN sent now requests ECN. A SYN without an answer may have been dropped because
     /// of its request, so the next SYN makes no request (Linux tcp_ecn_fallback). The peer's answer
     /// counts in any case.
-    pub fn asks(&self) -> bool {
+    pub fn requests_ecn(&self) -> bool {
         self.ecn != EcnMode::Off && self.timeouts == 0
     }
 
@@ -469,7 +469,7 @@ impl Sender {
                 if ack.opened > 0 {
                     // The acknowledgement that announced the open window was lost.
                     self.waited(ack.opened, Label::Window, 0);
-                    self.waited(self.asked_at, Label::Recovery, 0);
+                    self.waited(self.requested_at, Label::Recovery, 0);
                 }
             }
             // A window update counts as a restart if the sender was idle (Linux
@@ -598,9 +598,9 @@ impl Sender {
     pub(super) fn take_sample(&mut self, ack: &Ack) {
         let in_flight = self.pipe();
         let min_rtt = self.rack.as_ref().map_or(0, |r| r.min_rtt);
-        let around = Around { now: ack.now, in_flight, min_rtt, ece: ack.ece, next_send: self.pace_at, window_limited: self.limited };
+        let context = SampleContext { now: ack.now, in_flight, min_rtt, ece: ack.ece, next_send: self.pace_at, window_limited: self.limited };
         if let Some(sampler) = &mut self.sampler {
-            let sample = sampler.end(&around);
+            let sample = sampler.end(&context);
             self.control.on_sample(&mut self.window, ack, &sample, sampler);
         }
     }
@@ -626,7 +626,7 @@ impl Sender {
             self.hold_until(now, self.pace_at, config);
             return None;
         }
-        if let Some(at) = self.stands_in_line(now, config) {
+        if let Some(at) = self.waits_for_host_queue(now, config) {
             self.in_line = true;
             self.hold_until(now, at, config);
             return None;

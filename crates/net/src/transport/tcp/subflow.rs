@@ -29,7 +29,7 @@ impl Sender {
     /// True if the window has room for another segment, no segment is waiting to be sent, and no
     /// time-out is being resolved. (Without SACK the loss state lasts until new data are
     /// acknowledged, and these have to be sent first.)
-    pub fn has_room(&self) -> bool {
+    pub fn has_window(&self) -> bool {
         let finding_out = self.state == State::Loss && self.una < self.next;
         self.connected && !finding_out && self.next == self.segments && self.pipe() < self.window.cwnd
     }

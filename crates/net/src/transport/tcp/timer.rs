@@ -77,7 +77,7 @@ impl Sender {
             }
             Timer::Persist => {
                 self.rtt.back_off();
-                self.asked_at = now;
+                self.requested_at = now;
                 self.deadline = expiry(now, self.rtt.timeout(config), config);
                 Expired::AskWindow
             }

@@ -62,7 +62,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     };
     shared.template.transport = context.transports.add(config, (protocol == Protocol::Tcp).then_some(named));
     let each = rate.0 as f64 * f64::from(connections) * framing(shared.template.transport, context);
-    context.offers.push(Offer { block: index, key: at("rate"), from: Span(shared.start.0), to: None, sources: hosts.clone(), rate: each, told: false });
+    context.offers.push(Offer { block: index, key: at("rate"), from: Span(shared.start.0), to: None, sources: hosts.clone(), rate: each, reported: false });
     let mut stream = shared.draws.stream(purpose::DESTINATION, 0);
     let count = hosts.len();
     let mut other = |place: usize| (place + 1 + stream.below(count as u64 - 1) as usize) % count;
@@ -75,6 +75,6 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     let endless = SizeDistribution::fixed(u64::from(payload) * (u64::from(u32::MAX) - 8)).map_err(|error| common::wrong(error, key))?;
     let jitter = fill(&mut block.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes: endless, start: shared.start, jitter, rounds: connections, period: Span::ZERO };
-    context.room.reserve(pattern.expected_flows(), || at("connections"))?;
+    context.budget.reserve(pattern.expected_flows(), || at("connections"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }

@@ -4,7 +4,7 @@
 use crate::inputs::Inputs;
 use crate::scenario::Reader;
 use crate::topology::Facts;
-use crate::validate::memory::Room;
+use crate::validate::memory::MemoryBudget;
 use crate::validate::transport::Transports;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Flow, RunConfig, Undrawn};
@@ -19,7 +19,7 @@ pub struct TrafficContext<'a> {
     pub inputs: &'a Inputs,
     pub reader: &'a dyn Reader,
     pub facts: &'a Facts<'a>,
-    pub keys: &'a transports::Around<'a>,
+    pub keys: &'a transports::KeyContext<'a>,
     pub seed: u64,
     pub transports: Transports,
     pub run: &'a RunConfig,
@@ -27,7 +27,7 @@ pub struct TrafficContext<'a> {
     /// The transport of each host, for blocks that name none.
     pub of_hosts: Vec<u16>,
     pub priority_of_dscp: [u8; 64],
-    pub room: Room,
+    pub budget: MemoryBudget,
     pub uses: TransportUsage,
     pub offers: Vec<Offer>,
     /// Approximate number of flows of a random process that are drawn for an estimate; `None`: all.
@@ -42,7 +42,7 @@ pub struct TrafficContext<'a> {
 pub struct TransportUsage {
     /// Index of each named transport in use, with the priorities of its flows. The flows of a
     /// derived transport count for the named one.
-    pub ways: BTreeSet<(u16, u8)>,
+    pub variants: BTreeSet<(u16, u8)>,
     /// Index of each transport in use that derives from no named one, with the priorities of its
     /// flows.
     pub unnamed: BTreeSet<(u16, u8)>,
@@ -60,14 +60,14 @@ pub struct TransportUsage {
 impl TransportUsage {
     /// Returns all transports that some traffic uses.
     pub fn transports(&self) -> BTreeSet<u16> {
-        self.ways.iter().chain(&self.unnamed).map(|way| way.0).collect()
+        self.variants.iter().chain(&self.unnamed).map(|way| way.0).collect()
     }
 
     /// Adds the transports of a block's flows. A block in which no flow starts with this seed
     /// counts as using the transport that it names, so that the hosts are the same with every seed.
     pub(super) fn note(&mut self, flows: &[Flow], transports: &Transports) {
         if flows.is_empty() {
-            self.ways.extend(self.named);
+            self.variants.extend(self.named);
         }
         let mut last = None;
         for flow in flows.iter().filter(|flow| flow.src != flow.dst) {
@@ -77,7 +77,7 @@ impl TransportUsage {
             }
             match transports.origin(flow.transport) {
                 Some(named) => {
-                    self.ways.insert((named, flow.priority));
+                    self.variants.insert((named, flow.priority));
                     if way.2 {
                         self.dated.insert(named);
                     }
@@ -109,5 +109,5 @@ pub struct Offer {
     /// Rate of each source in bit/s, headers and gaps included.
     pub rate: f64,
     /// True if a warning already says that this rate is too high.
-    pub told: bool,
+    pub reported: bool,
 }

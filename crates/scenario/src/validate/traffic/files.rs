@@ -31,7 +31,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     let wrong = |error| common::wrong(error, key);
     let template = shared.template;
     let priority_of_dscp = &context.priority_of_dscp;
-    let most = context.room.flows_left();
+    let most = context.budget.flows_left();
     let most_bytes = context.transports.configs[usize::from(template.transport)].most_bytes();
     let options = |local| FlowListOptions { hosts, names: context.facts.names(), local, most, most_bytes, template, own_class, own_priority, priority_of_dscp };
     let mut given = match format {
@@ -62,7 +62,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
         flows.priority = None;
     }
     shift(&mut given, shared.start, key)?;
-    context.room.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
+    context.budget.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
     Ok(given)
 }
 
@@ -136,7 +136,7 @@ fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, context: &TrafficCo
         time_scale: fill(&mut flows.time_scale, 1.0),
         megabyte_bytes: megabyte.0,
         most_coflows: flows.coflows,
-        most: context.room.flows_left().min(coflow::MOST_FLOWS),
+        most: context.budget.flows_left().min(coflow::MOST_FLOWS),
     })
 }
 

@@ -9,7 +9,7 @@ use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Between, Duration, Off, Or, Size, Speed};
 use afflux_net::spec::{Pacing, Reader, Receive, ReceiveBuffer, TcpConfig, TransportConfig};
-use afflux_traffic::hadoop::{self, Committer, FetchFailure, Range, Room, Settings, TraceOptions, Ways, Work};
+use afflux_traffic::hadoop::{self, Committer, FetchFailure, Range, Settings, TaskCapacity, TraceOptions, TransportChoice, Work};
 use afflux_traffic::{Classes, Generated, Job, JobKind};
 use afflux_units::{Bytes, Rate, Span};
 
@@ -41,7 +41,7 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, c
     let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
     settings.jobs = vec![Work { job: 0, submit: shared.start, maps, shuffle: size, output: size, reducers }];
     segments::transfers_fit(&settings, &context.transports.configs[usize::from(shared.template.transport)], key, None)?;
-    context.room.reserve(settings.expected_flows() as f64, || at("size"))?;
+    context.budget.reserve(settings.expected_flows() as f64, || at("size"))?;
     context.clusters.push(HadoopCluster { block: index, message_delay, settings });
     Ok(Generated { jobs: vec![Job::new(JobKind::Application, "", Some(shared.start))], ..Generated::default() })
 }
@@ -78,7 +78,7 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
         return Err(Wrong::at(at("jobs"), format!("no job of {} is left", path.display())));
     }
     segments::transfers_fit(&settings, &context.transports.configs[usize::from(shared.template.transport)], key, Some(&path))?;
-    context.room.reserve(settings.expected_flows() as f64, || at("file"))?;
+    context.budget.reserve(settings.expected_flows() as f64, || at("file"))?;
     context.clusters.push(HadoopCluster { block: index, message_delay, settings });
     Ok(given)
 }
@@ -113,7 +113,7 @@ fn cluster(
     if message_delay < Span::from_ns(100) || message_delay > Span::from_ms(1) {
         return Err(Wrong::at(at("message_delay"), format!("\"{message_delay}\": write \"100ns\" to \"1ms\"")));
     }
-    let room = room(c, &key)?;
+    let capacity = capacity(c, &key)?;
     let share = fill(&mut c.cpu_share, 1.0);
     if !(0.01..=1.0).contains(&share) {
         return Err(Wrong::at(at("cpu_share"), format!("found {share}: write a number from 0.01 to 1")));
@@ -174,9 +174,9 @@ fn cluster(
     if !(1.0..=100.0).contains(&sort_overhead) {
         return Err(Wrong::at(at("sort_overhead"), format!("found {sort_overhead}: write a number from 1 to 100")));
     }
-    let reduce_memory = match room {
-        Room::Memory { reduce, .. } => reduce,
-        Room::Slots { .. } => 1 << 30,
+    let reduce_memory = match capacity {
+        TaskCapacity::Memory { reduce, .. } => reduce,
+        TaskCapacity::Slots { .. } => 1 << 30,
     };
     let usable = (reduce_memory as f64 * 0.8 * if tez { 0.9 } else { 0.7 }) as u64;
     let read_buffer = fill(&mut c.read_buffer, [Size(Bytes(128 << 10)), Size(Bytes(6 << 20))]);
@@ -191,14 +191,14 @@ fn cluster(
         _ => Ok(fill(slot, false)),
     };
     let speculative = (speculative(&mut c.map_speculative, "map_speculative")?, speculative(&mut c.reduce_speculative, "reduce_speculative")?);
-    let ways = ways(shared, class, map_cpu, reduce_cpu, buffer, &key, classes, context)?;
+    let transports = transports(shared, class, map_cpu, reduce_cpu, buffer, &key, classes, context)?;
     let settings = Settings {
         framework,
         compute,
         log_hosts,
         master,
         client,
-        room,
+        capacity,
         node_heartbeat: positive(&mut c.node_heartbeat, Span::from_s(1), &at("node_heartbeat"))?,
         containers_per_heartbeat: count(&mut c.containers_per_heartbeat, 1, 1, "containers_per_heartbeat")?,
         master_heartbeat: positive(&mut c.master_heartbeat, Span::from_s(1), &at("master_heartbeat"))?,
@@ -260,7 +260,7 @@ fn cluster(
         history: bytes(&mut c.history, if tez { 0 } else { 1_000_000 }, 0, "history")?,
         client_poll: positive(&mut c.client_poll, Span::from_s(2), &at("client_poll"))?,
         log: bytes(&mut c.log_size, 0, 0, "log_size")?,
-        ways,
+        transports,
         draws: shared.draws,
         jobs: Vec::new(),
         data,
@@ -326,7 +326,7 @@ fn per_byte(slot: &mut Option<Duration>, key: &Key) -> Result<u64, Wrong> {
     }
 }
 
-fn room(c: &mut Cluster, key: &Key) -> Result<Room, Wrong> {
+fn capacity(c: &mut Cluster, key: &Key) -> Result<TaskCapacity, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if c.map_slots.is_some() || c.reduce_slots.is_some() {
         let memories =
@@ -339,7 +339,7 @@ fn room(c: &mut Cluster, key: &Key) -> Result<Room, Wrong> {
             Some(slots) => Err(Wrong::at(at(name), format!("found {slots}: write a number from 1 to 10000"))),
             None => Err(Wrong::at(key.clone(), format!("{name} is missing: write both map_slots and reduce_slots, or neither"))),
         };
-        return Ok(Room::Slots { map: slots(c.map_slots, "map_slots")?, reduce: slots(c.reduce_slots, "reduce_slots")? });
+        return Ok(TaskCapacity::Slots { map: slots(c.map_slots, "map_slots")?, reduce: slots(c.reduce_slots, "reduce_slots")? });
     }
     let node = fill(&mut c.node_memory, Size(Bytes(8 << 30))).0.0;
     let container = |slot: &mut Option<Size>, default: u64, name: &str| match fill(slot, Size(Bytes(default))).0.0 {
@@ -350,7 +350,7 @@ fn room(c: &mut Cluster, key: &Key) -> Result<Room, Wrong> {
     let map = container(&mut c.map_memory, 1 << 30, "map_memory")?;
     let reduce = container(&mut c.reduce_memory, 1 << 30, "reduce_memory")?;
     let master = container(&mut c.master_memory, 1_536 << 20, "master_memory")?;
-    Ok(Room::Memory { node, map, reduce, master })
+    Ok(TaskCapacity::Memory { node, map, reduce, master })
 }
 
 fn disks(d: &mut Disks, key: &Key) -> Result<hadoop::Disks, Wrong> {
@@ -375,7 +375,7 @@ fn disks(d: &mut Disks, key: &Key) -> Result<hadoop::Disks, Wrong> {
 
 /// Creates the variants of the block's transport, and the classes of its flows.
 #[allow(clippy::too_many_arguments)]
-fn ways(
+fn transports(
     shared: &Shared,
     class: &Option<String>,
     map_cpu: u64,
@@ -384,7 +384,7 @@ fn ways(
     key: &Key,
     classes: &mut Classes,
     context: &mut TrafficContext,
-) -> Result<Ways, Wrong> {
+) -> Result<TransportChoice, Wrong> {
     let connect = shared.template.transport;
     let TransportConfig::Tcp(tcp) = context.transports.configs[connect as usize].clone() else {
         return Err(Wrong::at(key.clone(), "Hadoop needs TCP, and the transport of this block sends datagrams: write another transport"));
@@ -400,7 +400,7 @@ fn ways(
     let write = TcpConfig { pacing: Some(Pacing { most: Some(rate(reduce_cpu)), ..pacing }), ..tcp };
     let mut add = |config| context.transports.add(TransportConfig::Tcp(config), Some(connect));
     let (answer, read, write) = (add(answer), add(read), add(write));
-    context.uses.ways.insert((connect, shared.template.priority));
+    context.uses.variants.insert((connect, shared.template.priority));
     let prefix = match class.as_deref() {
         None | Some("default") => String::new(),
         Some(class) => format!("{class}."),
@@ -408,5 +408,5 @@ fn ways(
     let mut index =
         |purpose: &str| classes.index(&format!("{prefix}{purpose}")).ok_or_else(|| Wrong::at(key.clone(), "at most 65,536 different classes are possible"));
     let classes = hadoop::Classes { read: index("read")?, fetch: index("fetch")?, write: index("write")?, rpc: index("rpc")?, log: index("log")? };
-    Ok(Ways { connect, answer, read, write, priority: shared.template.priority, classes })
+    Ok(TransportChoice { connect, answer, read, write, priority: shared.template.priority, classes })
 }

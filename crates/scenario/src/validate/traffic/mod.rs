@@ -19,7 +19,7 @@ mod sizes;
 
 use crate::document::Traffic;
 use crate::topology::Reach;
-use crate::validate::memory::Room;
+use crate::validate::memory::MemoryBudget;
 use crate::validate::transport::Transports;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::app::Program;
@@ -43,7 +43,7 @@ pub struct Sent {
     pub undrawn: Vec<Undrawn>,
 }
 
-pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(Sent, Room), Wrong> {
+pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(Sent, MemoryBudget), Wrong> {
     if blocks.is_empty() {
         return Err(Wrong::at(Key::default(), "there is no traffic: write at least one [[traffic]] block"));
     }
@@ -143,7 +143,7 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
         warnings,
         undrawn: context.undrawn.into_iter().map(|(_, undrawn)| undrawn).collect(),
     };
-    Ok((sent, context.room))
+    Ok((sent, context.budget))
 }
 
 /// Creates the programs of Hadoop clusters. Jobs are numbered through all blocks.

@@ -41,14 +41,14 @@ pub fn of_all(transport: u16, context: &mut TrafficContext) -> Result<u16, Wrong
 fn within(transport: u16, most: u16, context: &mut TrafficContext) -> Result<u16, Wrong> {
     let config = &context.transports.configs[usize::from(transport)];
     let frames = config.parameters().frames();
-    let room = most.saturating_sub(context.keys.wire.data_header + frames.data);
-    if room >= frames.payload {
+    let budget = most.saturating_sub(context.keys.wire.data_header + frames.data);
+    if budget >= frames.payload {
         return Ok(transport);
     }
-    if room == 0 {
+    if budget == 0 {
         let text = format!("frames of {most} B leave no payload after {} B of headers: write a larger mtu", context.keys.wire.data_header + frames.data);
         return Err(Wrong::at(Key::from("topology.override"), text));
     }
-    let (fitting, origin) = (config.with_payload(room), context.transports.origin(transport));
+    let (fitting, origin) = (config.with_payload(budget), context.transports.origin(transport));
     Ok(context.transports.add(fitting, origin))
 }

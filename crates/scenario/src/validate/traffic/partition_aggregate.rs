@@ -8,7 +8,7 @@ use crate::document::{PartitionAggregate, SizeTable, Sizes};
 use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size};
-use afflux_traffic::{Beside, Classes, Generated, SizeDistribution};
+use afflux_traffic::{BackgroundFlows, Classes, Generated, SizeDistribution};
 use afflux_units::{Bytes, Span};
 
 /// Largest default number of workers of a query, as in the studies of DCTCP.
@@ -31,12 +31,12 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
         rate if rate.is_finite() && rate >= 0.0 => Ok(rate),
         rate => Err(Wrong::at(at(name), format!("found {rate}: write a number of flows per second, 0 for none"))),
     };
-    let messages = Beside {
+    let messages = BackgroundFlows {
         sizes: range(&mut service.message, (50_000, 1_000_000), at("message"), context)?,
         per_second: rate(fill(&mut service.messages_per_second, 1.0), "messages_per_second")?,
         class: message_class,
     };
-    let background = Beside {
+    let background = BackgroundFlows {
         sizes: range(&mut service.background, (1_000_000, 50_000_000), at("background"), context)?,
         per_second: rate(fill(&mut service.background_per_second, 0.1), "background_per_second")?,
         class: background_class,
@@ -52,7 +52,7 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
         start: shared.start,
         duration,
     };
-    context.room.reserve(pattern.expected_flows(), || at("duration"))?;
+    context.budget.reserve(pattern.expected_flows(), || at("duration"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 

@@ -75,7 +75,7 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     };
     let jitter = fill(&mut incast.jitter, Duration(Span::ZERO)).0;
     let pattern = afflux_traffic::Incast { hosts, receiver, senders, size, rounds, rhythm, start: shared.start, jitter };
-    context.room.reserve(pattern.expected_flows(), || at("rounds"))?;
+    context.budget.reserve(pattern.expected_flows(), || at("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| {
         let mut wrong = common::wrong(error, key);
         if wrong.key == at("sizes") {
@@ -137,7 +137,7 @@ fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &K
     let period = period(keys.period, rounds, key, "")?;
     let jitter = fill(keys.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes, start: shared.start, jitter, rounds, period };
-    context.room.reserve(pattern.expected_flows(), || key.clone().name("rounds"))?;
+    context.budget.reserve(pattern.expected_flows(), || key.clone().name("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
@@ -158,7 +158,7 @@ pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut C
         },
     };
     let pattern = afflux_traffic::AllToAll { hosts, sizes, start: shared.start, stagger };
-    context.room.reserve(pattern.expected_flows(), || at("hosts"))?;
+    context.budget.reserve(pattern.expected_flows(), || at("hosts"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
@@ -202,6 +202,7 @@ fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: u
         Some(Span((bits / source.rate.0.0.max(1) as f64 * 1e12) as u64))
     });
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
-    let of_pair = |(from_host, _): &(u32, u32)| Offer { block: index, key: key.clone().name("rate"), from, to, sources: vec![*from_host], rate, told: false };
+    let of_pair =
+        |(from_host, _): &(u32, u32)| Offer { block: index, key: key.clone().name("rate"), from, to, sources: vec![*from_host], rate, reported: false };
     context.offers.extend(pairs.iter().map(of_pair));
 }

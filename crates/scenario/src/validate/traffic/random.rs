@@ -48,7 +48,7 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     }
     let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, context)?;
     pattern.flows_per_second = rate;
-    context.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
+    context.budget.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
     offer(random, &pattern, shared.template.transport, index, key, context);
     context.undrawn.extend(shortened(&mut pattern, context.most_flows).map(|undrawn| (index, undrawn)));
     let mut given = pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))?;
@@ -77,17 +77,17 @@ fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<
 /// Records the rate that the block offers to the links of its sources, and warns if it overloads
 /// the uplinks of their racks.
 fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, index: usize, key: &Key, context: &mut TrafficContext) {
-    let told = random.load.is_some_and(|load| load > 1.0);
+    let reported = random.load.is_some_and(|load| load > 1.0);
     let key = key.clone().name(if random.load.is_some() { "load" } else { "flows_per_second" });
     let rate = pattern.flows_per_second * 8.0 * pattern.sizes.mean_drawn() * framing(transport, context);
     let each = pattern.flows_per_second * pattern.sources.len() as f64;
     let lasts = pattern.stop.after.or_else(|| pattern.stop.flows.map(|flows| Span((flows as f64 / each * 1e12) as u64)));
     let from = Span(pattern.start.0);
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
-    let told = told || beyond_the_rack(pattern, rate, &key, context);
+    let reported = reported || beyond_the_rack(pattern, rate, &key, context);
     // With a matrix some sources send more than others, so there is no common rate to record.
     if pattern.weights.is_none() {
-        context.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, told });
+        context.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, reported });
     }
 }
 

@@ -13,8 +13,8 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
     let Some(pool) = pools.iter().map(|(_, rules)| rules.lossy_pool).min().flatten() else { return };
     let lossless = input.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
-    let ways = || input.uses.ways.iter().chain(&input.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0);
-    let (any_lossless, any_lossy) = (ways().any(|way| way), ways().any(|way| !way));
+    let variants = || input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0);
+    let (any_lossless, any_lossy) = (variants().any(|way| way), variants().any(|way| !way));
     let limits = |rules: &SonicRules| rules.lossy_ingress_alpha.is_some() || rules.own.groups.iter().any(|own| own.alpha.is_some() || own.limit.is_some());
     let limited = pools.iter().any(|(_, rules)| limits(rules));
     let who = if input.tree.has(&input.switch_key("mmu.lossy_pool")) { "mmu.lossy_pool is set" } else { "the preset sets mmu.lossy_pool" };

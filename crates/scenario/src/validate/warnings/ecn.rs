@@ -10,7 +10,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
     let agreed = input.hosts().any(|host| host.ecn);
     for transport in &used {
-        if let Some((name, what)) = transport.config.parameters().wants_marks() {
+        if let Some((name, what)) = transport.config.parameters().requires_marks() {
             unmarked(input, transport, name, &what, agreed, found);
         }
         if let TransportConfig::Tcp(tcp) = transport.config
@@ -99,7 +99,7 @@ fn out_of_reach(marking: &Marking, longest: &[Limit]) -> Option<Limit> {
 }
 
 fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let mut told: Vec<Key> = Vec::new();
+    let mut reported: Vec<Key> = Vec::new();
     for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
             let blocks = input.document.switch.queue.iter().flatten();
@@ -111,10 +111,10 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
         for (key, marking, longest) in queues.chain(whole) {
             let Some(most) = out_of_reach(marking, &longest) else { continue };
             let key = key.unwrap_or_else(|| input.switch_key("ecn"));
-            if told.contains(&key) {
+            if reported.contains(&key) {
                 continue;
             }
-            told.push(key.clone());
+            reported.push(key.clone());
             let cure = "lower the threshold, or give the queue more memory";
             let text = format!("marks nothing: marking begins at {}, and a queue never holds more than {}: {cure}", QueueSize(marking.kmin), QueueSize(most));
             found.push(Wrong::at(key, text));
@@ -139,7 +139,7 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
         named || unnamed.into_iter().any(|way| test(&input.plan.transports[usize::from(way.0)], agreed))
     };
     let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(input, priority));
-    if input.idle() || where_marked(|one, agreed| one.parameters().heeds_marks(agreed)) {
+    if input.idle() || where_marked(|one, agreed| one.parameters().reacts_to_marks(agreed)) {
         return !input.idle();
     }
     let ignored = where_marked(|one, agreed| one.parameters().is_capable(agreed));
@@ -149,10 +149,10 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
         (false, true) => "no traffic that passes it is ECN-capable",
         (false, false) => "all hosts have ecn = false",
     };
-    let mut told: Vec<Key> = Vec::new();
+    let mut reported: Vec<Key> = Vec::new();
     let mut tell = |key: Key, text: String| {
-        if !told.contains(&key) {
-            told.push(key.clone());
+        if !reported.contains(&key) {
+            reported.push(key.clone());
             found.push(Wrong::at(key, text));
         }
     };
@@ -233,9 +233,9 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
 /// classic ECN that concerns some frames of every connection (RFC 3168 §6.1.1: SYNs, §6.1.4: pure
 /// acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
 fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
-    let mut told: Vec<Key> = Vec::new();
+    let mut reported: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(input) {
-        if !marking.drop_incapable || input.tree.has(&key.clone().name("incapable")) || told.contains(&key) {
+        if !marking.drop_incapable || input.tree.has(&key.clone().name("incapable")) || reported.contains(&key) {
             continue;
         }
         let named = || used.iter().filter(|one| one.priorities.iter().any(|priority| judged >> priority & 1 != 0));
@@ -245,7 +245,7 @@ fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, he
         if !every.iter().any(|one| capable(one)) {
             // If no traffic of the fabric reacts to marks, `useless_marking` has warned.
             if !every.is_empty() && heeded {
-                told.push(key.clone());
+                reported.push(key.clone());
                 let priorities: Vec<String> = (0..8).filter(|priority| judged >> priority & 1 != 0).map(|priority| priority.to_string()).collect();
                 let text = format!(
                     "drops frames instead of marking them: no traffic of priority {} is ECN-capable; write host.transport.ecn = \"classic\" for it, or \
@@ -272,7 +272,7 @@ fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, he
         if who.is_empty() {
             continue;
         }
-        told.push(key.clone());
+        reported.push(key.clone());
         let text = format!(
             "drops frames that are not ECN-capable where it would mark others, in queues above {}: {}; write incapable = \"pass\" here to let them pass, or \
              incapable = \"drop\" if the switch should drop them",

@@ -33,7 +33,7 @@ pub struct UsedTransport<'a> {
 impl WarningInput<'_> {
     /// True if nothing is sent.
     pub fn idle(&self) -> bool {
-        self.uses.ways.is_empty() && self.uses.unnamed.is_empty()
+        self.uses.variants.is_empty() && self.uses.unnamed.is_empty()
     }
 
     /// Returns the key `name` below `[switch]`, or below the first override that has it.
@@ -72,7 +72,7 @@ impl WarningInput<'_> {
 
     /// Returns the named transports that traffic uses.
     pub fn used(&self) -> Vec<UsedTransport<'_>> {
-        let priorities = |index: u16| self.uses.ways.iter().filter(|way| way.0 == index).map(|way| way.1).collect::<BTreeSet<u8>>();
+        let priorities = |index: u16| self.uses.variants.iter().filter(|way| way.0 == index).map(|way| way.1).collect::<BTreeSet<u8>>();
         let named = self.transports.named().map(|(index, key)| (index, key, priorities(index)));
         named
             .filter(|(.., priorities)| !priorities.is_empty())

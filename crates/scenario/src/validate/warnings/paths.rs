@@ -2,13 +2,13 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Balance, Buffer, Hint, SchedulingKind, Served};
+use afflux_net::spec::{Balance, Buffer, QueueTag, SchedulingKind, Served};
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     one_path(input, found);
     one_queue(input, found);
     hints(input, found);
-    undated(input, found);
+    missing_deadline(input, found);
 }
 
 /// Warns of path selection in a fabric that is a tree: it has one path between any two nodes.
@@ -22,7 +22,7 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
     for transport in input.used() {
-        if let Some((key, what, cure)) = transport.config.parameters().wants_paths() {
+        if let Some((key, what, cure)) = transport.config.parameters().requires_paths() {
             let text = format!("{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]");
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
@@ -50,10 +50,10 @@ fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
 /// hint that no frame carries.
 fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
-    let heeded: Vec<_> = input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().heeds).collect();
-    for hint in [Hint::Remaining, Hint::Trimmable] {
-        let told = used.iter().find_map(|one| one.config.parameters().hint().filter(|told| told.0 == hint).map(|(_, text)| (one, text)));
-        match (told, heeded.iter().find(|heeded| heeded.0 == hint)) {
+    let heeded: Vec<_> = input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().requires_tag).collect();
+    for queue_tag in [QueueTag::Remaining, QueueTag::Trimmable] {
+        let reported = used.iter().find_map(|one| one.config.parameters().queue_tag().filter(|reported| reported.0 == queue_tag).map(|(_, text)| (one, text)));
+        match (reported, heeded.iter().find(|heeded| heeded.0 == queue_tag)) {
             (Some((one, text)), None) => found.push(Wrong::at(one.key.clone().name("kind"), text)),
             (None, Some((_, key, text))) if !used.is_empty() => found.push(Wrong::at(input.switch_key(key), *text)),
             _ => {}
@@ -62,9 +62,9 @@ fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
 }
 
 /// Warns of transports that use deadlines if none of their flows has one.
-fn undated(input: &WarningInput, found: &mut Vec<Wrong>) {
+fn missing_deadline(input: &WarningInput, found: &mut Vec<Wrong>) {
     for one in input.used().into_iter().filter(|one| !one.dated) {
-        let Some((name, text)) = one.config.parameters().wants_deadlines() else { continue };
+        let Some((name, text)) = one.config.parameters().requires_deadlines() else { continue };
         found.push(Wrong::at(one.key.name(name), format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]")));
     }
 }

@@ -16,14 +16,14 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         written if input.tree.has(&written) => written,
         _ => input.switch_key("pfc"),
     };
-    let priorities = input.uses.ways.iter().chain(&input.uses.unnamed).map(|way| way.1);
+    let priorities = input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| way.1);
     if !input.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
         let theirs: Vec<u8> = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
         let cure = format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
         found.push(Wrong::at(key(), format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs))));
         return;
     }
-    if !heard(input) {
+    if !has_pausable_neighbour(input) {
         let cure = "remove honours_pause = false";
         found.push(Wrong::at(key(), format!("PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; {cure}")));
         return;
@@ -67,7 +67,7 @@ fn listed(priorities: &[u8]) -> String {
 }
 
 /// True if a neighbour of a switch with PFC obeys PAUSE frames.
-fn heard(input: &WarningInput) -> bool {
+fn has_pausable_neighbour(input: &WarningInput) -> bool {
     let nodes = &input.plan.topology.nodes;
     let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
     let obeys = |node: u32| {
@@ -124,7 +124,7 @@ fn payload(input: &WarningInput, transport: u16) -> u64 {
 fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u64> {
     let afflux_net::spec::Buffer::Mmu(mmu) = &switch.buffer else { return None };
     let Rules::Sonic(sonic) = &mmu.rules else { return None };
-    let aside = afflux_net::set_aside(input.plan, node);
+    let aside = afflux_net::reserved_memory(input.plan, node);
     let shared = mmu.total.saturating_sub(aside.headroom + aside.reserved);
     let lossless = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities);
     let of_group = |class: usize| {

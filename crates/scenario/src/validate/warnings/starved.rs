@@ -16,11 +16,11 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     if !curves.iter().any(|one| one.1.drop_incapable) {
         return;
     }
-    let mut told: Vec<&Key> = Vec::new();
+    let mut reported: Vec<&Key> = Vec::new();
     for ((receiver, priority), flows) in by_receiver(input.plan) {
         let Some(marking) = last_hop(input.plan, receiver).and_then(|switch| marking_of(switch, priority)) else { continue };
         let Some((key, ..)) = curves.iter().find(|(_, curve, judged)| *curve == marking && judged >> priority & 1 != 0) else { continue };
-        if !marking.drop_incapable || marking.gentle || marking.pmax.get() <= 0.0 || told.contains(&key) {
+        if !marking.drop_incapable || marking.gentle || marking.pmax.get() <= 0.0 || reported.contains(&key) {
             continue;
         }
         let (window, needed) = enough(input.plan, marking, &flows);
@@ -28,7 +28,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         if !opened_later(input, (receiver, priority), since) {
             continue;
         }
-        told.push(key);
+        reported.push(key);
         let name = &input.plan.topology.nodes[receiver as usize].name;
         found.push(Wrong::at(
             key.clone(),

@@ -27,9 +27,9 @@ fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
         return;
     }
     for (index, key) in input.transports.named() {
-        let used = input.uses.ways.iter().any(|way| way.0 == index);
+        let used = input.uses.variants.iter().any(|way| way.0 == index);
         // If no named transport is used, the default one counts as used.
-        let stands_by = index == 0 && input.uses.ways.is_empty();
+        let stands_by = index == 0 && input.uses.variants.is_empty();
         if !used && !stands_by && input.tree.has(&key) {
             let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
             found.push(Wrong::at(key, format!("has no effect: no traffic uses this transport; {cure}")));

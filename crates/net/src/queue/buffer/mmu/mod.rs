@@ -290,15 +290,15 @@ impl Mmu {
 
 /// Memory of a switch that is not shared, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetAside {
+pub struct ReservedMemory {
     pub headroom: u64,
     pub reserved: u64,
 }
 
 /// Returns the memory that a switch with an MMU sets aside for headroom and reserves.
-pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
+pub fn reserved_memory(plan: &Plan, node: NodeId) -> ReservedMemory {
     let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
-    let spec::Buffer::Mmu(mmu) = &switch.buffer else { return SetAside { headroom: 0, reserved: 0 } };
+    let spec::Buffer::Mmu(mmu) = &switch.buffer else { return ReservedMemory { headroom: 0, reserved: 0 } };
     let links = plan.topology.links.iter().filter(|link| link.a == node || link.b == node);
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
@@ -309,10 +309,10 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
     match &mmu.rules {
         spec::Rules::Sonic(rules) => {
             let reserved = ports * rules.reserved_per_port(switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities));
-            SetAside { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved }
+            ReservedMemory { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved }
         }
-        spec::Rules::Conweave(rules) => SetAside { headroom, reserved: ports * CLASSES as u64 * rules.mtu },
-        spec::Rules::Hpcc(rules) => SetAside { headroom, reserved: ports * rules.reserved },
+        spec::Rules::Conweave(rules) => ReservedMemory { headroom, reserved: ports * CLASSES as u64 * rules.mtu },
+        spec::Rules::Hpcc(rules) => ReservedMemory { headroom, reserved: ports * rules.reserved },
     }
 }
 

@@ -8,14 +8,14 @@ use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
 /// Refuses fabrics whose paths do not meet the requirements of a transport in use. The flow-level
 /// engine has no such requirements.
 pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
-    let mut ways = None;
+    let mut variants = None;
     for (index, key) in transports.named() {
         let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
         let (word, needs) = (transport.name(), transport.parameters().paths());
         if !needs.one || plan.run.engine == EngineKind::Ideal || plan.flows.iter().all(|flow| flow.transport != index) {
             continue;
         }
-        let (several, longest) = *ways.get_or_insert_with(|| ways_of(plan));
+        let (several, longest) = *variants.get_or_insert_with(|| path_choice(plan));
         if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
             return Err(Wrong::at(at(), format!("\"{word}\" needs one path per flow: write balance = \"ecmp\" in [switch]")));
         }
@@ -36,7 +36,7 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
 }
 
 /// Returns whether there is a choice of paths anywhere, and the largest number of links on a path.
-fn ways_of(plan: &Plan) -> (bool, u32) {
+fn path_choice(plan: &Plan) -> (bool, u32) {
     let topology = &plan.topology;
     let (routes, ports) = (Routes::build(topology), Ports::new(topology));
     let mut hosts: Vec<u32> = (0..topology.hosts).collect();

@@ -1,12 +1,12 @@
 //! Describes the flows of a transport for the fluid model, which knows rates but no frames.
 
-use crate::congestion::{Cut, Early, Growth};
+use crate::congestion::{Decrease, IncreaseRule, SlowStartExit};
 use crate::transport::frames::Frames;
 use crate::world::World;
 
 /// Properties that all flows of a transport share. Units are bytes, bytes per second and seconds.
 #[derive(Debug, Clone)]
-pub struct Habits {
+pub struct FluidModel {
     /// Payload of a full frame.
     pub payload: f64,
     /// Bytes on a link per byte of payload, gap included: of data (`forth`), and of the replies in
@@ -31,9 +31,9 @@ pub struct Habits {
     /// True if the rate yields to congestion.
     pub yields: bool,
     /// Decrease of the window in reaction to congestion, and its growth afterwards.
-    pub cut: Cut,
-    pub growth: Growth,
-    pub early: Option<Early>,
+    pub cut: Decrease,
+    pub growth: IncreaseRule,
+    pub early: Option<SlowStartExit>,
     /// Fraction of a switch's link that flows use if it limits them.
     pub efficiency: f64,
     /// True if the used fraction of the link cannot be predicted.
@@ -60,7 +60,7 @@ pub struct Habits {
     pub overtakes: bool,
 }
 
-impl Habits {
+impl FluidModel {
     /// Returns the properties of flows that start at the rate of their NIC and use exactly what
     /// links give. They have one acknowledgement per `frames_per_ack` frames; 0 for none.
     pub fn new(world: &World, frames: Frames, frames_per_ack: f64) -> Self {
@@ -68,7 +68,7 @@ impl Habits {
         let on_link = |bytes: u16| f64::from(bytes.max(wire.min_frame)) + f64::from(wire.gap);
         let payload = f64::from(frames.payload.max(1));
         let back = frames.answer.filter(|_| frames_per_ack > 0.0).map_or(0.0, |answer| on_link(wire.ack + answer) / frames_per_ack / payload);
-        Habits {
+        FluidModel {
             payload,
             forth: on_link(frames.payload + frames.data + wire.data_header) / payload,
             back,
@@ -81,8 +81,8 @@ impl Habits {
             window: f64::INFINITY,
             rate: f64::INFINITY,
             yields: true,
-            cut: Cut::default(),
-            growth: Growth::AtOnce,
+            cut: Decrease::default(),
+            growth: IncreaseRule::AtOnce,
             early: None,
             efficiency: 1.0,
             erratic: false,

@@ -6,7 +6,7 @@ use afflux_config::{Duration, Or, Size, Speed, Unlimited};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Context in which the keys of a transport are resolved.
-pub struct Around<'a> {
+pub struct KeyContext<'a> {
     pub wire: &'a Wire,
     /// Payload of a full frame in bytes, and the explanation of this limit for error messages.
     pub payload: u16,
@@ -18,7 +18,7 @@ pub struct Around<'a> {
     pub compat: Option<Compat>,
 }
 
-impl Around<'_> {
+impl KeyContext<'_> {
     /// Returns [`Self::payload`] as the default of a size key.
     pub fn full(&self) -> Size {
         Size(Bytes(self.payload.into()))

@@ -2,7 +2,7 @@
 
 /// Multiplicative decrease of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cut {
+pub struct Decrease {
     /// `part`: fraction of the window that the first decrease takes. `fades`: exponential decay of
     /// that fraction per round trip from then on; 0 means that the window is decreased only once.
     pub part: f64,
@@ -11,7 +11,7 @@ pub struct Cut {
 
 /// How slow start ends before any loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Early {
+pub struct SlowStartExit {
     /// Window at that point: `times` the bytes that the path holds, which are increased by `burst`
     /// bytes first.
     pub times: f64,
@@ -22,7 +22,7 @@ pub struct Early {
 
 /// Growth of a window below its limit after a decrease.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Growth {
+pub enum IncreaseRule {
     /// The window grows at once to what the links allow.
     AtOnce,
     /// The window grows by this many bytes per round trip.
@@ -32,14 +32,14 @@ pub enum Growth {
     Cubic { c: f64, beta: f64 },
 }
 
-impl Growth {
+impl IncreaseRule {
     /// Returns the growth of the window in bytes per second. `before`: window in bytes before the
     /// decrease.
     pub fn per_second(&self, payload: f64, round_trip: f64, before: f64) -> f64 {
         match *self {
-            Growth::AtOnce => f64::INFINITY,
-            Growth::PerRoundTrip(bytes) => bytes / round_trip,
-            Growth::Cubic { c, beta } => {
+            IncreaseRule::AtOnce => f64::INFINITY,
+            IncreaseRule::PerRoundTrip(bytes) => bytes / round_trip,
+            IncreaseRule::Cubic { c, beta } => {
                 let lost = (1.0 - beta) * before / payload;
                 let friendly = 3.0 * (1.0 - beta) / (1.0 + beta) / round_trip;
                 // Average growth until the window is back at its former size: RFC 9438 §4.2, K =

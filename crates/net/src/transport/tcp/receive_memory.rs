@@ -58,7 +58,7 @@ impl RoundTrip {
 
 /// Receive buffer of an application that may not read for a while.
 #[derive(Debug, Clone)]
-pub struct Room {
+pub struct ReceiveMemory {
     config: ReceiveBuffer,
     /// Current size of the buffer in bytes, bookkeeping included.
     pub(super) size: u64,
@@ -85,9 +85,9 @@ pub struct Room {
     counted_from: u64,
 }
 
-impl Room {
+impl ReceiveMemory {
     pub fn new(config: ReceiveBuffer, now: u64, first_edge: u32, of: &TcpConfig) -> Self {
-        let mut room = Room {
+        let mut receive_memory = ReceiveMemory {
             config,
             size: config.initial.0,
             read: 0,
@@ -105,8 +105,8 @@ impl Room {
             counted_from: 0,
         };
         // Linux tcp_init_buffer_space, in whole segments as windows are.
-        room.space = room.mss * room.allowed.min(10) as u64;
-        room
+        receive_memory.space = receive_memory.mss * receive_memory.allowed.min(10) as u64;
+        receive_memory
     }
 
     /// Starts the first reading phase of an application that takes turns, when the connection
@@ -234,9 +234,9 @@ mod tests {
 
     /// Returns a buffer of 128 KiB that can grow to 6 MiB, half of it for payload. The application
     /// reads at once.
-    fn room() -> Room {
+    fn receive_memory() -> ReceiveMemory {
         let config = ReceiveBuffer { initial: Bytes(1 << 17), most: Bytes(6 << 20), share: 128 };
-        Room::new(config, 0, 44, &TcpConfig { mss: 1460, ..crate::testing::tcp() })
+        ReceiveMemory::new(config, 0, 44, &TcpConfig { mss: 1460, ..crate::testing::tcp() })
     }
 
     /// A shorter round trip counts at once, a longer one an eighth. An echo counts once, and an
@@ -260,39 +260,39 @@ mod tests {
 
     #[test]
     fn a_window_bounds_the_round_trip_from_above() {
-        let mut room = room();
-        room.on_echo(10 * MS, stamp(2 * MS), true);
-        assert_eq!(room.round_trip.microseconds(), 8_000);
+        let mut receive_memory = receive_memory();
+        receive_memory.on_echo(10 * MS, stamp(2 * MS), true);
+        assert_eq!(receive_memory.round_trip.microseconds(), 8_000);
         // Counting begins with the first arrival, and 44 segments are announced.
-        room.on_arrival(10 * MS, 1);
-        room.on_arrival(12 * MS, 44);
-        assert_eq!(room.round_trip.microseconds(), 8_000);
-        room.on_arrival(13 * MS, 45);
-        assert_eq!(room.round_trip.microseconds(), 3_000);
+        receive_memory.on_arrival(10 * MS, 1);
+        receive_memory.on_arrival(12 * MS, 44);
+        assert_eq!(receive_memory.round_trip.microseconds(), 8_000);
+        receive_memory.on_arrival(13 * MS, 45);
+        assert_eq!(receive_memory.round_trip.microseconds(), 3_000);
         // The next window takes longer, so it does not change the estimate.
-        room.on_arrival(20 * MS, 89);
-        assert_eq!(room.round_trip.microseconds(), 3_000);
+        receive_memory.on_arrival(20 * MS, 89);
+        assert_eq!(receive_memory.round_trip.microseconds(), 3_000);
     }
 
     /// At a constant rate the buffer settles at twice the data read per measured round trip plus 16
     /// segments, and more while that amount grows.
     #[test]
     fn twice_what_is_read_per_round_trip() {
-        let mut room = room();
-        room.space = 199 * room.mss;
+        let mut receive_memory = receive_memory();
+        receive_memory.space = 199 * receive_memory.mss;
         // Ten segments per millisecond, with a round trip of 20 ms: 200 segments are read in one.
         for segment in 1..4_000u32 {
             let now = segment as u64 * MS / 10;
-            room.on_echo(now, stamp(now.saturating_sub(20 * MS)), true);
-            room.announced = 2_000;
-            room.on_arrival(now, segment);
+            receive_memory.on_echo(now, stamp(now.saturating_sub(20 * MS)), true);
+            receive_memory.announced = 2_000;
+            receive_memory.on_arrival(now, segment);
         }
-        let round_trip = room.round_trip.microseconds();
+        let round_trip = receive_memory.round_trip.microseconds();
         assert!((19_000..=21_000).contains(&round_trip), "{round_trip} us");
         // Half of the buffer is for payload.
         let window = |segments: u64| 2 * 1460 * (2 * segments + 16) * (199 + 2 * (segments - 199)) / 199;
-        let read = room.space / room.mss;
+        let read = receive_memory.space / receive_memory.mss;
         assert!((199..=211).contains(&read), "{read} segments per round trip");
-        assert!(room.size >= window(200) && room.size <= window(211), "{} B", room.size);
+        assert!(receive_memory.size >= window(200) && receive_memory.size <= window(211), "{} B", receive_memory.size);
     }
 }

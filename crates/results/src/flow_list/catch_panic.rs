@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
+    static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The value that `work` returns; `None` if it panics. Nothing of `work` may be used after a panic.
@@ -14,13 +14,13 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     HOOK.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |info| {
-            if !QUIET.get() {
+            if !SILENT.get() {
                 before(info);
             }
         }));
     });
-    let was = QUIET.replace(true);
+    let was = SILENT.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(was);
+    SILENT.set(was);
     outcome.ok()
 }

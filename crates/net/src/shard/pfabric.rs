@@ -10,7 +10,7 @@
 
 use super::forward::rank;
 use super::ring::Ring;
-use super::way::send;
+use super::send::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port};
@@ -70,7 +70,7 @@ impl<O: Outlet> Lanes<'_, O> {
 impl<'a> Shard<'a> {
     /// Fast path for frames that arrive at a switch in one window, in order, up to the first that
     /// needs the slow path. Returns the number of processed frames.
-    pub fn pass_urgent<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    pub fn pass_pfabric<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let mut passed = 0;
         loop {
             let (more, dropped) = self.pass_lanes(out, start, node, &frames[passed..]);
@@ -127,14 +127,14 @@ impl<'a> Shard<'a> {
     }
 
     /// Starts all transmissions of a port that are due by `now`.
-    pub(super) fn advance_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub(super) fn advance_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
         lanes.advance(p, ring, now);
     }
 
     /// Offers a frame to a port, and counts the frame that is dropped as a result, if any.
     #[inline(never)]
-    pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
         if let Some(mut dropped) = lanes.offer(p, ring, port, now, frame) {
             self.passes(port, 0, &mut dropped, Verdict::Drop(Reason::Buffer));
@@ -144,7 +144,7 @@ impl<'a> Shard<'a> {
     /// Ends a window of the node: starts the transmissions that have to be decided before `end`,
     /// and wakes the node when the next decision is due.
     #[inline(always)]
-    pub(super) fn finish_urgent<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+    pub(super) fn finish_pfabric<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let (until, due) = (self.world.until(), self.nodes[node as usize].due);
         // In the window in which the run ends, start everything that starts before the end of the
         // run. The rest starts later.
@@ -189,10 +189,10 @@ impl<'a> Shard<'a> {
 
     /// Turns a port into an automaton with its waiting frames, at the end of the run. Everything up
     /// to `end` has been processed.
-    pub(super) fn close_urgent(&mut self, end: u64, node: u32, port: u32) {
+    pub(super) fn close_pfabric(&mut self, end: u64, node: u32, port: u32) {
         let state = &mut self.nodes[node as usize];
         let (p, ring) = (&mut self.ports[port as usize], &mut self.rings[(state.first_ring + port - state.first_port) as usize]);
-        let sending = (p.free_at > end).then(|| p.recall(ring.latest));
+        let sending = (p.free_at > end).then(|| p.interrupted(ring.latest));
         p.queued = ring.order.bytes() + sending.filter(|_| !state.until_start).map_or(0, |sent| sent.size as u64);
         state.used += p.queued;
         let mut automaton = Automaton::new(1, [0; 8], None, None, false, None, false);
