@@ -44,7 +44,7 @@ AMBIGUOUS = {
 #: Other files that may name a model.
 ALLOWED = {
     # The default of a stack.
-    "cubic": ["net/src/transport/tcp/keys.rs", f"{CONGESTION}/habits.rs", f"{CONGESTION}/hystart.rs"],
+    "cubic": ["net/src/transport/tcp/keys.rs", f"{CONGESTION}/window_response.rs", f"{CONGESTION}/hystart.rs"],
     "newreno": ["net/src/transport/tcp/keys.rs", "net/src/transport/mptcp/settings.rs", "net/src/transport/pfabric/keys.rs"],
     # pFabric's patch has both.
     "dctcp": [
