@@ -20,13 +20,15 @@ class Metric:
     path: tuple[str, ...]
     #: Formats a value with its unit for tables.
     show: Callable[[float], str]
-    #: Whether lower values are better; None if neither direction is.
+    #: True if lower values are better, False if higher ones are; None if neither direction is
+    #: better.
     lower_is_better: bool | None = True
     #: A count of events; tables leave it out if it is zero everywhere.
     counter: bool = False
-    #: The class of traffic, or the block of jobs, whose number it is; None: the number is that of all flows or jobs.
+    #: Traffic class or block of jobs that the number belongs to; None if it covers all flows or
+    #: jobs.
     group: str | None = None
-    #: For a group: the metric of all flows or jobs with this meaning.
+    #: For a metric of a group: the corresponding metric of all flows or jobs.
     whole: "Metric | None" = None
 
     @property
