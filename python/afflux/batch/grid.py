@@ -71,7 +71,8 @@ class Sweep(Displayed):
 
     @property
     def designs(self) -> Designs:
-        """By combination, with several seeds each: for `afflux.compare` and reports. Raises `ValueError` if every point failed."""
+        """The combinations as designs with several seeds each, for `afflux.compare` and reports.
+        Raises `ValueError` if every point failed."""
         return self.outcome.designs
 
     @property

@@ -45,7 +45,7 @@ class Evaluator:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of all settings, each once."""
+        """Warnings of all settings, without duplicates."""
         return tuple(self._warnings)
 
     def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
