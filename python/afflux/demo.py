@@ -153,7 +153,7 @@ class _Judged:
     sooner: list[Difference]
     later: list[Difference]
     #: Design to choose: the cheapest of those that beat the first design and are not clearly worse
-    #: than the fastest of them. Of equal prices, the first named. None if no design beats the
+    #: than the fastest of them. If prices are equal, the first named. None if no design beats the
     #: first.
     best: Difference | None
 

@@ -69,11 +69,10 @@ def _counts_unfinished(d: Difference) -> bool:
 
 
 def _foremost(pool: Sequence[Difference], prices: Mapping[str, float] | None = None) -> Difference:
-    """Returns the strongest difference. Of the differences of its design with the same verdict, job
-    time is preferred, then any metric but goodput: the result is the strongest difference in that
-    metric.
+    """Returns the strongest difference in the preferred metric. The design and the verdict are
+    those of the strongest difference overall. Job time is preferred, then any metric but goodput.
 
-    Of designs with equal differences, the cheapest is taken.
+    If several designs have equal differences, the cheapest is taken.
     """
     strongest = max(pool, key=_weight)
     alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]

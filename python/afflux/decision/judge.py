@@ -11,8 +11,8 @@ miss its goal but not meet it.
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
 typical values are all within their limits, and it is not certain. If there is none either, there is
 no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest
-factor. Of equal prices the design that comes first in the file is chosen, so today's design takes
-precedence over any change.
+factor. If prices are equal, the design that comes first in the file is chosen, so today's design
+takes precedence over any change.
 """
 
 import math

@@ -207,7 +207,7 @@ def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candid
 
 def _front(candidates: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]) -> list[Candidate]:
     means = lowered(candidates, metrics, seeds)
-    # Of equal settings the first one stays: the baseline precedes all others.
+    # If settings are equal, the first one stays: the baseline precedes all others.
     places = [place for place in front(means) if means.index(means[place]) == place]
     return [candidates[place] for place in sorted(places, key=lambda place: means[place])]
 

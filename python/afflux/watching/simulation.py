@@ -76,7 +76,7 @@ class Simulation:
         if not self._sums or view.now_ns > self._sums[-1][0]:
             self._sums.append((view.now_ns, view.queued_bytes))
         if len(self._sums) > MOST:
-            # Of two neighbouring samples, the larger one is kept.
+            # The larger one of two neighbouring samples is kept.
             pairs = zip(self._sums[::2], self._sums[1::2], strict=False)
             self._sums = [max(pair, key=lambda one: one[1]) for pair in pairs]
         where = "switches" if self._switches else "hosts"

@@ -247,7 +247,7 @@ _SIZES = tuple(_sizes(every, proportional) for every in (False, True) for propor
 
 #: Splits with their null models. A null model knows what the fit knows: a number is the same with
 #: the other framework, with the other size (or grows in proportion), or with another design (the
-#: median of the known ones). Of these variants the best one counts.
+#: median of the known ones). The best of these variants counts.
 SPLITS = (
     Split("MapReduce, judged on Tez", lambda case: case.framework, _FRAMEWORKS, "tez"),
     Split("Tez, judged on MapReduce", lambda case: case.framework, _FRAMEWORKS, "mapreduce"),

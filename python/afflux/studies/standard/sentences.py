@@ -75,8 +75,8 @@ def _item(goal: Goal, d: Difference) -> Words:
 
 
 def _told(d: Difference) -> Words:
-    """Words a difference with both values. A difference that is only unclear by its interval is
-    worded without the number of seeds."""
+    """Words a difference with both values. One that is not clear is worded only with its interval,
+    without "cannot tell" and the number of further seeds."""
     if d.clear or d.verdict in (SAME, TOO_FEW) or d.bounds is None:
         return told(d)
     return say("standard.unclear", between=between(d), **changes.values(d))
