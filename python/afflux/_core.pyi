@@ -13,8 +13,7 @@ class Error(Exception):
     """Base class of the errors that afflux raises."""
 
 class ScenarioError(Error):
-    """An invalid scenario. The message names file, line, key, what was found and what is allowed.
-    """
+    """An invalid scenario. The message names file, line, key, the value found and the allowed ones."""
 
     file: str | os.PathLike[str] | None
     """The scenario file; `None` if the error is about no file."""
@@ -237,8 +236,7 @@ class Scenario:
         congestion: Callable[[], object] | None = None,
         paced: bool = False,
     ) -> Result:
-        """Simulates the scenario. `afflux.Scenario.run` returns the result as an `afflux.Result`.
-        """
+        """Simulates the scenario. `afflux.Scenario.run` returns an `afflux.Result` instead."""
 
 @final
 class Expected:
@@ -270,8 +268,7 @@ class Expected:
         the rest."""
     @property
     def followed(self) -> float:
-        """Share of the payload that was followed flow by flow. The rest is estimated from its size.
-        """
+        """Share of the payload followed flow by flow. The rest is estimated from its size."""
     @property
     def crowding(self) -> float:
         """Factor by which flows limited by a link take longer than at the rate of their NIC."""

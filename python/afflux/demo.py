@@ -171,8 +171,7 @@ class _Judged:
 
 
 def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
-    """Returns the answer as text: the choice by job time with its size, cause, cost and certainty.
-    """
+    """Returns the answer as text: choice by job time, size, cause, cost and certainty."""
     of = _Judged.of(designs, found)
     base, times, best = of.base, of.times, of.best
     certain = _certainty(of)

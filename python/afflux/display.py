@@ -1,5 +1,4 @@
-"""Renders objects in an interactive session: a screenful of text, and a small table in a notebook.
-"""
+"""Renders objects in interactive sessions: a screenful of text, a small table in a notebook."""
 
 import html
 import textwrap

@@ -79,7 +79,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
-            _core.parse(text, path)  # reports the place and the reason in the words of all other errors
+            _core.parse(text, path)  # raises the error in afflux's own words
             raise
         scenario = cls(path=path)
         scenario.data = copy.deepcopy(data)
@@ -112,8 +112,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         return copy.deepcopy(self)
 
     def to_toml(self) -> str:
-        """Returns the scenario as TOML. An unchanged scenario keeps the text that it was read from.
-        """
+        """Returns the scenario as TOML. An unchanged scenario keeps its original text."""
         return self._text if self._text is not None and self.data == self._original else toml.dumps(self.data)
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:

@@ -37,7 +37,7 @@ class Into:
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
         except tomllib.TOMLDecodeError:
-            _core.parse(text, path)  # reports the place and the reason in the words of all other errors
+            _core.parse(text, path)  # raises the error in afflux's own words
             raise
         except RecursionError:
             raise Wrong(path, None, "values nested too deeply", "a scenario") from None

@@ -67,7 +67,7 @@ class OnRay(Remote):
         return self._carry_out.remote(__version__, parcel, Tell(self._board, key), *inputs)
 
     def shares(self) -> Mapping[str, float]:
-        with suppress(ray.exceptions.RayError):  # the answer is late or lost: the shares known before remain
+        with suppress(ray.exceptions.RayError):  # late or lost: keep the last shares
             self._shares = ray.get(self._board.all.remote(), timeout=PATIENCE)
         return super().shares()
 

@@ -107,7 +107,7 @@ def scratch() -> Iterator[Path]:
     """Yields a temporary directory that is locked as long as its process lives. Removes directories
     of killed processes."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PLACE}*/{_LOCK}"):
-        with suppress(OSError), left.open("r+") as lock:  # it may have vanished, be in use, or belong to another user
+        with suppress(OSError), left.open("r+") as lock:  # vanished, in use, or not ours
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_PLACE, ignore_cleanup_errors=True) as place, (Path(place) / _UNLOCKED).open("w") as lock:

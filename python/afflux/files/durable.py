@@ -30,9 +30,9 @@ _OURS = re.compile(r"\.(?P<of>.+)\.(?P<role>partial|(?:partial|old)-[0-9a-z-]+|l
 class NewFile:
     """A file that is being written. Without a call of `commit`, no file remains.
 
-        with durable.NewFile(path) as new:
-            new.partial.write_text(text)
-            new.commit()
+    with durable.NewFile(path) as new:
+        new.partial.write_text(text)
+        new.commit()
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -97,7 +97,7 @@ class Folder:
             import fsspec
         try:
             system, root = fsspec.core.url_to_fs(self.url)
-        except Exception as error:  # another library is missing, the scheme is unknown, or its settings are wrong
+        except Exception as error:  # missing library, unknown scheme or wrong settings
             raise StorageError(f"{self.url}: {plain.words(error)}") from None
         return system, root.rstrip("/")
 
@@ -109,7 +109,7 @@ _OTHER = "give this one another folder, as in"
 def _make(system: Any, root: str) -> None:
     try:
         system.makedirs(root, exist_ok=True)
-    except FileNotFoundError:  # for example in /proc; the reader takes this exception for a missing file
+    except FileNotFoundError:  # e.g. in /proc; the reader would report a missing file
         raise StorageError("the folder cannot be made there") from None
 
 

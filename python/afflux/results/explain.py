@@ -141,7 +141,8 @@ class Explanation:
             raise LookupError("the split was not recorded: set explain = true in [record] and run again")
         names: list[str] = summary.get("host_names", [])
         self._host_name = lambda host: names[host] if names else f"host{host}"
-        self._sizes = list(summary["slowdown"]["by_size"])  # ["all"] if size classes were switched off
+        # ["all"] if size classes were switched off.
+        self._sizes = list(summary["slowdown"]["by_size"])
         self._warmup, self._end = summary["warmup_ns"], summary["simulated_ns"]
 
     def __len__(self) -> int:

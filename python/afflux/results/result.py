@@ -252,7 +252,8 @@ def _checked_summary(path: Path) -> dict[str, Any]:
     data = path.read_bytes()
     if sealed := _SEALED.search(data):
         digest = sealed[1].decode()
-        found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()  # the digest was computed with this field empty
+        # The digest was computed with this field empty.
+        found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()
         if found != digest:
             raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {digest[:12]}…): restore it, or simulate again")
     summary = parsed(data, path)

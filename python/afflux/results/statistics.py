@@ -1,4 +1,4 @@
-"""Means, percentiles as in summaries, and intervals by Student's t.
+"""Computes means, percentiles as in summaries, and intervals by Student's t.
 
 Coverage of the 95 % intervals, each of 100,000 samples (tests/test_statistics.py holds the functions to 93 to 97 %):
 

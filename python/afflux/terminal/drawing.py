@@ -232,8 +232,7 @@ def stacked(shares: dict[str, float], width: int) -> Text:
 
 
 def diverging(value: int, most: int, width: int, colour: str) -> Text:
-    """Draws a bar from the middle: to the left for negative values, to the right for positive ones.
-    """
+    """Draws a bar from the middle: to the left if negative, to the right if positive."""
     half = (width - 1) // 2
     length = round(abs(value) / most * half) if most else 0
     # A nonzero value too small for a block is drawn as a thin line.

@@ -68,8 +68,7 @@ def _options(command: Any, context: Any) -> list[_Row]:
 
 
 def _common(every: Sequence[Sequence[_Row]]) -> dict[str, str]:
-    """Returns the options that mean the same for most formats, with their most frequent help text.
-    """
+    """Returns the options common to most formats, with their most frequent help text."""
     common: dict[str, str] = {}
     for names in dict.fromkeys(names for rows in every for names, _ in rows):
         if any(option in names for option in ("--out", "--force", "--json")):

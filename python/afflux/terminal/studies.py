@@ -19,8 +19,7 @@ def _cores() -> int:
 
 
 def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
-    """Returns a row for each study. `duration` is an estimate for the whole study on this machine.
-    """
+    """Returns a row for each study. `duration` is estimated for the whole study on this machine."""
     return [
         {
             "study": study.name,

@@ -21,8 +21,7 @@ class Rounds:
         self._watch.listed(dirs, done)
 
     def begin(self, total: int, reused: int) -> None:
-        """Ignored: the search has already announced the number of points for all rounds together.
-        """
+        """Ignored: the total number of points was announced at the start of the search."""
 
     def finished(self, point: str, seconds: float, error: str | None) -> None:
         self._watch.finished(point, seconds, error)

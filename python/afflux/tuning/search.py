@@ -258,8 +258,7 @@ def _differences(evaluator: Evaluator, before: Mapping[str, Any], after: Mapping
 
 
 def _drifts(evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate, seeds: Sequence[int]) -> Iterable[Drift]:
-    """Varies each threshold separately, down and up, and yields its sensitivity in each objective.
-    """
+    """Varies each threshold separately, down and up. Yields the sensitivity of each objective."""
     ranges = [one for one in space if isinstance(one, Range)]
     around = {one.key: [(number, {**chosen.changes, one.key: one.written(number)}) for number in one.drifts(chosen.changes[one.key])] for one in ranges}
     evaluator.simulate([changes for values in around.values() for _, changes in values], seeds)

@@ -28,8 +28,7 @@ class Words(str):
 
 
 class Marked(Words):
-    """Text of several parts, some of which are highlighted. Used as a string, it is the plain text.
-    """
+    """Text of several parts, some of which are highlighted. As a string, it is plain text."""
 
     parts: tuple[tuple[Words, bool], ...]
 
@@ -42,8 +41,7 @@ class Marked(Words):
 
 
 def say(key: str, **values: Any) -> Words:
-    """Returns the text of a key with its placeholders filled in. Values may be `Words` themselves.
-    """
+    """Returns the text of a key with its placeholders filled in. Values may be `Words`."""
     en, ja = (_every()[key][language] for language in LANGUAGES)
     return Words(en.format(**values), ja.format(**{name: japanese(value) for name, value in values.items()}))
 
