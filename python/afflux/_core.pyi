@@ -13,7 +13,7 @@ class Error(Exception):
     """Base class of the errors that afflux raises."""
 
 class ScenarioError(Error):
-    """An invalid scenario. The message names file, line, key, the value found and the allowed ones."""
+    """An invalid scenario. The message names file, line, key, value found and allowed values."""
 
     file: str | os.PathLike[str] | None
     """The scenario file; `None` if the error is about no file."""

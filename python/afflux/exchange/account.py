@@ -50,8 +50,7 @@ class Account:
     def noted(self, sentence: str, place: object = None, times: int = 1) -> None:
         """Notes a field or record that is left out. The sentence says what it would have meant and
         why it is left out. `place` is a line number, or a path of keys. The same sentence at other
-        places becomes one note with a count. `times` adds to the count for places that are not
-        named."""
+        places becomes one note with a count. `times` is the number of occurrences to count."""
         count, places = self._left_out.get(sentence, (0, []))
         shown_at = f"line {place}" if isinstance(place, int) else None if place is None else str(place)
         if shown_at is not None and len(places) < _FIRST and shown_at not in places:

@@ -82,7 +82,7 @@ class Evaluator:
         return [self.candidate(c.changes, first if c.name in lost else seeds, stopped=c.name in lost) if c.values else c for c in begun]
 
     def candidate(self, changes: Mapping[str, Any], seeds: Sequence[int], stopped: bool = False) -> Candidate:
-        """Returns a setting with its values. Raises `LookupError` if a summary lacks an objective."""
+        """Returns a setting with its values. Raises `LookupError` if an objective is missing."""
         name = name_of(changes)
         results = self._results.get(name, {})
         if name in self._errors or not all(seed in results for seed in seeds):

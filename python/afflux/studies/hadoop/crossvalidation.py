@@ -148,7 +148,7 @@ def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -
 
 
 def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[float]) -> list[float]:
-    """Returns the nearest minimum of the sum of squares (Levenberg-Marquardt)."""
+    """Returns the parameters at the nearest minimum of the sum of squares (Levenberg-Marquardt)."""
     now, damping = residuals(free), 1e-3
     for _ in range(200):
         columns = []

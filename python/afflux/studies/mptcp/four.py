@@ -114,8 +114,8 @@ def average(result: Result) -> float:
 
 
 def used(core: str) -> Callable[[Result], float]:
-    """Returns a function for the utilisation in percent of the path over a core switch, at its own
-    link."""
+    """Returns a function for the utilisation in percent of the path over a core switch, taken at
+    the uplink from pod 0 to this switch, which no other path uses."""
 
     def of(result: Result) -> float:
         links = zip(*(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True)
