@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .scenario import Scenario, load
     from .tuning import Tuning, tune
 
-#: Where the names are. They are imported when asked for: the program heeds signals before that, and what is not used costs nothing.
+#: Module that defines each public name. `__getattr__` imports it at first use, so that `import
+#: afflux` is fast and the program can install its signal handlers first.
 _HOMES = {
     "Ack": "congestion",
     "Comparison": "comparison.compare",
@@ -60,7 +61,7 @@ _HOMES = {
     "sweep": "batch.grid",
     "tune": "tuning",
 }
-#: The documented modules, and where those within rooms are.
+#: Documented modules by public name, with their paths inside the package.
 _MODULES = {"batch": "batch", "plot": "report.plot", "report": "report", "split": "results.split"}
 
 __all__ = [
@@ -117,5 +118,5 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The public names, without the modules and the helpers that make them."""
+    """Returns the public names, without modules and import helpers."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""The program `afflux`. It heeds signals before it imports the rest, which takes a while."""
+"""Starts the program `afflux`. Signal handlers are installed before the slow imports."""
 
 from . import signals, streams
 

@@ -1,4 +1,4 @@
-"""The simulator itself, in Rust. `afflux` is the way in; what is here may change."""
+"""The simulator, written in Rust. Use it through `afflux`: this module may change."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ __build__: str
 """Version and commit: `0.3.0+g1234abc`, with `.dirty` if the tree differed from the commit."""
 
 class Error(Exception):
-    """Whatever afflux itself refuses or fails at."""
+    """Base class of the errors that afflux raises."""
 
 class ScenarioError(Error):
-    """A wrong scenario: the message names file, line, key, what was found and what is allowed."""
+    """An invalid scenario. The message names file, line, key, value found and allowed values."""
 
     file: str | os.PathLike[str] | None
     """The scenario file; `None` if the error is about no file."""
@@ -23,17 +23,17 @@ class ScenarioError(Error):
     """The key, such as `"switch.ecn.kmin"`; `None` if the error is about no key."""
 
 class RunError(Error):
-    """A run that could not be carried out."""
+    """A run that failed."""
 
 class ResultExists(Error):
-    """The result directory is there already."""
+    """The result directory already exists."""
 
     path: str | os.PathLike[str]
     """The directory."""
 
 @final
 class Progress:
-    """Watches a run; current whenever it is read, from any thread."""
+    """Progress of a run. Any thread can read the current values at any time."""
 
     @property
     def now_ns(self) -> int:
@@ -45,25 +45,27 @@ class Progress:
     def flows_finished(self) -> int:
         """Number of flows that have finished."""
     def view(self) -> View | None:
-        """Queues and completion times as they were shortly before; asks for the next view. `None` before the first, and with the engine of flows."""
+        """Returns queues and completion times of a recent instant, and requests the next view.
+        `None` before the first view, and with the flow-level engine."""
 
     def cancel(self) -> None:
-        """Stops the run soon; nothing of it is written."""
+        """Stops the run soon. Nothing of it is written."""
 
 @final
 class View:
-    """Queues, and completion times so far."""
+    """Queues, counters and completion times at one instant of a run."""
 
     @property
     def now_ns(self) -> int:
         """Simulated time of the view in nanoseconds."""
     @property
     def queues(self) -> list[tuple[str, int, str, int]]:
-        """The longest queues of switches (of hosts where there is no switch), longest first: node, port, the node at the other end, bytes."""
+        """Longest queues of switches (of hosts if there is no switch), longest first: node, port,
+        node at the other end, bytes."""
 
     @property
     def queued_bytes(self) -> int:
-        """In all of them."""
+        """Bytes in all queues of switches (of hosts if there is no switch)."""
 
     @property
     def drops(self) -> int:
@@ -82,47 +84,52 @@ class View:
         """Retransmission time-outs so far."""
     @property
     def fct_ns(self) -> list[tuple[int, int, int]]:
-        """Completion times of flows that have ended and do not start in the warm-up, in steps of at most 1.6 %: from, to, count."""
+        """Histogram of the completion times in ns of flows that have finished and did not start in
+        the warm-up: lower bound, upper bound, count. A step is at most 1.6 % wide."""
 
     @property
     def slowdown(self) -> list[tuple[float, float, int]]:
-        """Their slowdowns."""
+        """Histogram of the slowdowns of the same flows as in `fct_ns`: lower bound, upper bound,
+        count."""
 
 @final
 class Ack:
-    """What an acknowledgement says to a congestion control written in Python."""
+    """An acknowledgement, as a congestion control written in Python sees it."""
 
     @property
     def now_ns(self) -> float:
-        """Simulated time."""
+        """Simulated time in nanoseconds."""
     @property
     def rtt_ns(self) -> float | None:
-        """Round trip of the newest segment that was sent once; `None` without such."""
+        """Round-trip time in nanoseconds of the newest segment that was sent only once; `None` if
+        there is none."""
     @property
     def acked(self) -> int:
-        """Segments newly acknowledged in order."""
+        """Number of segments newly acknowledged in order."""
     @property
     def delivered(self) -> int:
-        """Segments newly known to have arrived, in order or not."""
+        """Number of segments newly known to have arrived, in order or not."""
     @property
     def ece(self) -> bool:
-        """The echo of a mark."""
+        """True if the acknowledgement echoes an ECN mark."""
     @property
     def may_grow(self) -> bool:
-        """The window was what limited the sender, and nothing is being repaired."""
+        """True if the window was the limit of the sender, and no loss is being repaired."""
     @property
     def outstanding(self) -> int:
-        """Segments sent and not acknowledged in order."""
+        """Number of segments sent and not yet acknowledged in order."""
     @property
     def state(self) -> str:
-        """`"open"`, `"reduced"` (after a mark), `"recovery"` or `"loss"` (after a time-out)."""
+        """State of the sender: `"open"`, `"reduced"` (after a mark), `"recovery"` or `"loss"`
+        (after a time-out)."""
 
-#: Count, rates in bits per second and delays in nanoseconds.
+#: Number of links, their rates in bits per second and their delays in nanoseconds.
 _Links = tuple[int, list[int], list[float]]
 
 @final
 class Warning:
-    """A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line."""
+    """A valid key that has no effect, or another effect than its name says. `str` gives the whole
+    line."""
 
     @property
     def file(self) -> os.PathLike[str]:
@@ -135,7 +142,7 @@ class Warning:
         """The key that has no effect."""
     @property
     def text(self) -> str:
-        """Why it has none."""
+        """Reason why the key has no effect."""
 
 @final
 class Scenario:
@@ -143,31 +150,32 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's name: that of its designs, and of its result directory."""
+        """Name of the scenario. It names its design and its result directory."""
     @property
     def hash(self) -> str:
-        """SHA-256 of all that determines the result."""
+        """SHA-256 of everything that determines the result."""
     @property
     def resolved(self) -> str:
-        """As TOML: what was written, and all defaults as comments."""
+        """The scenario as TOML, with all defaults as comments."""
     @property
     def notes(self) -> list[str]:
-        """What a reader of the result should know, in sentences."""
+        """Remarks for readers of the result, one sentence each."""
     @property
     def warnings(self) -> list[Warning]:
-        """What is valid and yet does not do what it seems to say."""
+        """Valid keys that do not do what they seem to say."""
     @property
     def seed(self) -> int:
-        """The seed with which it runs."""
+        """Seed of the run."""
     @property
     def threads(self) -> int:
-        """Number of threads with which it runs."""
+        """Number of threads of the run."""
     @property
     def until_ns(self) -> int | None:
-        """Simulated time in nanoseconds at which the run stops; `None`: when nothing is left to happen."""
+        """Simulated time in nanoseconds at which the run stops. `None`: it stops when no events
+        remain."""
     @property
     def flows(self) -> int:
-        """Number of flows, those of applications included."""
+        """Number of flows, including those of applications."""
     @property
     def hosts(self) -> int:
         """Number of hosts."""
@@ -181,35 +189,41 @@ class Scenario:
     def nodes(self) -> list[tuple[str, str, int, int | None]]:
         """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
     def switch_settings(self, name: str) -> str | None:
-        """The keys of `[switch]` that hold for a switch of this name, overrides and every default included, as TOML. `None`: there is no such switch."""
+        """Returns the `[switch]` keys of the switch with this name as TOML, including overrides and
+        all defaults. `None` if there is no such switch."""
 
     @property
     def has_own_congestion(self) -> bool:
-        """Is a congestion control written in Python, as `[host.python]` says?"""
+        """True if `[host.python]` sets a congestion control written in Python."""
     @property
     def priority_of_dscp(self) -> list[int]:
-        """The priority of each DSCP, as `[host] dscp_to_priority` says."""
+        """Priority of each DSCP, from `[host] dscp_to_priority`."""
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Addresses that the scenario gives to hosts, and their numbers."""
+        """IP addresses that the scenario assigns to hosts, with the hosts' numbers."""
     @property
     def edges(self) -> list[tuple[int, int, int, float]]:
-        """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
+        """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay
+        in nanoseconds."""
     @property
     def headrooms(self) -> list[tuple[int, int, int, int, int]]:
-        """Of every port of a switch with flow control: both ends as indices of `nodes`, its headroom, what SONiC's formula gives, and the least
-        with which nothing is ever lost, in bytes."""
+        """Headroom of every port of a switch with flow control: both ends as indices of `nodes`,
+        then in bytes the headroom configured, the result of SONiC's formula, and the minimum with
+        which no frame is ever lost."""
     @property
     def has_flow_control(self) -> bool:
-        """Whether any switch has priority flow control."""
+        """True if any switch has priority flow control."""
     def expected(self) -> Expected:
-        """Estimate of the run: bytes, packet-hops, memory. Raises `RunError`."""
+        """Estimates the run: bytes, packet-hops, memory. Raises `RunError`."""
     def tiers(self) -> list[tuple[int, str, int, list[int], _Links, _Links, tuple[float, float] | None, list[tuple[str, list[str]]]]]:
-        """From the top down: height, name, count, hosts of each rack, links to the tier below and within, oversubscription, named hosts of each rack."""
+        """Tiers of the fabric from the top down: height, name, count, hosts of each rack, links to
+        the tier below and within the tier, oversubscription, named hosts of each rack."""
     def flow_list(self) -> tuple[Table, int]:
-        """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
+        """Returns the flows known before the run (`id,start_ns,src,dst,bytes,class,deadline_ns`),
+        and the number of flows that start only when others end."""
     def link_faults(self) -> list[tuple[float, int, bool]]:
-        """Of every link the share of frames that it loses, how often it is down, and whether its directions differ."""
+        """Faults of every link: share of frames that it loses, number of outages, and whether its
+        two directions differ."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,
@@ -222,11 +236,11 @@ class Scenario:
         congestion: Callable[[], object] | None = None,
         paced: bool = False,
     ) -> Result:
-        """Simulates it. `afflux.Scenario.run` returns the result as an `afflux.Result`."""
+        """Simulates the scenario. `afflux.Scenario.run` returns an `afflux.Result` instead."""
 
 @final
 class Expected:
-    """What a run will come to."""
+    """Estimate of a run."""
 
     @property
     def payload_bytes(self) -> int: ...
@@ -240,27 +254,29 @@ class Expected:
     def flows(self) -> int: ...
     @property
     def end_ns(self) -> int:
-        """When it ends."""
+        """Simulated time in nanoseconds at which the run ends."""
     @property
     def cut(self) -> bool:
-        """Flows are then under way."""
+        """True if flows are still in progress at the end of the run."""
     @property
     def doubt(self) -> tuple[str, list[str]] | None:
-        """Why packet-hops are not known more closely (`losses`, `overtaking`, `queues`, `copies`, `rates`), and at which nodes."""
+        """Reason why the estimate of packet-hops is rough (`losses`, `overtaking`, `queues`,
+        `copies` or `rates`), and the nodes concerned."""
     @property
     def complete(self) -> bool:
-        """False: applications do too much to be followed to their end."""
+        """False if applications do too much to be followed to their end. The estimate then lacks
+        the rest."""
     @property
     def followed(self) -> float:
-        """Part of the payload that was followed flow by flow; the rest is counted by its size."""
+        """Share of the payload followed flow by flow. The rest is estimated from its size."""
     @property
     def crowding(self) -> float:
-        """How many times longer flows that a link limits take than at the rate of their NIC."""
+        """Factor by which flows limited by a link take longer than at the rate of their NIC."""
     @property
     def memory_bytes(self) -> int: ...
     @property
     def records(self) -> int:
-        """Rows that `[record]` asks for."""
+        """Number of rows that `[record]` asks for."""
 
 @final
 class Result:
@@ -274,13 +290,14 @@ class Result:
 
 @final
 class Table:
-    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and pandas take it too."""
+    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and
+    pandas take it too."""
 
     @property
     def column_names(self) -> list[str]:
         """The names of the columns, in their order."""
     def column(self, name: str) -> list[Any]:
-        """A column as a list; nulls are `None`."""
+        """Returns a column as a list; nulls are `None`."""
     def __getitem__(self, name: str) -> list[Any]: ...
     def __contains__(self, name: str) -> bool: ...
     def __len__(self) -> int: ...
@@ -289,23 +306,23 @@ class Table:
 
 @final
 class Model:
-    """One row of `afflux models`."""
+    """A model, as a row of `afflux models`."""
 
     @property
     def kind(self) -> str:
-        """What it models, such as `congestion control` or `marking`."""
+        """Kind of the model, such as `congestion control` or `marking`."""
     @property
     def name(self) -> str:
-        """Name, as scenario files write it where they choose it."""
+        """Name of the model. Scenario files use it where they select models."""
     @property
     def source(self) -> str:
-        """The paper, standard or program that it follows."""
+        """Paper, standard or program that the model follows."""
     @property
     def faithful(self) -> str:
-        """What is as in the source."""
+        """Behaviour that is the same as in the source."""
     @property
     def simplified(self) -> str:
-        """What is simpler than in the source."""
+        """Behaviour that is simpler than in the source."""
 
 def load(
     path: str | os.PathLike[str],
@@ -315,7 +332,8 @@ def load(
     threads: int | None = None,
     most_flows: int | None = None,
 ) -> Scenario:
-    """With `most_flows` only about so many flows of each random process are drawn: such a scenario is for `expected`, and cannot be run."""
+    """Reads and validates a scenario file. With `most_flows` about that many flows of each random
+    process are drawn: such a scenario is for `expected` and cannot be run."""
 
 def parse(
     text: str,
@@ -326,13 +344,14 @@ def parse(
     threads: int | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Scenario:
-    """Inputs are relative to `path`; with `store` they are in this directory, under their SHA-256."""
+    """Parses and validates scenario text. Input files are relative to `path`; with `store` they are
+    in that directory, named by their SHA-256."""
 
 def schema() -> str:
-    """The JSON Schema of scenario files."""
+    """Returns the JSON Schema of scenario files."""
 
 def models() -> list[Model]:
-    """Every model with its source and its limits."""
+    """Returns every model with its source and its limits."""
 
 def live(
     scenario: Scenario,
@@ -345,32 +364,40 @@ def live(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> str:
-    """Runs `scenario` in real time between real hosts; returns `live.json`. Ctrl-C ends it like its time."""
+    """Runs `scenario` in real time between real hosts and returns `live.json` as text. Ctrl-C ends
+    the run as its duration would."""
 
 def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
-    """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
+    """Returns the requirements of live mode: name, purpose, whether it is mandatory, why it is
+    unavailable (`None` if it is available), how to fix that."""
 
 def adopt(files: Sequence[tuple[str, bytes]], out: str | os.PathLike[str]) -> None:
-    """Writes a result directory of these files, by name and content, as a run would have done; one that exists is replaced."""
+    """Writes these files (name and content) as a result directory, as a run would. An existing
+    directory is replaced."""
 
 def clear(out: str | os.PathLike[str]) -> None:
-    """Removes what killed writers of a result directory left beside it. Does nothing while one is at work."""
+    """Removes the temporary files that killed writers of a result directory left next to it. Does
+    nothing while a writer is active."""
 
 def step(what: str, path: str | os.PathLike[str], removes: bool) -> None:
-    """Announces a change on disk, for tests: the process may be killed here, or the disk found full."""
+    """Announces a change on disk, for fault-injection tests: the process may be killed here, or the
+    disk reported as full."""
 
 def has_faults() -> bool:
-    """Does `step` do anything in this process?"""
+    """True if fault injection is on in this process, so that `step` has an effect."""
 
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
 def read_capture(
     path: str | os.PathLike[str], gap_ns: int
 ) -> tuple[Table, list[str], int, int, int, list[tuple[str | None, str | None, int, list[int]]], bool]:
-    """Flows of a capture, their hosts' addresses, its begin, frames, frames used, notes, whether it ends within a frame. A note is what
-    frames in no flow are, a sentence on what was left out, how many frames, the first of them."""
+    """Reads a capture. Returns its flows, the addresses of its hosts, its start time (ns since
+    1970), the number of frames, the number of frames used, notes, and whether the file ends within
+    a frame. A note has the kind of frames that belong to no flow, a sentence about omitted data,
+    the number of such frames, and the first of them."""
 
 def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tuple[Table, list[str]]:
-    """The flows of a file of HPCC's form (`"hpcc"`) or a connection matrix (`"htsim"`), and notes."""
+    """Reads the flows of a flow file in HPCC's format (`"hpcc"`) or of a connection matrix
+    (`"htsim"`). Returns them with notes."""
 
 def flow_table(
     start_ns: Sequence[int],
@@ -384,12 +411,14 @@ def flow_table(
     priorities: Sequence[int | None] | None = None,
 ) -> Table: ...
 def table_of(columns: Sequence[tuple[str, Sequence[str | None] | Sequence[bool | None] | Sequence[float | None]]]) -> Table:
-    """A table of these columns, by name. A column has values of one type, and `None`."""
+    """Returns a table of these named columns. A column has values of one type, and `None`."""
 
 def wrong_name(name: str) -> str | None:
-    """Why this text cannot be a name, as the end of "expected …"; None if it can."""
+    """Returns the reason why this text cannot be a name, as the end of "expected …". None if it
+    can."""
 
 def most_unpacked(packed: int) -> tuple[int, str]:
-    """How many bytes may come out of a compressed file of this size, and what to say where more do."""
+    """Returns the number of bytes that a compressed file of this size may expand to, and the
+    message for a file that exceeds it."""
 
 def write_parquet(table: Table, path: str | os.PathLike[str]) -> None: ...

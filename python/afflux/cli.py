@@ -1,4 +1,4 @@
-"""The command `afflux`: its options of its own, and the table of its commands."""
+"""The command `afflux`: its global options and its table of commands."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -16,7 +16,8 @@ from .terminal.values import convert_here
 
 
 def _plain(params: list[Any]) -> list[Any]:
-    """Flags and arguments have no type, `--help` stands with the other options of a command, and values are converted without pydantic."""
+    """Prepares parameters for help and parsing: hides the types of flags and arguments, puts
+    `--help` into the output group, converts values without pydantic."""
     convert_here(params)
     panels = {panel for param in params if (panel := getattr(param, "rich_help_panel", None))}
     for param in params:
@@ -25,9 +26,9 @@ def _plain(params: list[Any]) -> list[Any]:
         if param.name == "help" and panels:
             param.rich_help_panel = OUTPUT
         if param.param_type_name == "argument":
-            # The name says what it is; types of Python do not.
+            # The name of an argument explains it; a Python type would not.
             param.display_type_rich = lambda *_, **__: None
-    # Output is the last group of every command; arguments have none, and come first.
+    # The output group comes last in every command. Arguments have no group and come first.
     return sorted(params, key=lambda param: getattr(param, "rich_help_panel", None) == OUTPUT)
 
 
@@ -35,7 +36,8 @@ class _Command(TyperCommand):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         for param in self.params:
-            # Help is markup for typer, which would take a table's name such as [record] for a style and leave it out.
+            # typer reads help as markup: without escaping, a table name such as [record] is taken
+            # for a style and vanishes.
             if text := getattr(param, "help", None):
                 param.help = escape(text)  # type: ignore[attr-defined]
 
@@ -51,13 +53,13 @@ class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         params = _plain(super().get_params(ctx))
         for param in params:
-            # One group: the options of the program itself are few.
+            # The program itself has few options, so they form one group.
             param.rich_help_panel = None
         return params
 
 
 class _Formats(_Group):
-    """`afflux import` and `afflux export`: the help has the options of every format."""
+    """`afflux import` and `afflux export`, whose help lists the options of every format."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         every = [command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]

@@ -18,8 +18,9 @@ A scenario names a class in a file, so that sweeps, studies and result directori
     file = "aimd.py"
     parameters = { increase = 2.0 }  # keyword arguments of the class
 
-They are slow (a call into Python for every acknowledgement: about ten microseconds), run on one thread, and are outside the promise that the same
-scenario gives the same bytes everywhere: that is up to the class. Losses are found and repaired by the scenario's transport.
+Such a run is slow (each acknowledgement calls Python, which takes about ten microseconds) and uses
+one thread. afflux does not promise that it gives the same bytes everywhere: that depends on the
+class. The scenario's transport detects and repairs losses.
 """
 
 import functools
@@ -36,21 +37,25 @@ __all__ = ["Ack", "CongestionControl"]
 
 
 class CongestionControl:
-    """What one connection reckons with. This one is NewReno's; override what differs.
+    """Congestion control of one connection. This base class is NewReno; override the methods that
+    differ.
 
-    The transport changes `cwnd` and `ssthresh`, too: it lowers the window to the threshold after a loss, and to one segment at a time-out. Both
-    may have fractions; what counts is the whole segments.
+    The transport also changes `cwnd` and `ssthresh`: it lowers the window to the threshold after a
+    loss, and to one segment at a time-out. Both may be fractional; the transport uses whole
+    segments.
     """
 
-    #: Payload of a full segment in bytes; set before the first acknowledgement, as the two following are.
+    #: Payload of a full segment in bytes. The transport sets `mss`, `cwnd` and `ssthresh` before
+    #: the first acknowledgement.
     mss: int = 0
-    #: The congestion window in segments; at first the scenario's `initial_window`.
+    #: Congestion window in segments. Starts at the scenario's `initial_window`.
     cwnd: float = 0
-    #: The slow start threshold in segments; at first infinite.
+    #: Slow start threshold in segments. Starts at infinity.
     ssthresh: float = math.inf
 
     def on_ack(self, ack: Ack) -> None:
-        """An acknowledgement has come: change `cwnd`. It counts while `ack.state` is `"open"` or `"loss"`; else the transport sets the window."""
+        """Changes `cwnd` after an acknowledgement. The change takes effect while `ack.state` is
+        `"open"` or `"loss"`; in other states the transport sets the window."""
         if not ack.may_grow:
             return
         if self.cwnd < self.ssthresh:
@@ -59,33 +64,40 @@ class CongestionControl:
             self.cwnd += ack.acked / self.cwnd
 
     def on_loss(self, now_ns: float) -> None:
-        """A segment was lost: set `ssthresh`, to which the transport lowers the window, at once or over a round trip."""
+        """Sets `ssthresh` after a lost segment. The transport lowers the window to it, at once or
+        over a round trip."""
         self.ssthresh = max(self.cwnd / 2, 2)
 
     def on_ecn(self, now_ns: float) -> None:
-        """Marks were echoed, once per window: as a loss unless overridden. Needs `ecn` in the scenario's transport."""
+        """Reacts to echoed ECN marks, called once per window. By default calls `on_loss`. Needs
+        `ecn` in the scenario's transport."""
         self.on_loss(now_ns)
 
     def on_timeout(self, now_ns: float) -> None:
-        """Nothing came back in time: set `ssthresh`; the window becomes one segment. As a loss unless overridden."""
+        """Sets `ssthresh` after a retransmission time-out. The transport sets the window to one
+        segment. By default calls `on_loss`."""
         self.on_loss(now_ns)
 
     def pacing(self) -> float | None:
-        """Bits of payload per second at which segments leave; `None`: as the scenario says (`pacing` of its transport)."""
+        """Returns the pacing rate in payload bits per second. `None` keeps the scenario's setting
+        (`pacing` of its transport)."""
         return None
 
 
 def is_paced(make: object) -> bool:
-    """Has the class a rate of its own? Factories that are no classes are asked through their attribute `paced`."""
+    """True if the class sets its own pacing rate. A factory that is not a class says so in its
+    attribute `paced`."""
     if isinstance(make, type):
         return getattr(make, "pacing", None) is not CongestionControl.pacing
     return bool(getattr(make, "paced", False))
 
 
 def of_file(path: str | os.PathLike[str], text: str, name: str | None, parameters: Mapping[str, Any]) -> tuple[Callable[[], CongestionControl], bool]:
-    """The class in a Python file with its parameters, as a function without arguments, and whether it has a rate of its own.
+    """Returns a function without arguments that makes objects of the class in a Python file, and
+    whether the class sets its own pacing rate.
 
-    Raises `ScenarioError` if the file cannot be executed, has no such class, or the class does not take the parameters.
+    Raises `ScenarioError` if the file cannot be executed, has no such class, or the class does not
+    take the parameters.
     """
     path = os.fspath(path)
     module = types.ModuleType(f"afflux congestion control {path}")
@@ -111,7 +123,8 @@ def of_file(path: str | os.PathLike[str], text: str, name: str | None, parameter
 
 
 def located(path: str | os.PathLike[str], error: Exception) -> Exception:
-    """An exception that the class in a file raised, as an error of the run that names file, line and method."""
+    """Converts an exception raised by a class in a file to a `RunError` that names file, line and
+    method."""
     path = os.fspath(path)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     place = f"{path}:{frames[-1].lineno}: {frames[-1].name}: " if frames else f"{path}: "

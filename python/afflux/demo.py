@@ -1,4 +1,5 @@
-"""`afflux demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
+"""`afflux demo`: compares five switch designs (deep buffers; shallow ones alone or with ECN, PFC or
+DCTCP) by the job time and price of a small Hadoop sort."""
 
 from . import signals
 
@@ -32,19 +33,20 @@ from .words import Marked, Words, japanese, join, known, say, text
 
 OUT = Path("out") / "demo"
 SCENARIO = files("hadoop") / "small.toml"
-#: Others than those that were seen when the disks below were chosen.
+#: Seeds of the demo. They differ from the seeds with which the disks below were chosen.
 SEEDS = tuple(range(11, 19))
-#: Names here, and the designs of the study that they are.
+#: Name of each design in the demo, and its name in the Hadoop study.
 ASKED = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ecn-pfc": "ecn_pfc", "shallow-dctcp": "dctcp"}
-#: NVMe disks and a light sort, so that the network is most of the job, and eight seeds tell.
+#: Settings that make the network most of the job time: NVMe disks and a light sort. Eight seeds
+#: then show the differences.
 QUICK = {
     "traffic[0].cluster.disks": {"read": "16Gbps", "write": "16Gbps", "seek": "100us"},
     "traffic[0].cluster.map_cpu_per_mb": "2ms",
     "traffic[0].cluster.reduce_cpu_per_mb": "2ms",
 }
-#: The designs without traffic of others have this before their names.
+#: Prefix of the names of designs that run without background traffic.
 QUIET = "quiet-"
-#: An example; the deep switch's price is in the scenario.
+#: Example price in USD. The price of the deep switch is in the scenario.
 SHALLOW_PRICE = 12_000
 
 TITLE = say("demo.title")
@@ -55,9 +57,9 @@ def _count(value: float) -> str:
     return text.count(round(value))
 
 
-#: The time of Hadoop's remote calls.
+#: Mean completion time of Hadoop's remote calls.
 CALL = Metric("call", "one call", ("fct", "by_class", "rpc", "mean_ns"), text.time)
-#: Rows of the page.
+#: Metrics of the report page, one row each.
 MEASURES = (
     JOB_TIME,
     CALL,
@@ -66,13 +68,13 @@ MEASURES = (
     Metric("early_drops", "early drops", ("drops_by_reason", "red"), _count, counter=True),
     *(metric for metric in METRICS if metric.name in ("ecn_marks", "pause_frames", "cost")),
 )
-#: Rows of the table.
+#: Row titles of the printed table.
 ROWS = ("job time", "95 %", "change", "verdict", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
 NOTES = (say("demo.note", seeds=len(SEEDS)),)
 
 
 def points() -> list[batch.Point]:
-    """Each design under traffic of others, and without it."""
+    """Returns the points to simulate: each design with background traffic and without it."""
     made = []
     for prefix, keys in (("", QUICK), (QUIET, QUICK | {"traffic[1].start": "3000s"})):
         for name, design in ASKED.items():
@@ -83,11 +85,11 @@ def points() -> list[batch.Point]:
 
 @dataclass(frozen=True)
 class Beside:
-    """What the answer needs besides the designs."""
+    """Inputs of the answer in addition to the designs."""
 
-    #: The designs without traffic of others.
+    #: Results of the designs without background traffic.
     quiet: Designs
-    #: What the other traffic gets, by design, bits per second.
+    #: Throughput of the background traffic by design, in bits per second.
     others: Mapping[str, float]
 
     @classmethod
@@ -96,19 +98,20 @@ class Beside:
 
 
 def _others(result: Result) -> float:
-    """All that was delivered but for the job's flows, which ended."""
+    """Returns the throughput of the background traffic in bits per second: all delivered bytes
+    minus those of finished flows, because only the job's flows finish."""
     flows = result.flows
     job = sum(size for size, finish in zip(flows.column("bytes"), flows.column("finish_ns"), strict=True) if finish is not None)
     return float(8e9 * (result.summary["delivered_bytes"] - job) / result.summary["simulated_ns"])
 
 
 def _mean(design: Design, *path: str) -> float:
-    """Of a number of summary.json."""
+    """Returns the mean over the seeds of a number of summary.json."""
     return mean(list(design.by_seed(Metric("", "", path, str)).values()))
 
 
 def cells(designs: Designs, found: Comparison) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Head and rows of the table: a column per design."""
+    """Returns the head and the rows of the table, with a column per design."""
     against = judged(found)
     columns = [_column(design, against.get(design.name)) for design in designs.values()]
     return ["", *designs], list(zip(ROWS, *columns, strict=True))
@@ -134,7 +137,8 @@ def _seconds(ns: float) -> str:
 
 
 def judged(found: Comparison) -> dict[str, Difference]:
-    """Job times against the first design, judged together (Holm): what holds alone only cannot be told."""
+    """Returns the job time of each design against the first one. The tests are judged together
+    (Holm): a difference that is clear only when tested alone becomes unclear."""
     times = [d for d in found.differences if d.metric is JOB_TIME]
     held = holm([1.0 if d.p is None else d.p for d in times])
     return {d.design: replace(d, verdict=UNCLEAR) if d.p is not None and d.clear and not holds else d for d, holds in zip(times, held, strict=True)}
@@ -142,13 +146,15 @@ def judged(found: Comparison) -> dict[str, Difference]:
 
 @dataclass(frozen=True)
 class _Judged:
-    """The designs against the first one by job time, and what to choose."""
+    """Comparison of the designs with the first one by job time, and the design to choose."""
 
     base: Design
     times: dict[str, Difference]
     sooner: list[Difference]
     later: list[Difference]
-    #: Of those that are better than the first and not clearly worse than the best of them, the cheapest; of these, the first named.
+    #: Design to choose: the cheapest of those that beat the first design and are not clearly worse
+    #: than the fastest of them. If prices are equal, the first named. None if no design beats the
+    #: first.
     best: Difference | None
 
     @classmethod
@@ -165,7 +171,7 @@ class _Judged:
 
 
 def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
-    """The choice by job time, made of the numbers."""
+    """Returns the answer as text: choice by job time, size, cause, cost and certainty."""
     of = _Judged.of(designs, found)
     base, times, best = of.base, of.times, of.best
     certain = _certainty(of)
@@ -185,10 +191,11 @@ def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
 
 
 def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Told:
-    """The same answer in the parts of a page: the heading, why, how sure, what would change it."""
+    """Returns the same answer in the parts of a page: heading, cause, certainty, and what would
+    change it."""
     of = _Judged.of(designs, found)
     base, best = of.base, of.best
-    # A design with the results of another one is named once.
+    # Designs with identical results are named once.
     places = colours(designs)
     alone = {name for place, name in enumerate(designs) if places.index(places[place]) == place}
     sure = _certainty(of, alone)
@@ -197,7 +204,7 @@ def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Tol
         head = _heading(designs, found, best)
         why = [words for words in [_cause(designs, base, best.design)] if words]
         rivals = _rivals(designs, best.design, [name for name in of.times if name != best.design], alone)
-        # What the others add to the choice is the other half of the question.
+        # How much the other designs would change the result belongs to the certainty of the choice.
         sure = [*sure[:1], *rivals, *sure[1:]]
     else:
         why = [_calls(designs, base)]
@@ -229,7 +236,8 @@ def _name(design: str) -> Words | str:
 
 
 def _cause(designs: Designs, base: Design, best: str) -> Words:
-    """Hadoop's calls are a few packets each: what they take more is the queue. Said only where they clearly differ."""
+    """Returns the likely cause, or nothing if call times do not clearly differ. Hadoop's calls are
+    a few packets each, so a longer call time means queueing."""
     found = difference(CALL, base, designs[best], designs[best].seeds)
     if not found or found.verdict != BETTER:
         return Words("", "")
@@ -237,14 +245,15 @@ def _cause(designs: Designs, base: Design, best: str) -> Words:
 
 
 def _calls(designs: Designs, base: Design, key: str = "demo.calls") -> Words:
-    """The time of a call behind the first design and behind the others."""
+    """Compares the time of a call behind the first design with that behind the others."""
     calls = sorted(_mean(design, *CALL.path) for design in designs.values() if design is not base)
     low, high = (text.time(call, 2) for call in (calls[0], calls[-1]))
     return say(key, deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
 
 
 def _certainty(of: _Judged, named: set[str] | None = None) -> list[Words]:
-    """What holds of each design against the first, and what does not. Of what does not, only the designs in `named` are listed (by default all)."""
+    """Says which designs clearly differ from the first one and which do not. `named` limits the
+    list of unclear designs (default: all)."""
     certain = []
     for some, word in ((of.sooner, "beat"), (of.later, "lose")):
         if some:
@@ -260,19 +269,20 @@ def _certainty(of: _Judged, named: set[str] | None = None) -> list[Words]:
 
 
 def _against(designs: Designs, best: str, names: list[str]) -> tuple[dict[str, Difference], set[str]]:
-    """`best` against the others, judged together, and those that it beats."""
+    """Returns the differences between `best` and each of `names`, judged together (Holm), and the
+    names that `best` clearly beats."""
     found = {name: d for name in names if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))}
     held = dict(zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True))
     return found, {name for name in found if held[name] and found[name].verdict == BETTER}
 
 
 def _rivals(designs: Designs, best: str, names: list[str], named: set[str] | None = None) -> list[Words]:
-    """The chosen design against the other ones; those in `named` are listed (by default all)."""
+    """Compares the chosen design with its rivals. `named` limits the list (default: all)."""
     found, worse = _against(designs, best, names)
     listed = [name for name in found if named is None or name in named]
     beaten = [name for name in listed if name in worse]
     rivals = [say("demo.over", name=best, names=_names(beaten), percent=_percent([found[name] for name in beaten]))] if beaten else []
-    # What the others would change if they were chosen instead.
+    # Possible change of the job time if one of the unbeaten designs were chosen instead.
     back = {name: d for name in listed if name not in worse and (d := difference(JOB_TIME, designs[best], designs[name], designs[best].seeds))}
     return rivals + ([say("demo.beyond", name=best, items=_ranges(back))] if back else [])
 
@@ -282,14 +292,14 @@ def _ranges(some: dict[str, Difference]) -> Words:
 
 
 def _range(name: str, d: Difference) -> Words:
-    """A difference that is not established: what it may be."""
+    """Says how large a difference that is not established may be."""
     if d.ratio is not None and d.p is not None and d.p < 1 - CONFIDENCE:
         return say("demo.item", name=name, between=say("compare.only-alone", change=changes.change(d.ratio)))
     return say("demo.item", name=name, between=between(d) if d.bounds else told(d))
 
 
 def _quiet(quiet: Designs, best: Difference | None, base: Design) -> Words:
-    """How long the sort takes without traffic of others."""
+    """Says how long the sort takes without background traffic."""
     took = {name: value.mean for name, design in quiet.items() if (value := design.value(JOB_TIME))}
     if best:
         new, old = took[best.design], took[base.name]
@@ -298,14 +308,15 @@ def _quiet(quiet: Designs, best: Difference | None, base: Design) -> Words:
 
 
 def _rates(base: Design, beside: Beside) -> Words:
-    """What the other traffic gets behind the first design and behind the others."""
+    """Compares the background traffic's throughput behind the first design with that behind the
+    others."""
     rates = sorted(rate for name, rate in beside.others.items() if name != base.name)
     low, high = text.rate(rates[0]), text.rate(rates[-1])
     return say("demo.rates", base=text.rate(beside.others[base.name]), others=low if low == high else say("demo.range", low=low, high=high))
 
 
 def _twins(designs: Designs, names: list[str]) -> list[Words]:
-    """Designs that come to the same, flow by flow."""
+    """Names the designs whose results are identical, flow by flow."""
     some = [designs[name] for name in names]
     twins = []
     for place, first in enumerate(alike.firsts(some)):
@@ -326,7 +337,7 @@ def _names(some: list[str]) -> Words | str:
 
 
 def _from_here(path: Path) -> Path:
-    """Relative to the working directory if it is below it."""
+    """Returns the path relative to the working directory if it is below it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 

@@ -1,28 +1,29 @@
-"""How an object looks in an interactive session: a screenful of text, and a small table in a notebook."""
+"""Renders objects in interactive sessions: a screenful of text, a small table in a notebook."""
 
 import html
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: Characters of a line and lines of a screen: sessions are often that small.
+#: Width of a line in characters, and height of a screen in lines. Many sessions are this small.
 WIDTH, SCREEN = 80, 24
-#: Rows of a table that are shown, and columns of it in a notebook.
+#: Most rows of a table that are shown, and most columns in a notebook.
 MOST_ROWS, MOST_COLUMNS = 8, 12
-#: Rows that are shown even below long facts.
+#: Rows that are shown even if the facts above them fill the screen.
 _LEAST_ROWS = 3
-#: Longest text of a cell, and most lines of a fact.
+#: Longest text of a table cell in characters, and most lines of a fact.
 _CELL, _LINES = 28, 10
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: heads, and rows of text. The first `left` columns are aligned to the left, numbers to the right."""
+    """A table: column heads and rows of text. The first `left` columns are aligned left, the others
+    right."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     left: int = 1
-    #: Number of rows that exist, also those that are not among `rows`.
+    #: Number of rows that exist, including those that are not in `rows`.
     total: int = 0
     #: Whether further columns exist.
     cut: bool = False
@@ -30,14 +31,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of an object: a title, facts by name, and a table."""
+    """Printed form of an object: a title, facts by name, and a table."""
 
     title: str
     facts: Sequence[tuple[str, str]] = field(default_factory=list)
     grid: Grid | None = None
 
     def text(self) -> str:
-        """Lines of at most `WIDTH` characters, about a screen of them."""
+        """Returns lines of at most `WIDTH` characters that fill about one screen."""
         lines = textwrap.wrap(_visible(self.title), WIDTH, subsequent_indent="  ", max_lines=2, placeholder=" …", break_on_hyphens=False) or [""]
         names = max((len(name) for name, _ in self.facts), default=0)
         for name, value in self.facts:
@@ -52,12 +53,13 @@ class Card:
                 break_on_hyphens=False,
             ) or [head.rstrip()]
         if self.grid and self.grid.rows:
-            # Besides the rows: a blank line, the heads, and the line that counts the other rows.
+            # Three more lines: a blank one, the heads, and the count of rows that are not shown.
             lines += ["", *_lines(self.grid, max(min(MOST_ROWS, SCREEN - len(lines) - 3), _LEAST_ROWS))]
         return "\n".join(lines)
 
     def html(self) -> str:
-        """Tables without style: the notebook's own applies. All text is escaped."""
+        """Returns HTML tables without styles, so that the notebook's own styles apply. All text is
+        escaped."""
         facts = "".join(f'<tr><th scope="row" style="text-align: left">{_escaped(name)}</th>{_cell(value, left=True)}</tr>' for name, value in self.facts)
         made = f"<table><caption>{_escaped(self.title)}</caption><tbody>{facts}</tbody></table>"
         if self.grid is None or not self.grid.rows:
@@ -70,7 +72,7 @@ class Card:
 
 
 class Displayed:
-    """An object with a card."""
+    """An object that is shown as a card."""
 
     def _card(self) -> Card:
         raise NotImplementedError
@@ -83,17 +85,17 @@ class Displayed:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
+    """Returns a number with its noun, plural unless the number is 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _lines(grid: Grid, most: int) -> list[str]:
-    """The heads and the first rows, at most so many, of as many columns as fit."""
+    """Returns the heads and at most `most` rows, with as many columns as fit into `WIDTH`."""
     rows = [[textwrap.shorten(_visible(cell), _CELL, placeholder="…") for cell in row] for row in [grid.head, *grid.rows[:most]]]
     widths: list[int] = []
     for place in range(len(grid.head)):
         width = max(len(row[place]) for row in rows)
-        # Two blanks before each column, and the mark of columns that are left out.
+        # Two blanks before each column, and room for the mark that columns are left out.
         if sum(widths) + 2 * len(widths) + 2 + width + (3 if grid.cut or place + 1 < len(grid.head) else 0) > WIDTH:
             break
         widths.append(width)
@@ -111,7 +113,8 @@ def _more(grid: Grid, most: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """Names come from files: control characters must not reach the terminal."""
+    """Escapes control characters. Names come from files, and their control characters must not
+    reach the terminal."""
     return "".join(character if character.isprintable() else character.encode("unicode_escape").decode() for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Optional libraries."""
+"""Imports of optional libraries, with errors that name the command to install them."""
 
 import importlib
 import shlex
@@ -11,12 +11,13 @@ from ._core import Error
 
 
 class MissingExtra(Error, ImportError):
-    """A library that is not installed with afflux itself."""
+    """A missing library that afflux does not install by default."""
 
 
 @contextmanager
 def needed(extra: str, what: str) -> Iterator[None]:
-    """Surrounds the import of an optional library. If the library is missing, the error names it and the command that installs it."""
+    """Surrounds the import of an optional library. If the library is missing, the error names it
+    and the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -24,7 +25,8 @@ def needed(extra: str, what: str) -> Iterator[None]:
 
 
 def library(what: str, package: str, *others: str) -> Any:
-    """An optional library, which may need others. If one is missing, the error names it and the command that installs them."""
+    """Imports an optional library and the others that it needs, and returns it. If one is missing,
+    the error names it and the command that installs all."""
     install = shlex.join([sys.executable, "-m", "pip", "install", package, *others])
     try:
         first, *_ = [importlib.import_module(name) for name in (package, *others)]
@@ -34,7 +36,8 @@ def library(what: str, package: str, *others: str) -> Any:
 
 
 def command(extra: str) -> str:
-    """Installs what the extra needs into this very environment, wherever afflux itself came from."""
+    """Returns the command that installs the requirements of an extra into the running Python
+    environment. It works however afflux itself was installed."""
     from importlib.metadata import requires
 
     parts = [text.partition(";") for text in requires("afflux") or []]

@@ -1,4 +1,5 @@
-"""For programs that `afflux live` runs. Real hosts have numbers; the program runs in host 0."""
+"""Access to the real hosts, for programs that `afflux live` runs. Real hosts have numbers; the
+program runs in host 0."""
 
 import ctypes
 import os
@@ -11,7 +12,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def hosts() -> int:
-    """The number of real hosts."""
+    """Returns the number of real hosts."""
     return int(os.environ["AFFLUX_HOSTS"])
 
 
@@ -20,7 +21,8 @@ def address(host: int, nic: int = 0) -> str:
 
 
 def enter(host: int) -> None:
-    """Moves the calling thread, and the threads and processes that it starts later, into a host. Use a thread of its own: only `enter` moves it back."""
+    """Moves the calling thread, and the threads and processes that it starts later, into a host.
+    Use a separate thread: it stays in the host until it calls `enter` again."""
     namespace = os.open(os.environ[f"AFFLUX_NETNS_{host}"], os.O_RDONLY)
     try:
         if ctypes.CDLL(None, use_errno=True).setns(namespace, CLONE_NEWNET) != 0:

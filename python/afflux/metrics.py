@@ -1,4 +1,4 @@
-"""The numbers by which designs are judged, from a summary."""
+"""Metrics that compare designs, read from summary.json."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from .words import known, say, text
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of `summary.json` by which designs are judged."""
+    """A number of `summary.json` that compares designs."""
 
     #: Name in JSON output.
     name: str
@@ -18,30 +18,34 @@ class Metric:
     title: str
     #: Keys of summary.json, from the outside in.
     path: tuple[str, ...]
-    #: Writes a value with its unit, as tables show it.
+    #: Formats a value with its unit for tables.
     show: Callable[[float], str]
-    #: Whether lower values are better; None if neither direction is.
+    #: True if lower values are better, False if higher ones are; None if neither direction is
+    #: better.
     lower_is_better: bool | None = True
     #: A count of events; tables leave it out if it is zero everywhere.
     counter: bool = False
-    #: The class of traffic, or the block of jobs, whose number it is; None: the number is that of all flows or jobs.
+    #: Traffic class or block of jobs that the number belongs to; None if it covers all flows or
+    #: jobs.
     group: str | None = None
-    #: For a group: the metric of all flows or jobs with this meaning.
+    #: For a metric of a group: the corresponding metric of all flows or jobs.
     whole: "Metric | None" = None
 
     @property
     def main(self) -> bool:
-        """Whether answers are made of it. Counters of drops, time-outs and pauses are causes instead."""
+        """True if the metric can be part of an answer. Counters of drops, time-outs and pauses only
+        explain answers."""
         return self in MAIN or self.whole in _MAIN_OF_CLASSES
 
     @property
     def rank(self) -> int:
-        """Place in an answer, the most important first: main metrics of all flows, then those of groups."""
+        """Returns the metric's place in an answer, most important first: main metrics of all flows,
+        then those of groups."""
         own = MAIN.index(self.whole or self) if (self.whole or self) in MAIN else len(MAIN)
         return own + len(MAIN) * (self.group is not None)
 
     def brief(self, value: float, count: int = 3) -> str:
-        """The value for a sentence, with `count` digits."""
+        """Formats the value with `count` digits for a sentence."""
         if self.show is text.time:
             return text.time(value, count)
         if self.show is text.rate:
@@ -51,7 +55,7 @@ class Metric:
         return self.show(value)
 
     def of(self, summary: dict[str, Any]) -> float | None:
-        """The value in a summary; None if the summary lacks it."""
+        """Returns the value from a summary; None if the summary lacks it."""
         found: Any = summary
         for key in self.path:
             found = found.get(key) if found is not None else None
@@ -93,10 +97,12 @@ METRICS: tuple[Metric, ...] = (
 assert SLOWDOWN_P99 in METRICS
 
 
-#: Jain's index has no counterpart among the metrics of all flows: only flows of one class should have equal goodput.
+#: Jain's index of one class. There is no such metric for all flows, because only flows of one class
+#: should have equal goodput.
 JAIN = Metric("jain", "Jain's index", ("goodput", "jain"), text.ratio, lower_is_better=False)
 _BY_NAME = {metric.name: metric for metric in METRICS}
-#: Measures of a class by the last part of their names, with the way to their values; `{}` stands for the class.
+#: Metrics of a class by the last part of their names, with the path to their values; `{}` stands
+#: for the class.
 _OF_CLASS: dict[str, tuple[Metric, tuple[str, ...]]] = {
     **{
         name: (_BY_NAME[name], (_BY_NAME[name].path[0], "by_class", "{}", _BY_NAME[name].path[-1]))
@@ -107,7 +113,7 @@ _OF_CLASS: dict[str, tuple[Metric, tuple[str, ...]]] = {
     "jain": (JAIN, ("goodput", "by_class", "{}", "jain")),
     "unfinished": (UNFINISHED, ("fct", "by_class", "{}", "unfinished")),
 }
-#: Measures of a class in tables. The others of `_OF_CLASS` are there by name.
+#: Metrics of a class that tables show. The other ones of `_OF_CLASS` are available by name.
 _SHOWN = ("fct_mean_ns", "fct_p99_ns", "goodput_bps", "jain", "unfinished")
 #: Kinds of jobs, and statistics of their completion times.
 _JOBS = ("job", "query", "coflow")
@@ -115,7 +121,8 @@ _TIMES = ("mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns")
 
 
 def of_class(name: str, measure: str) -> Metric:
-    """A measure of a class of traffic: `class.web.fct_p99_ns`. Raises `KeyError` if classes have no such measure."""
+    """Returns a metric of a traffic class: `class.web.fct_p99_ns`. Raises `KeyError` if classes
+    have no such metric."""
     whole, path = _OF_CLASS[measure]
     shown = say("metric.of", name=name, metric=known(f"metric.{whole.name}") or whole.title)
     return Metric(
@@ -124,7 +131,8 @@ def of_class(name: str, measure: str) -> Metric:
 
 
 def of_jobs(kind: str, block: str | None, statistic: str) -> Metric:
-    """The completion time of jobs or queries, of all (`query.p99_ns`) or of one block of traffic (`query.search.p99_ns`)."""
+    """Returns a statistic of the completion time of jobs or queries, of all (`query.p99_ns`) or of
+    one block of traffic (`query.search.p99_ns`)."""
     path = ("jobs", "by_kind", kind, statistic) if block is None else ("jobs", "by_block", block, statistic)
     name = kind if block is None else f"{kind}.{block}"
     title = say(f"metric.time.{kind}", statistic=_statistic(statistic))
@@ -136,9 +144,11 @@ def _statistic(name: str) -> str:
 
 
 def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | None = None) -> list[Metric]:
-    """The measures that tables show of each class of traffic: of one class only Jain's index, of unnamed traffic nothing.
+    """Returns the metrics that tables show for each traffic class. With a single class this is only
+    Jain's index; unnamed traffic has none.
 
-    Answers are made of those of `tenants`, by default of all classes. The classes of an application's phases are no tenants.
+    Only metrics of `tenants` (default: all classes) can be part of an answer. The classes of an
+    application's phases are not tenants.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     flows: dict[str, int] = {}
@@ -157,18 +167,19 @@ def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | N
 
 
 def of_blocks(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
-    """Mean and p99 of the completion times of each block's jobs or queries, where several blocks have some."""
+    """Returns mean and p99 of the completion times of each block's jobs or queries, if several
+    blocks have some."""
     every = [summary["jobs"] for summary in summaries if summary["jobs"]]
     blocks = dict.fromkeys(name for jobs in every for name, block in (jobs.get("by_block") or {}).items() if block["finished"])
     kinds = {kind for jobs in every for kind in jobs.get("by_kind") or {}}
-    # Where all are queries, they are called that.
+    # If all jobs are queries, the metrics are named after queries.
     kind = kinds.pop() if len(kinds) == 1 else "job"
     return [of_jobs(kind, name, statistic) for name in blocks for statistic in ("mean_ns", "p99_ns")] if len(blocks) > 1 else []
 
 
 def named(words: str) -> Metric:
-    """A metric by its name in JSON output, which may lack the unit at its end: `fct_p99`, `class.web.fct_p99`, `class.web.jain`, `query.p99`,
-    `job.sort.mean`. Raises `LookupError`."""
+    """Finds a metric by its name in JSON output. The unit at the end may be missing: `fct_p99`,
+    `class.web.fct_p99`, `class.web.jain`, `query.p99`, `job.sort.mean`. Raises `LookupError`."""
     kind, _, rest = words.partition(".")
     units = ("", "_ns", "_bps")
     if kind == "class":
@@ -191,10 +202,10 @@ _MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", 
 _MAIN += ("goodput_bps", "unfinished")
 #: Metrics of an answer, the most important first.
 MAIN = tuple(_BY_NAME[name] for name in _MAIN)
-#: Main metrics that are judged for each class of traffic, too, where there are several classes.
+#: Main metrics that are also judged per traffic class, if there are several classes.
 _MAIN_OF_CLASSES = (_BY_NAME["fct_mean_ns"], _BY_NAME["fct_p99_ns"], _BY_NAME["goodput_bps"])
 
-#: Metrics that fit into a line of a table.
+#: Metrics that fit into one line of a table.
 SHORT = tuple(
     m for m in METRICS if m.name in ("job_time_mean_ns", "fct_mean_ns", "slowdown_p99", "goodput_bps", "drops", "ecn_marks", "pause_frames", "timeouts")
 )

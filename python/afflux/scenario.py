@@ -1,4 +1,4 @@
-"""Scenarios that can be looked at, changed and run."""
+"""Scenarios as Python objects that can be read, changed and run."""
 
 import copy
 import errno
@@ -30,49 +30,56 @@ class MissingScenario(_core.ScenarioError, FileNotFoundError):
 
 
 def existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The path of a scenario. Raises `MissingScenario` if nothing is there."""
+    """Returns the path of a scenario. Raises `MissingScenario` if it does not exist."""
     if not os.path.lexists(path):
         raise MissingScenario(path)
     return path
 
 
 def load(path: str | os.PathLike[str]) -> "Scenario":
-    """Reads and validates a scenario file. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
+    """Reads and validates a scenario file. Raises `ScenarioError`, which is also a
+    `FileNotFoundError` if the file does not exist."""
     return Scenario.load(path)
 
 
 class Scenario(Displayed, MutableMapping[str, Any]):
-    """A scenario as nested dicts, as in its TOML file, and the place its relative paths are relative to.
+    """A scenario as nested dicts, as in its TOML file, with the path that its relative paths start
+    from.
 
-    `scenario["switch.buffer"] = "9MB"`, `scenario["switch"]["buffer"] = "9MB"` or `scenario.set("switch.buffer", "9MB")` changes it; `check()` and
-    `run()` validate it. Built in code: `Scenario(topology={"kind": "star", "hosts": 9}, traffic=[{…}])`, with `format = 1` filled in.
+    Each of these changes a key: `scenario["switch.buffer"] = "9MB"`, `scenario["switch"]["buffer"]
+    = "9MB"`, `scenario.set("switch.buffer", "9MB")`. `check()` and `run()` validate the scenario.
+    To build one in code: `Scenario(topology={"kind": "star", "hosts": 9}, traffic=[{…}])`, with
+    `format = 1` filled in.
     """
 
-    #: The file: relative paths of the scenario start from its directory.
+    #: Path of the scenario file. Relative paths in the scenario start from its directory.
     path: Path
-    #: The tables, keys and values as the file has them.
+    #: Tables, keys and values as in the file.
     data: dict[str, Any]
 
     def __init__(self, data: Mapping[str, Any] | None = None, path: str | os.PathLike[str] = "scenario.toml", **tables: Any) -> None:
         self.path = Path(path)
         self.data = copy.deepcopy({"format": 1, **(data or {}), **tables})
-        # The text it was read from, and what that says: errors name its lines as long as nothing was changed.
+        # Text and parsed content of the file. Errors name lines of this text as long as the
+        # scenario is unchanged.
         self._text: str | None = None
         self._original: dict[str, Any] | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads and validates a scenario file. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
+        """Reads and validates a scenario file. Raises `ScenarioError`, which is also a
+        `FileNotFoundError` if the file does not exist."""
         _core.load(existing(path))
         return cls.parse(Path(path).read_text(encoding="utf-8"), path)
 
     @classmethod
     def parse(cls, text: str, path: str | os.PathLike[str] = "scenario.toml") -> Self:
-        """Takes scenario text as if it stood in `path`. Not yet validated, but for TOML's syntax. Raises `ScenarioError`."""
+        """Parses scenario text as if `path` contained it. Checks only the TOML syntax. Raises
+        `ScenarioError`."""
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
-            _core.parse(text, path)  # says where and what, in the words of all other errors
+            _core.parse(text, path)  # raises the error in afflux's own words
             raise
         scenario = cls(path=path)
         scenario.data = copy.deepcopy(data)
@@ -80,15 +87,16 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         return scenario
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is written at a path like `"switch.ecn.kmin"`, `"traffic.0.load"` (or `"traffic[0].load"`), or `"traffic.web.load"` of the block with the
-        name or class `web`."""
+        """Returns the value at a path such as `"switch.ecn.kmin"` or `"traffic.0.load"` (also
+        `"traffic[0].load"`). `"traffic.web.load"` finds the block with the name or class `web`."""
         try:
             return self._find(_path(key))
         except (KeyError, IndexError, TypeError, ValueError):
             return default
 
     def set(self, key: str, value: Any) -> Self:
-        """Writes a value at a path as for `get`, making tables on the way. Raises `TypeError` or `ValueError` if the path leads into a value."""
+        """Writes a value at a path as `get` takes it, and creates missing tables. Raises
+        `TypeError` or `ValueError` if the path leads into a value."""
         *tables, last = _path(key)
         table = self._find(tables, make=True)
         if not isinstance(table, list | dict):
@@ -100,19 +108,21 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         return self
 
     def copy(self) -> Self:
-        """An independent copy."""
+        """Returns an independent copy."""
         return copy.deepcopy(self)
 
     def to_toml(self) -> str:
-        """The scenario as TOML: the text it was read from if nothing was changed."""
+        """Returns the scenario as TOML. An unchanged scenario keeps its original text."""
         return self._text if self._text is not None and self.data == self._original else toml.dumps(self.data)
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
-        """Validates. Returns name, hash, resolved text, number of hosts, flows, … Raises `ScenarioError`."""
+        """Validates the scenario. Returns its name, hash, resolved text, number of hosts, flows, …
+        Raises `ScenarioError`."""
         settings.seed(seed)
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
-            # Line numbers are those of the text as changed, so it must not pass for the file; the stem stays.
+            # Line numbers refer to the changed text, so the path must not look like the file. The
+            # stem stays.
             path = path.with_name(path.name + " (changed)")
         return _core.parse(text, path, seed=seed, threads=threads)
 
@@ -127,15 +137,19 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         interval: float = 0.1,
         congestion: Callable[[], CongestionControl] | None = None,
     ) -> Result:
-        """Simulates; other Python threads go on meanwhile, and Ctrl-C stops it.
+        """Simulates the scenario. Other Python threads continue meanwhile, and Ctrl-C stops the
+        run.
 
-        With `out` a result directory is written. One that exists is refused without `force`, and in any case if it holds files that are not part of its
-        result. `on_progress` is called about every `interval` seconds. Raises `ScenarioError`, `ResultExists`, `RunError`, `ValueError`; warns if the
-        result fails a check of its own.
+        With `out` a result directory is written. An existing one is refused without `force`, and
+        always if it holds files that are not part of its result. `on_progress` is called about
+        every `interval` seconds. Raises `ScenarioError`, `ResultExists`, `RunError`, `ValueError`;
+        warns if the result fails one of its own checks.
 
-        `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
-        instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does. A class
-        that `[host.python]` of the scenario names is used without this argument, and its results have directories.
+        `congestion` is a class, or a callable that makes a congestion control for each connection
+        (see `CongestionControl`). All TCP connections use it instead of the scenario's. Such a run
+        is slow, uses one thread, writes no directory, and is only as repeatable as the class. A
+        class that `[host.python]` of the scenario names is used without this argument, and its
+        results have directories.
         """
         if out is not None and force and (found := own.foreign(out)):
             raise ValueError(found)
@@ -144,7 +158,8 @@ class Scenario(Displayed, MutableMapping[str, Any]):
             return doubts.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))
         run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))
         result = Result.of_run(run)
-        # Its scenario and its hashes do not say it.
+        # Neither the scenario nor the hashes of the result name this congestion control, so the
+        # summary does.
         name = getattr(congestion, "__name__", type(congestion).__name__)
         result.summary["congestion"] = f"python:{name}"
         result.summary.setdefault("notes", []).append(f"congestion control in Python ({name}): outside the promise that results repeat")
@@ -193,7 +208,8 @@ def _path(key: str) -> list[str]:
 
 
 def _number(blocks: list[Any], key: str) -> int:
-    """The place of a block in a list: its number, its `name`, or its `class` if no block has the name. Raises `ValueError`."""
+    """Returns the index of a block in a list, given its number, its `name`, or its `class` if no
+    block has the name. Raises `ValueError`."""
     if key.isdecimal():
         return int(key)
     known: dict[str, None] = {}

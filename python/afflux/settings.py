@@ -1,4 +1,4 @@
-"""Keys and values of a scenario as the command line writes them."""
+"""Parses and formats keys, values and seeds as the command line writes them."""
 
 import hashlib
 import math
@@ -9,16 +9,17 @@ from typing import Any
 
 from .files import toml
 
-#: Most points of a sweep, a search or a study. A manifest and a table hold a line of each.
+#: Most points of a sweep, a search or a study. Manifest and table have one line per point.
 MOST_POINTS = 100_000
-#: Largest seed: scenario files have numbers of 63 bits.
+#: Largest seed: scenario files hold signed 64-bit integers.
 MOST_SEED = 2**63 - 1
-#: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is appended.
+#: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is
+#: appended.
 LONGEST_NAME = 120
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """`KEY.PATH=VALUE` of an option. Raises `ValueError`."""
+    """Splits `KEY.PATH=VALUE` into key and value. Raises `ValueError`."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
         raise ValueError(f"{text}: expected KEY.PATH=VALUE, as in switch.buffer=9MB")
@@ -26,7 +27,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def value(text: str) -> Any:
-    """A value as `--set` takes it: TOML, or bare words."""
+    """Parses a value of `--set`: TOML, or a plain string if it is not valid TOML."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -34,7 +35,7 @@ def value(text: str) -> Any:
 
 
 def choices(text: str) -> list[str]:
-    """Splits at commas, but not within quotes, brackets and braces."""
+    """Splits text at commas outside quotes, brackets and braces."""
     parts, depth, quote = [""], 0, ""
     for character in text:
         if quote:
@@ -50,7 +51,7 @@ def choices(text: str) -> list[str]:
 
 
 def seeds(text: str) -> list[int]:
-    """`1-5`, `1,2,7` or both. Raises `ValueError`."""
+    """Parses seeds written as `1-5`, `1,2,7` or both. Raises `ValueError`."""
     found: list[int] = []
     wanted = 0
     for part in text.split(","):
@@ -70,7 +71,7 @@ def seeds(text: str) -> list[int]:
 
 
 def brief_seeds(found: Sequence[int]) -> str:
-    """Seeds as `--seeds` takes them, shortened: `1-5`, or the first of them."""
+    """Formats seeds as `--seeds` takes them, shortened: `1-5`, or the first eight of them."""
     if len(found) > 2 and list(found) == list(range(found[0], found[0] + len(found))):
         return f"{found[0]}-{found[-1]}"
     return ", ".join(map(str, found[:8])) + (", …" if len(found) > 8 else "")
@@ -83,26 +84,27 @@ def limited(*lengths: int) -> None:
 
 
 def seed(number: int | None) -> int | None:
-    """A seed that scenarios can have. Raises `ValueError`."""
+    """Returns the seed if scenarios can have it. Raises `ValueError`."""
     if number is not None and not 0 <= number <= MOST_SEED:
         raise ValueError(f"seed {number}: expected a whole number from 0 to {MOST_SEED}")
     return number
 
 
 def shown(item: Any) -> str:
-    """A value without the quotes of plain words."""
+    """Formats a value as TOML, but strings without quotes."""
     return item if isinstance(item, str) else toml.value(item)
 
 
 def point_name(changes: Mapping[str, Any]) -> str:
-    """The name of a point, made of its changed keys: equal changes have equal names, and the name can be a directory."""
+    """Returns the name of a point, made of its changed keys. Equal changes give equal names, and a
+    name can be a directory name."""
     words = ",".join(f"{key}={shown(item)}" for key, item in changes.items())
     name = re.sub(r"[^\w.,=+%\[\]-]", "_", words)[:LONGEST_NAME]
     return name if name == words else f"{name}~{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def short(keys: Sequence[str]) -> list[str]:
-    """Each key, shortened to as many of its last parts as distinguish it."""
+    """Shortens each key to its last parts, as few as distinguish it."""
 
     def last(key: str, parts: int) -> str:
         return ".".join(key.split(".")[-parts:])
@@ -114,8 +116,9 @@ def short(keys: Sequence[str]) -> list[str]:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Names of points, each shortened to the settings in which the points differ: `switch.buffer=9MB,switch.ecn.k=50kB` becomes `buffer=9MB k=50kB`.
-    Other names, and those that would no longer be distinct, stay whole."""
+    """Shortens the names of points to the settings in which the points differ:
+    `switch.buffer=9MB,switch.ecn.k=50kB` becomes `buffer=9MB k=50kB`. All names stay whole if some
+    would no longer be distinct."""
     points = {name: _settings(name) for name in names}
     keys = [key for key in dict.fromkeys(key for point in points.values() for key in point) if len({point.get(key) for point in points.values()}) > 1]
     shorter = dict(zip(keys, short(keys), strict=True))
@@ -124,7 +127,8 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def _settings(name: str) -> dict[str, str]:
-    """Keys and values in the name of a point; nothing if it has another name, or if its name was cut."""
+    """Returns the keys and values in the name of a point. Empty if the name has another form, or
+    was cut."""
     pairs = [part.partition("=") for part in choices(name)]
     written = all(equals and re.fullmatch(r"[\w.\[\]-]+", key) for key, equals, _ in pairs) and not re.search(r"~[0-9a-f]{8}$", name)
     return {key: text for key, _, text in pairs} if written else {}

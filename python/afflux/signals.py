@@ -1,10 +1,12 @@
-"""How the command ends when it is asked to: Ctrl-C, SIGTERM and SIGHUP end it with 128 + the signal's number, quietly and with nothing half-written.
+"""Ends the command when a signal asks for it. Ctrl-C, SIGTERM and SIGHUP end it with exit code 128
++ the signal's number, without a traceback and without half-written files.
 
-While the program starts and while Python ends, a signal ends the process at once: nothing is under way. While a command works, it raises `Stopped`, and
-what is under way cleans up after itself. A library that swallows the exception does not save the process: `check` raises it again.
+While the program starts and while Python ends, no work is in progress, so a signal ends the process
+at once. While a command works, a signal raises `Stopped`, and the code in progress cleans up after
+itself. If a library swallows the exception, `check` raises it again.
 """
 
-# What is imported here is imported before signals are heeded: as little as possible.
+# These imports run before the signal handlers are installed, so there are as few as possible.
 import os
 import signal
 import sys
@@ -15,11 +17,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, NoReturn
 
-#: What people are told.
+#: Message printed for each signal.
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}
-#: Seconds in which further signals are taken for the same one; after that the next one ends the process without cleaning up.
+#: Seconds in which further signals count as the same one. After that, the next signal ends the
+#: process without cleaning up.
 GRACE = 1.0
-#: Seconds until `Stopped` is raised again where it could not be.
+#: Delay in seconds before `Stopped` is raised again if it could not be raised at the signal.
 AGAIN = 0.01
 
 _working = False
@@ -28,11 +31,13 @@ _received_at = 0.0
 
 
 class Stopped(SystemExit):
-    """A signal asked the process to end. A `SystemExit`: libraries let it pass, and it is quiet wherever it comes out."""
+    """Raised when a signal asks the process to end. It is a `SystemExit`, so libraries let it pass
+    and Python prints no traceback."""
 
 
 def install() -> None:
-    """For programs, first thing. A signal that is ignored stays ignored (`nohup`)."""
+    """Installs the signal handlers. A program calls it first. An ignored signal stays ignored
+    (`nohup`)."""
     for number in WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle)
@@ -40,7 +45,8 @@ def install() -> None:
 
 
 class working:
-    """Around what has to be cleaned up. Says what happened when it is stopped."""
+    """Context in which a signal raises `Stopped` instead of ending the process at once. Prints the
+    message when stopped."""
 
     def __enter__(self) -> None:
         global _working
@@ -54,19 +60,21 @@ class working:
 
 
 def finish() -> None:
-    """For programs, at their end: all is done, and Python's own end is not to be disturbed."""
+    """Ignores further signals. A program calls it at its end, so that no signal disturbs the
+    interpreter's shutdown."""
     for number in WORDS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def check() -> None:
-    """Raises `Stopped` if a signal has come: for loops that wait. Does nothing in programs that have not called `install`."""
+    """Raises `Stopped` if a signal was received. For loops that wait. Does nothing in programs that
+    have not called `install`."""
     if _received is not None:
         raise Stopped(128 + _received)
 
 
 def exit_code() -> int | None:
-    """What to end with, if a signal has come."""
+    """Returns the exit code for the received signal; None if there was none."""
     return None if _received is None else 128 + _received
 
 
@@ -90,12 +98,13 @@ def _leave(number: int) -> "NoReturn":
 def _say(number: int | None) -> None:
     try:
         os.write(2, (WORDS.get(signal.Signals(number or signal.SIGINT), "stopped") + "\n").encode())
-    except OSError:  # a terminal that has hung up
+    except OSError:  # the terminal has hung up
         return
 
 
 def _unraisable(unraisable: "Any") -> None:
-    """The signal came where nothing can be raised, in a callback of the interpreter: it is raised a little later."""
+    """Handles `Stopped` raised in a callback of the interpreter, which cannot propagate it: a timer
+    raises it again after `AGAIN` seconds."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
     elif hasattr(signal, "setitimer"):

@@ -1,4 +1,4 @@
-"""How a scenario looks in an interactive session, whether or not it is complete and valid."""
+"""Shows a scenario in an interactive session, even if it is incomplete or invalid."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -10,14 +10,15 @@ from . import _core, settings
 from .display import Card, plural
 from .files import toml
 
-#: Traffic blocks that are shown, and characters of the keys of a table.
+#: Most traffic blocks that are shown, and most characters for the keys of a table.
 _BLOCKS, _LENGTH = 4, 120
-#: A list of more values is only counted.
+#: Longest list whose values are shown. Longer lists are only counted.
 _VALUES = 4
 
 
 def card(data: Mapping[str, Any], path: Path, *, built: bool, changed: bool) -> Card:
-    """Name, topology, hosts and traffic blocks. `built`: in code; `changed`: since it was read."""
+    """Returns the card with name, topology, hosts and traffic blocks. `built`: made in code;
+    `changed`: changed since it was read."""
     topology, traffic = data.get("topology"), data.get("traffic")
     facts = [("file", "none: built in code" if built else f"{path}{' (changed since it was read)' if changed else ''}")]
     if isinstance(topology, Mapping):
@@ -43,7 +44,7 @@ def _block(block: Any) -> str:
 
 
 def _keys(table: Mapping[str, Any]) -> str:
-    """The keys of a table, and of those within it, with their values."""
+    """Formats the keys of a table and of its subtables, with their values."""
     return textwrap.shorten(", ".join(f"{key} = {_value(value)}" for key, value in _flat(table)), _LENGTH, placeholder=" …")
 
 
@@ -60,7 +61,7 @@ def _value(value: Any) -> str:
         return f"[{plural(len(value), 'value')}]"
     try:
         return settings.shown(value)
-    except (TypeError, ValueError):  # no value of a scenario file
+    except (TypeError, ValueError):  # not a value that scenario files can hold
         return repr(value)
 
 
@@ -74,6 +75,7 @@ def _hosts(topology: Mapping[str, Any], path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _size(topology: str, path: Path) -> tuple[int, int]:
-    """Hosts and switches of a topology. The traffic is the least with which a scenario is complete."""
+    """Returns the number of hosts and of switches of a topology. The parser needs a complete
+    scenario, so one flow of 1 B is added."""
     found = _core.parse(f'{topology}\n[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1B"\n', path)
     return found.hosts, found.switches

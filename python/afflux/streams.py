@@ -1,26 +1,28 @@
-"""Standard output and standard error of the program: what happens where they are closed or full.
+"""Standard output and standard error of the program, which may be closed or full.
 
-`install` comes before anything is printed. A failed write ends the program with one sentence and code 1, or, if the reader of a pipe has gone (`| head`),
-quietly with 141, as SIGPIPE would.
+A program calls `install` before it prints. If a write fails, the program ends with one sentence and
+exit code 1. If the reader of a pipe has gone (`| head`), it ends without a message and with code
+141, as SIGPIPE would cause.
 """
 
-# What is imported here is imported before signals are heeded: as little as possible.
+# These imports run before the signal handlers are installed, so there are as few as possible.
 import errno
 import io
 import os
 import sys
 from contextlib import suppress
 
-#: Exit codes: a failed write; the reader of a pipe has gone (128 + SIGPIPE).
+#: Exit code of a failed write, and of a pipe whose reader has gone (128 + SIGPIPE).
 FAILED, PIPE = 1, 141
 
 
 class Unwritten(SystemExit):
-    """Standard output cannot be written. A `SystemExit`: libraries let it pass."""
+    """Raised when standard output cannot be written. It is a `SystemExit`, so libraries let it
+    pass."""
 
 
 class _Output(io.TextIOWrapper):
-    """Standard output. Characters that its encoding lacks are escaped."""
+    """Standard output. Escapes characters that its encoding lacks."""
 
     def write(self, text: str) -> int:
         try:
@@ -36,7 +38,8 @@ class _Output(io.TextIOWrapper):
 
 
 class _Errors(io.TextIOWrapper):
-    """Standard error. Nobody can be told that it cannot be written, and the exit code stays."""
+    """Standard error. Ignores failed writes: there is nowhere to report them, and the exit code
+    must not change."""
 
     def write(self, text: str) -> int:
         try:
@@ -50,12 +53,13 @@ class _Errors(io.TextIOWrapper):
 
 
 def install() -> None:
-    """For programs, before they print."""
+    """Replaces standard output and standard error. A program calls it before it prints."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Otherwise the next file that is opened would be taken for the closed stream. Writing to it fails as before.
+            # Occupies a closed descriptor. Otherwise the next opened file would get its number and
+            # be taken for the stream. A write to the replacement still fails.
             os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
     errors = io.FileIO(2, "wb", closefd=False)
     sys.stderr = _Errors(io.BufferedWriter(errors), encoding="utf-8", errors="backslashreplace", line_buffering=True)
@@ -66,18 +70,19 @@ def install() -> None:
 
 
 def finish() -> None:
-    """For programs, at their end: what is buffered is written, or the failure is told."""
+    """Flushes standard output and reports a failure. A program calls it at its end."""
     sys.stdout.flush()
 
 
 def _unwritten(error: OSError) -> Unwritten:
-    # The interpreter flushes once more at its end.
+    # The interpreter flushes standard output once more when it ends. The null device lets that
+    # succeed.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)
     if error.errno == errno.EPIPE:
         return Unwritten(PIPE)
     words = {errno.EBADF: "it is closed", errno.ENOSPC: "no space left on the device"}.get(error.errno or 0) or (error.strerror or "it failed").lower()
-    with suppress(OSError):  # nobody can be told
+    with suppress(OSError):  # a failure on standard error cannot be reported
         os.write(2, f"error: standard output: {words}\n".encode())
     return Unwritten(FAILED)

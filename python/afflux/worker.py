@@ -1,6 +1,8 @@
-"""The process that simulates one point: reads an order from standard input, writes progress and outcome to standard output.
+"""Process that simulates one point: reads an order from standard input, writes progress and outcome
+to standard output.
 
-Every point waits for its start. So this module imports little, and is in no room whose other modules would be imported with it.
+Every point waits for this process to start. So this module imports little, and it is not in a
+package whose `__init__` would import other modules.
 """
 
 import json
@@ -12,7 +14,8 @@ from functools import cache
 from . import __version__, _core
 from .files import plain
 
-#: Tells a worker the build, so that not each of them reads the whole file: a quarter of the time in which it starts.
+#: Environment variable that tells a worker the build. Otherwise every worker would hash the whole
+#: simulator file, a quarter of its start-up time.
 BUILD = "AFFLUX_BUILD"
 
 
@@ -32,7 +35,8 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of the pipe. When the parent has ended, no process waits for the result."""
+    """Ends the process when its parent has ended, because nobody waits for the result then. The
+    parent holds the other end of the pipe on standard input."""
     while os.read(sys.stdin.fileno(), 4_096):  # not through the buffer, whose lock would be held when the interpreter ends
         pass
     os._exit(1)
@@ -50,13 +54,14 @@ def _say(**what: object) -> None:
 
 
 def build() -> str:
-    """Identifies a build of the simulator within a version."""
+    """Returns the identifier of the simulator's build within a version."""
     return known()[1]
 
 
 @cache
 def known() -> tuple[str, str]:
-    """What identifies the file of the simulator on this machine as long as nobody writes it, and the build."""
+    """Returns an identifier of the simulator file (path, size and modification time) and the build.
+    The build is valid while the identifier stays the same."""
     path = str(_core.__file__)
     found = os.stat(path)
     file = f"{path}:{found.st_size}:{found.st_mtime_ns}:"
@@ -65,7 +70,7 @@ def known() -> tuple[str, str]:
 
 
 def _digest(path: str) -> str:
-    import hashlib  # a worker is told the build by its parent
+    import hashlib  # imported here because workers, which are told the build, do not need it
 
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -1,13 +1,13 @@
-"""Many simulations, each once, on all cores. A batch that was killed continues.
+"""Runs many simulations on all cores, each only once. A batch that was killed continues.
 
     outcome = batch.run([Point("deep", "hadoop.toml", {"switch.buffer": "8GB"}, seed=1), …], "out/hadoop")
     outcome.designs["deep"].value(JOB_TIME)
 
-The directory holds one result directory per point and `manifest.json`, which lists each point with its scenario and its outcome.
-afflux writes the manifest before the first point begins and replaces it as a whole after each point. So the manifest is always complete, and a directory
-with a manifest belongs to afflux.
-A point runs again if its scenario, its inputs or the version of afflux changed, if a file of its result is damaged, or if it failed. Otherwise its result
-is read.
+The directory holds one result directory per point and `manifest.json`, which lists each point with
+its scenario and its outcome. afflux writes the manifest before the first point begins and replaces
+it as a whole after each point. So the manifest is always complete, and a directory with a manifest
+belongs to afflux. A point runs again if its scenario, its inputs or the version of afflux changed,
+if a file of its result is damaged, or if it failed. Otherwise its result is read.
 """
 
 import os
@@ -36,7 +36,7 @@ class Failure:
 
     #: Name and seed, such as `deep-1`.
     point: str
-    #: What went wrong.
+    #: Error message.
     error: str
 
 
@@ -46,13 +46,13 @@ class Outcome:
 
     #: The directory of the batch.
     dir: Path
-    #: By name and seed: results of the requested points that did not fail.
+    #: Results of the requested points that did not fail, by name and seed.
     results: Mapping[tuple[str, int], Result]
     #: The requested points that failed.
     failures: tuple[Failure, ...]
     #: Number of points whose results were read instead of simulated.
     reused: int
-    #: What is to know about the results, in sentences.
+    #: Remarks for readers of the results, one sentence each.
     notes: tuple[str, ...]
     #: Each warning about a scenario, with the points that have it.
     warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def designs(self) -> designs.Designs:
-        """By the points' names. Raises `ValueError` if every point failed."""
+        """The designs, by the names of the points. Raises `ValueError` if every point failed."""
         return designs.gather(self.results.values())
 
 
@@ -77,19 +77,23 @@ class Watch(Protocol):
     """Receives the progress of a batch."""
 
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
-        """Once per batch, before the others: the result directory of each point, and the points that have a result already."""
+        """Called once per batch, before all other methods: the result directory of each point, and
+        the points that already have a result."""
 
     def preparing(self, done: int, total: int) -> None:
-        """Before the others: so many points, of all, have been validated and looked for in the directory."""
+        """Called before `begin`: `done` of `total` points have been validated and looked up in the
+        directory."""
 
     def begin(self, total: int, reused: int) -> None:
-        """The number of points, and how many of them have a result already."""
+        """Called when the batch begins: the number of points, and how many of them already have a
+        result."""
 
     def finished(self, point: str, seconds: float, error: str | None) -> None:
-        """A point ended after so many seconds, with an error if it failed."""
+        """Called when a point has ended, after so many seconds; `error` is the message if it
+        failed."""
 
     def running(self, shares: Mapping[str, float]) -> None:
-        """The finished share (0 to 1) of each running point."""
+        """Called while points run, with the finished share (0 to 1) of each."""
 
 
 class Silent:
@@ -112,10 +116,12 @@ def run(
     all_valid: bool = True,
     strict: bool = False,
 ) -> Outcome:
-    """Simulates the points without a result, `jobs` at a time (default: one per core), each on `threads` threads, or all on an `executor`.
+    """Simulates the points without a result, `jobs` at a time (default: one per core), each on
+    `threads` threads, or all on an `executor`.
 
-    All points are validated first. An invalid point raises `ScenarioError` before anything runs; without `all_valid` it counts as failed instead.
-    With `strict` a point with warnings is invalid. A point that fails does not stop the others. `fresh` simulates all points again.
+    All points are validated first. An invalid point raises `ScenarioError` before anything runs;
+    without `all_valid` it counts as failed instead. With `strict` a point with warnings is invalid.
+    A point that fails does not stop the others. `fresh` simulates all points again.
     """
     watch = watch or Silent()
     out = Path(out)

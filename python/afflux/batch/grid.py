@@ -1,4 +1,4 @@
-"""Every combination of some settings, each once: `afflux sweep`."""
+"""Simulates every combination of some settings, each once: `afflux sweep`."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ from ..results.statistics import interval, mean
 from ..results.written import Table
 from . import Outcome, Point, Source, Watch, home, load, run
 
-#: The table of a sweep, in two formats, and the table of its means.
+#: File names: the table of a sweep in two formats, and the table of its means.
 TABLE, PARQUET, MEANS = "sweep.csv", "sweep.parquet", "sweep-means.csv"
 
 
@@ -27,9 +27,10 @@ class Mean:
 
     #: Mean over the seeds with a result.
     mean: float
-    #: Lower end of the interval; None where there is none: one result, or the same value with every seed.
+    #: Lower end of the interval; None if there is only one result, or every seed gave the same
+    #: value.
     low: float | None
-    #: Upper end.
+    #: Upper end of the interval; None under the same conditions as `low`.
     high: float | None
 
 
@@ -37,7 +38,7 @@ class Mean:
 class Combination:
     """A combination of the varied values, over its seeds."""
 
-    #: By varied key.
+    #: Value of each varied key.
     values: Mapping[str, Any]
     #: Number of seeds with a result.
     finished: int
@@ -45,18 +46,19 @@ class Combination:
     failed: int
     #: Number of distinct results: seeds with equal result hashes are one sample.
     samples: int
-    #: By name of the metric; without those that a result lacks.
+    #: Mean of each metric, by its name. Metrics that some result lacks are absent.
     means: Mapping[str, Mean]
 
     @property
     def deterministic(self) -> bool:
-        """Whether several seeds gave the same result, so that no interval is needed."""
+        """True if several seeds gave the same result, so that no interval is needed."""
         return self.finished > 1 == self.samples
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Displayed):
-    """The results of a sweep: one row per point, in the order of the combinations; the seed varies fastest."""
+    """Results of a sweep, with one row per point in the order of the combinations. The seed varies
+    fastest."""
 
     #: The keys that were varied.
     keys: tuple[str, ...]
@@ -64,12 +66,13 @@ class Sweep(Displayed):
     rows: tuple[dict[str, Any], ...]
     #: The results, failures and notes of the batch.
     outcome: Outcome
-    #: The table as a CSV file. Beside it is the same table as a Parquet file.
+    #: Path of the table as a CSV file. The same directory holds the table as a Parquet file.
     path: Path
 
     @property
     def designs(self) -> Designs:
-        """By combination, with several seeds each: for `afflux.compare` and reports. Raises `ValueError` if every point failed."""
+        """The combinations as designs with several seeds each, for `afflux.compare` and reports.
+        Raises `ValueError` if every point failed."""
         return self.outcome.designs
 
     @property
@@ -79,8 +82,9 @@ class Sweep(Displayed):
         return tuple(_combination(self.keys, list(rows)) for _, rows in grouped)
 
     def means_to_csv(self) -> str:
-        """One line per combination: the keys, `finished`, `failed`, `deterministic`, and each metric with the ends of its 95 % interval (`…_low`,
-        `…_high`; empty where there is none)."""
+        """Returns CSV with one line per combination: the keys, `finished`, `failed`,
+        `deterministic`, and each metric with the ends of its 95 % interval (`…_low`, `…_high`;
+        empty if there is no interval)."""
         every = self.combinations
         names = list(dict.fromkeys(name for row in self.rows for name in row if any(name in one.means for one in every)))
         head = [*self.keys, "finished", "failed", "deterministic", *(f"{name}{end}" for name in names for end in ("", "_low", "_high"))]
@@ -93,13 +97,15 @@ class Sweep(Displayed):
         return csvtext.lines(lines)
 
     def to_csv(self) -> str:
-        """The rows. Unknown values are empty cells; text that a spreadsheet would read as a formula begins with an apostrophe."""
+        """Returns the rows as CSV. Unknown values are empty cells. Text that a spreadsheet would
+        read as a formula begins with an apostrophe."""
         keys = list(self.rows[0])
         cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
         return csvtext.lines([keys, *cells])
 
     def to_table(self) -> Table:
-        """The rows as an Arrow table. Unknown values are nulls; a column whose values differ in type is one of text."""
+        """Returns the rows as an Arrow table. Unknown values are nulls. A column with values of
+        several types becomes text."""
         return Table("sweep", self._arrow())
 
     def _arrow(self) -> _core.Table:
@@ -144,7 +150,8 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
         values = [row.get(name) for row in samples]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
-            # An interval of no width would look like certainty, where only the values of these seeds happen to agree.
+            # Equal values get no interval. One of width zero would look like certainty, although
+            # the values of only these seeds agree.
             low, high = (interval(known) if len({*known}) > 1 else None) or (None, None)
             means[name] = Mean(mean(known), low, high)
     return Combination({key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means)
@@ -173,14 +180,17 @@ def sweep(
     strict: bool = False,
     metrics: Sequence[Metric] = (),
 ) -> Sweep:
-    """Simulates every combination of the values of `vary`, with each of `seeds` (by default the scenario's own).
+    """Simulates every combination of the values of `vary` with each of `seeds` (default: the
+    scenario's own seed).
 
         found = afflux.sweep("incast.toml", {"switch.buffer": ["1MB", "9MB"], "switch.ecn.k": ["50kB", "200kB"]}, seeds=range(1, 6))
 
-    All results are kept in `out` (by default `out/sweep-<scenario name>`). A point with a result is not simulated again, so a sweep that was
-    stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others. `ScenarioError` is raised only if
-    all points are refused or, with `strict`, if a point has warnings. Rows have `metrics` besides those that every sweep has. They do not depend on the
-    executor. `executor`, `address`, `storage` and `jobs` are those of `afflux.executors.named`.
+    All results are kept in `out` (default: `out/sweep-<scenario name>`). A point with a result is
+    not simulated again, so a sweep that was stopped or killed continues. A point that fails, or
+    whose scenario is refused, does not stop the others. `ScenarioError` is raised only if all
+    points are refused or, with `strict`, if a point has warnings. Rows contain `metrics` in
+    addition to the metrics of every sweep. They do not depend on the executor. `executor`,
+    `address`, `storage` and `jobs` are those of `afflux.executors.named`.
     """
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
@@ -217,7 +227,8 @@ def _check(key: str, texts: Sequence[str]) -> None:
 
 
 def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:
-    """The first valid scenario. Raises the error of the first combination if all are invalid."""
+    """Returns the first valid scenario. Raises the error of the first combination if all are
+    invalid."""
     wrong = []
     for changes in combinations:
         try:

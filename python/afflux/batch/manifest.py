@@ -29,7 +29,8 @@ class Task:
     seed: int
     dir: Path
     scenario_hash: str
-    #: SHA-256 of the resolved scenario: a run with other recordings is another result.
+    #: SHA-256 of the resolved scenario. It covers the recordings too: a run that records something
+    #: else is another result.
     digest: str
     resolved: str
     warnings: tuple[str, ...]
@@ -38,7 +39,7 @@ class Task:
     def of(cls, point: Point, out: Path, threads: int) -> "Task":
         loaded = point.load(threads)
         key = f"{point.name}-{loaded.seed}"
-        # The number of threads changes no result.
+        # The number of threads does not change the result.
         same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
         digest = hashlib.sha256(same.encode()).hexdigest()
         return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
@@ -68,7 +69,7 @@ class Task:
 
 
 def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
-    """The points of a manifest, and the identifier of its batch. Raises `NotAsWritten`."""
+    """Returns the points of a manifest and the identifier of its batch. Raises `NotAsWritten`."""
     found = read_object(path.read_bytes(), path)
     points, id = found.get("points"), found.get("id")
     if not isinstance(points, dict) or not all(isinstance(entry, dict) and entry.get("status") in ("finished", "failed") for entry in points.values()):
@@ -81,7 +82,7 @@ def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
 class Manifest:
     def __init__(self, path: Path, points: dict[str, dict[str, Any]], id: str | None = None) -> None:
         self.path, self.points = path, points
-        #: Of this batch, for shared storage.
+        #: Identifier of this batch, for shared storage.
         self.id = id or uuid.uuid4().hex
         #: Reasons why points run again, for the user.
         self.notes: list[str] = []
@@ -96,11 +97,12 @@ class Manifest:
         return cls(path, points, id)
 
     def storage_owner(self) -> dict[str, str]:
-        """What a folder on shared storage is told about the batch whose results it holds."""
+        """Identity of the batch whose results a folder on shared storage holds, written to that
+        folder."""
         return {"batch": self.id, "dir": os.path.abspath(self.path.parent), "host": socket.gethostname()}
 
     def holds(self, task: Task) -> bool:
-        """Whether the result of this point exists and is undamaged."""
+        """True if the result of this point exists and is undamaged."""
         entry = self.points.get(task.key, {})
         if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != ("finished", task.digest, __version__):
             return False

@@ -20,7 +20,8 @@ class Busy(_core.Error):
 
 
 def home(place: Path) -> Path:
-    """The directory of the points of a sweep, a search or a study that lives in `place`. Raises `ValueError` if `place` belongs to something else."""
+    """Returns the directory of the points of a sweep, a search or a study that is kept in `place`.
+    Raises `ValueError` if `place` belongs to something else."""
     points = place / "points"
     if place.exists() and not place.is_dir():
         raise ValueError(f"{place} is a file: name a directory")

@@ -24,11 +24,11 @@ class Point:
     scenario: Source
     #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
     set: Mapping[str, Any] = field(default_factory=dict)
-    #: None: the seed of the scenario.
+    #: Seed; None for the seed of the scenario.
     seed: int | None = None
 
     def load(self, threads: int = 1) -> _core.Scenario:
-        """Validates it. Raises `ScenarioError`."""
+        """Loads and validates the scenario of the point. Raises `ScenarioError`."""
         return load(self.scenario, {**self.set, "name": self.name}, seed=self.seed, threads=threads)
 
     @property
@@ -38,7 +38,8 @@ class Point:
 
 
 def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
-    """A scenario with some keys changed, validated. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist."""
+    """Loads a scenario with some keys changed and validates it. Raises `ScenarioError`, which is
+    also a `FileNotFoundError` if the file does not exist."""
     settings.seed(seed)
     pairs = [(key, toml.value(value)) for key, value in changes.items()]
     if isinstance(scenario, Scenario):

@@ -18,7 +18,7 @@ class Verification:
     """The findings for one directory."""
 
     dir: Path
-    #: `result`, or `points` of a sweep, a search or a study.
+    #: Kind of directory: `result`, or `points` of a sweep, a search or a study.
     kind: str
     #: Number of results and files that were read, and the size of these files in bytes.
     results: int = 0
@@ -26,7 +26,7 @@ class Verification:
     bytes: int = 0
     #: Files that are damaged or missing, or that have no digest.
     problems: list[str] = field(default_factory=list)
-    #: Other files; they are harmless.
+    #: Harmless files that are not part of a result.
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -34,13 +34,14 @@ class Verification:
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the findings as `--json` prints them."""
         counts = {"results": self.results, "files": self.files, "bytes": self.bytes}
         return {"dir": str(self.dir), "kind": self.kind, "good": self.good, **counts, "problems": self.problems, "notes": self.notes}
 
 
 def verify(dir: str | os.PathLike[str]) -> Verification:
-    """Reads every file of a result directory, or of all points of a sweep, a search or a study. Raises `FileNotFoundError` if it is none of these."""
+    """Checks every file of a result directory, or of all points of a sweep, a search or a study.
+    Raises `FileNotFoundError` if the directory is none of these."""
     dir = Path(dir)
     points = next((place for place in (dir / "points", dir) if (place / MANIFEST).is_file()), None)
     if points is None:

@@ -1,11 +1,12 @@
-"""Commands of `afflux`, one file each, which holds the function and the examples at the end of its help."""
+"""Commands of `afflux`. Each file holds one command's function and the examples at the end of its
+help."""
 
 from collections.abc import Callable
 from typing import Any
 
 from . import check, compare, decide, demo, diff, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
 
-#: In the order of the help, in groups.
+#: Groups of commands and their commands, in the order of the help.
 GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
     "Scenarios": (
         (new.new, new.EXAMPLES),
@@ -31,5 +32,5 @@ GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
         (verify.verify, verify.EXAMPLES),
     ),
 }
-#: The group of `afflux import` and `afflux export`.
+#: Title of the group of `afflux import` and `afflux export` in the help.
 FILES = "Files of other tools"

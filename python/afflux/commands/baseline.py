@@ -1,4 +1,4 @@
-"""`--baseline`: the design that others are compared with."""
+"""`--baseline`: the design that the others are compared with."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
-    """The designs of result directories, the baseline first: a name, or a directory that need not be among `dirs`. Raises `LookupError`."""
+    """Returns the designs of result directories, the baseline first. `baseline` is the name of a
+    design or a directory, which need not be in `dirs`. Raises `LookupError`."""
     from ..results.designs import gather
     from ..results.result import Result
 
@@ -31,14 +32,15 @@ def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
 
 
 def known(baseline: str | None, names: Sequence[str]) -> None:
-    """Raises `LookupError` if there will be no such design: before anything is simulated."""
+    """Raises `LookupError` if no design has the name `baseline`. Called before anything is
+    simulated."""
     if baseline is not None and baseline not in names:
         raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}")
 
 
 def against(designs: "Designs", baseline: str, asked: "Sequence[Metric]" = ()) -> "Comparison":
-    """All designs that have a seed in common with the baseline, compared with it in the measures that are asked for, or in all. Raises `ValueError` if it has
-    no results."""
+    """Compares every design that has a seed in common with the baseline with it, in the metrics
+    `asked` (default: all). Raises `ValueError` if the baseline has no results."""
     from ..comparison.compare import compare
     from ..results.designs import Designs
 

@@ -87,7 +87,7 @@ def _time(found: "Checked") -> str:
 
 
 def _rough(value: int) -> str:
-    """Two digits: it is an estimate."""
+    """Formats an estimate with two significant digits."""
     for unit, name in ((1e9, " billion"), (1e6, " million")):
         if value >= unit:
             return text.digits(value / unit, 2) + name

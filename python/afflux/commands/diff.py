@@ -14,7 +14,7 @@ EXAMPLES = (
     "afflux diff out/shallow-1 shallow.toml --json",
 )
 
-#: Exit code if the two differ, as of diff(1).
+#: Exit code if the operands differ, the same as of diff(1).
 DIFFERENT = 1
 
 
@@ -24,8 +24,9 @@ def diff(
     as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
-    """Show in what two results or two scenarios differ: keys, tables, and the first flow with its columns. Exits with 0 if they are the same, with 1 if
-    they differ, with 2 if they cannot be compared."""
+    """Show how two results or two scenarios differ: keys, tables, and the first flow with its
+    columns. Exits with 0 if they are the same, with 1 if they differ, with 2 if they cannot be
+    compared."""
     from ..comparison import diff as differences
     from ..terminal.difference import difference
 

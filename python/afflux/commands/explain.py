@@ -55,8 +55,10 @@ def explain(
     as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
-    """Show where the flows' time went. Without options: the parts of the mean completion time by flow size, the longest queues of switches if ports
-    were recorded, the ports where frames waited and the queueing by cause if waits were recorded, and what senders knew if they were recorded."""
+    """Explain completion times. Without options: the parts of the mean completion time by flow
+    size, the longest queues of switches if ports were recorded, the ports where frames waited and
+    the queueing by cause if waits were recorded, and windows, round-trip times and bytes in flight
+    of senders if senders were recorded."""
     from ..results import realtime, split
     from ..results.explain import busiest_link, longest_queues
     from ..results.senders import Known, known

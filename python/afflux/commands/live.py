@@ -15,7 +15,7 @@ from ..terminal.drawing import table
 from .options import EXECUTION, OUTPUT, ForceDir, Seed, Set
 
 HOSTS = "Hosts"
-#: Real hosts above which a note says how long the set-up takes.
+#: Number of real hosts above which a note says how long the set-up takes.
 MANY = 300
 
 EXAMPLES = (
@@ -109,7 +109,7 @@ def live(
 
 
 def capabilities(as_json: bool) -> int:
-    """Prints the requirements of live mode; returns the exit code."""
+    """Prints the requirements of live mode and returns the exit code."""
     names = ("name", "needed_for", "required", "lacking", "how")
     every = [dict(zip(names, row, strict=True)) for row in _core.live_capabilities()]
     if as_json:
@@ -124,7 +124,7 @@ def capabilities(as_json: bool) -> int:
 
 
 def tables(report: dict[str, Any]) -> list[RenderableType]:
-    """The tables of a live run: its validity, and its ports."""
+    """Returns the tables of a live run: its validity, and its ports."""
     packets, late = report["packets"], report["lateness_us"]
     run = table("Live run", "", "", words=[-1])
     run.show_header = False

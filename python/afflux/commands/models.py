@@ -61,7 +61,7 @@ def _known(found: str, known: Sequence[str], what: str) -> None:
 
 
 def _shown(all_models: Sequence[_core.Model]) -> Iterator[RenderableType]:
-    """Every model: its source, what is faithful, what is simplified."""
+    """Renders every model with its source, what is faithful and what is simplified."""
     for kind, of_kind in groupby(all_models, key=lambda model: model.kind):
         yield Text(kind, style="bold")
         grid = Table.grid(padding=(0, 2))

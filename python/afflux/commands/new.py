@@ -15,7 +15,7 @@ EXAMPLES = (
     "afflux new decide fabric.toml -o designs.toml",
     "afflux new standard -o mixture.toml",
 )
-#: The template that is made from a scenario.
+#: Name of the template that is made from a scenario.
 _DECIDE = "decide"
 
 
@@ -41,7 +41,9 @@ def new(
 ) -> None:
     """Write a commented scenario to start from, or list the templates.
 
-    With the template standard, a file of goals and designs is written, too. The template decide is the decision file of a scenario that exists."""
+    The template standard also writes a file of goals and designs. The template decide writes the
+    decision file of an existing scenario.
+    """
     from .. import templates
     from ..files.delivery import text_writer
     from ..terminal.drawing import table

@@ -1,4 +1,4 @@
-"""Options of several commands, and the groups of options in the help."""
+"""Options shared by several commands, and the groups of options in the help."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = "Scenario", "Search", "Executio
 
 
 def starting(*values: str) -> Callable[[str], list[str]]:
-    """Completes these values."""
+    """Returns a shell completion for these values."""
     return lambda incomplete: [value for value in values if value.startswith(incomplete)]
 
 
@@ -43,7 +43,7 @@ def _forbid(wanted: bool) -> None:
 
 
 def at_most(most: int) -> Callable[[int | None], int | None]:
-    """Refuses a larger number of an option."""
+    """Returns a callback that refuses option values above `most`."""
 
     def checked(value: int | None) -> int | None:
         if value is not None and value > most:
@@ -53,7 +53,7 @@ def at_most(most: int) -> Callable[[int | None], int | None]:
     return checked
 
 
-#: Most points or threads at a time: more do not help on any machine.
+#: Upper limit of points or threads at a time. More would not help on any machine.
 MOST_AT_ONCE = 1024
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]

@@ -33,7 +33,8 @@ def _shown(value: float, units: Mapping[str, float]) -> str:
 
 
 def _quantity(option: str, text: str, units: Mapping[str, float], least: float, most: float, like: str) -> float:
-    """Raises `ValueError`, naming the option, what was found and what is allowed."""
+    """Parses a quantity with its unit. Raises `ValueError` that names the option, the value found
+    and what is allowed."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z]+)\s*", text)
     if not found or found[2] not in units:
         raise ValueError(f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}")

@@ -57,7 +57,8 @@ def run(
     force: ForceDir = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Run one simulation, write its result directory and print a summary; with --seeds one for each seed, and means with intervals."""
+    """Run one simulation, write its result directory and print a summary. With --seeds, run one
+    simulation for each seed and print means with intervals."""
     from .. import watching
     from ..terminal import progress, summary
 
@@ -92,7 +93,7 @@ def run(
 def _several(
     scenario: Path, set: list[str] | None, seeds: list[int], strict: bool, threads: int | None, watched: bool, out: Path | None, as_json: bool
 ) -> None:
-    """A sweep that varies nothing but the seed."""
+    """Runs a sweep that varies only the seed."""
     from .. import watching
     from ..batch import grid
     from ..terminal import points, progress

@@ -107,7 +107,8 @@ def study(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the built-in studies, or run one or a part of it and compare its results with the published numbers. A study that was stopped continues."""
+    """List the built-in studies. With NAME, run a study or a part of it and compare its results
+    with the published numbers. A study that was stopped continues."""
     from .. import studies, watching
     from ..studies import part as parts
     from ..terminal import points, progress
@@ -142,7 +143,8 @@ def study(
                 print_json({"study": chosen.name} | ended.to_dict())
                 return
             if ended.tables:
-                # Rows stay whole at any width: they are to be pasted into a page.
+                # Table rows are not wrapped to the terminal's width, because users paste them into
+                # pages.
                 print(f"{visible(ended.tables)}\n")
             show(screens.series(ended))
             return
@@ -166,7 +168,7 @@ def study(
 
 
 def _refuse(part: str, options: dict[str, object]) -> None:
-    """Options that a series of runs does not have."""
+    """Refuses options that a series of runs does not have."""
     for option, value in options.items():
         if value:
             raise ValueError(f"the part {part} is a series of single runs and has no {option}: leave it out")

@@ -32,7 +32,7 @@ Seeds = Annotated[
 
 
 def _names(vary: Sequence[str]) -> list[str]:
-    """The designs of a sweep, as they are named in results and directories."""
+    """Returns the names of the designs of a sweep, as in results and directories."""
     varied = {key: settings.choices(values) for key, values in map(settings.assignment, vary)}
     settings.limited(*map(len, varied.values()))
     combinations = itertools.product(*varied.values())

@@ -125,7 +125,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
 
 
 def _front(found: "Tuning") -> RenderableType:
-    """The front, and the scenario as it is beside it."""
+    """Renders the front, and the baseline next to it."""
     from ..terminal.drawing import table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
@@ -146,7 +146,8 @@ def _front(found: "Tuning") -> RenderableType:
 
 
 def _digits(metric: "Metric", means: Sequence[float]) -> int | None:
-    """So many digits that different means look different: a row that looks beaten would contradict the title. None: the usual ones."""
+    """Returns how many digits make different means look different; None if the usual ones do.
+    Otherwise a setting that is slightly beaten would look equal and contradict the title."""
     if len({*map(metric.show, means)}) == len({*means}):
         return None
     return next((count for count in range(4, 9) if len({metric.brief(mean, count) for mean in means}) == len({*means})), 9)
@@ -183,7 +184,8 @@ def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
 
 
 def _beyond(drift: "Drift") -> Iterator[str]:
-    """What happened at the first values that were too far."""
+    """Describes the first values beyond the safe range: the change of the objective, or that the
+    setting was refused."""
     from ..comparison.changes import by
 
     for value, difference in drift.harm:

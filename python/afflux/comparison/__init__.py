@@ -1,1 +1,1 @@
-"""Designs compared over the seeds that both have, and the answer in words."""
+"""Compares designs over the seeds that both have, and writes the answer in words."""

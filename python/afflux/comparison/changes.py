@@ -1,4 +1,4 @@
-"""How a change is said: `34 % less`, `8.5 times as much`, `between 12 % less and 8 % more`."""
+"""Words changes: `34 % less`, `8.5 times as much`, `between 12 % less and 8 % more`."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from ..words import Words, say, text
 from .paired import Difference
 
-#: Ratios from the first number on and below the second one are written as factors, which are easier to grasp than percent.
+#: Ratios of at least `_TIMES` or below `_PARTS` are written as factors, which are easier to grasp
+#: than percentages.
 _TIMES, _PARTS = 3.0, 0.01
-#: A bound beyond this factor is written as `more than 1,000 times`.
+#: An interval bound beyond this factor is written as `more than 1,000 times`.
 _BEYOND = 1_000.0
 MINUS = "\N{MINUS SIGN}"
 
 
 def percent(share: float, more: int = 0, least: int = 0) -> str:
-    """A share as percent without its sign: 34, 3.4, 0.34, with `more` digits than that and at `least` so many decimals.
+    """Formats a share as percent without its sign: 34, 3.4, 0.34. `more` adds digits, `least` is
+    the minimum number of decimals.
 
-    A decrease by less than all is never rounded to 100.
+    A decrease of less than 100 % is never rounded to 100.
     """
     value = 100 * abs(share)
     count = max(0 if value >= 9.95 or value < 1e-6 else 1 if value >= 0.995 else 1 - math.floor(math.log10(value)), least) + more
@@ -26,7 +28,7 @@ def percent(share: float, more: int = 0, least: int = 0) -> str:
 
 
 def signed(share: float, more: int = 0) -> str:
-    """The form for tables: −34.0 %, +3.4 %, ×85.0; never −0.0 %."""
+    """Formats a share for tables: −34.0 %, +3.4 %, ×85.0. Never returns −0.0 %."""
     if share + 1 >= 10:
         return f"×{text.digits(share + 1, 3 + more)}"
     shown = percent(share, more, least=int(share < 1))
@@ -42,7 +44,7 @@ def factor(ratio: float, more: int = 0) -> str:
 
 
 def is_factor(ratio: float) -> bool:
-    """Whether an increase is said as `3.5 times as much`."""
+    """True if an increase is worded as a factor: `3.5 times as much`."""
     return ratio >= _TIMES
 
 
@@ -55,7 +57,8 @@ def change(ratio: float) -> Words:
 
 
 def ends(ratio: float, low: float, high: float) -> Words | None:
-    """Both ends of the interval of a ratio that clearly differs from 1, in the unit of the ratio. The end nearer to 1 comes first."""
+    """Words both ends of the interval of a ratio that clearly differs from 1, in the unit of the
+    ratio. The end nearer to 1 comes first. None if both ends look equal."""
     if ratio >= _TIMES:
         return _different(lambda more: (factor(low, more), factor(high, more)), "ends.times")
     if ratio < _PARTS:
@@ -65,7 +68,7 @@ def ends(ratio: float, low: float, high: float) -> Words | None:
 
 
 def between(low: float, high: float) -> Words:
-    """The interval of a ratio that contains 1."""
+    """Words the interval of a ratio that contains 1."""
     return say("change.between", low=_end(low), high=_end(high))
 
 
@@ -76,12 +79,13 @@ def _end(ratio: float) -> Words:
 
 
 def count_change(d: Difference) -> Words:
-    """A difference of counts that clearly differs from 0: `35 fewer`."""
+    """Words a difference of counts that clearly differs from 0: `35 fewer`."""
     return say("change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference)))
 
 
 def count_ends(d: Difference, *, clear: bool) -> Words | None:
-    """Both ends of the interval of a difference of counts. If the difference is clear, the smaller amount comes first."""
+    """Words both ends of the interval of a difference of counts. If the difference is clear, the
+    smaller amount comes first."""
     if d.low is None or d.high is None:
         return None
     low, high = d.low, d.high
@@ -96,7 +100,7 @@ def _amount(d: Difference, value: float, more: int) -> str:
 
 
 def _different(shown: Callable[[int], tuple[str, str]], key: str) -> Words | None:
-    """Two ends with as many digits as distinguish them; None if they are equal."""
+    """Formats two ends with as many digits as distinguish them; None if they are equal."""
     for more in range(5):
         low, high = shown(more)
         if low != high:
@@ -105,13 +109,14 @@ def _different(shown: Callable[[int], tuple[str, str]], key: str) -> Words | Non
 
 
 def values(d: Difference) -> dict[str, str]:
-    """The values of the design and of the baseline, with as many digits as show their difference."""
+    """Formats the values of the design and of the baseline with as many digits as show their
+    difference."""
     true = d.design_mean - d.baseline_mean
     count = next((count for count in range(3, 7) if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true) <= _SEEN * abs(true)), 7)
     return {"new": d.metric.brief(d.design_mean, count), "old": d.metric.brief(d.baseline_mean, count)}
 
 
-#: Largest relative error of the difference of two rounded numbers.
+#: Largest relative error of the difference of two rounded values.
 _SEEN = 0.15
 
 
@@ -120,12 +125,12 @@ def _rounded(value: float, count: int) -> float:
 
 
 def by(d: Difference) -> str:
-    """A difference in the form for tables: a share if there is one, else an amount."""
+    """Formats a difference for tables: as a share if there is one, otherwise as an amount."""
     return signed(d.share) if d.share is not None else _amount(d, d.difference, 1)
 
 
 def interval(d: Difference) -> str:
-    """The 95 % interval in the form for tables."""
+    """Formats the 95 % interval for tables."""
     if d.bounds is None:
         return "–"
     low, high = d.bounds
@@ -142,7 +147,7 @@ def interval(d: Difference) -> str:
 
 
 def _rough(d: Difference, value: float, more: int) -> str:
-    """An end of an interval of counts; thousands and millions are abbreviated."""
+    """Formats an end of an interval of counts. Thousands and millions are abbreviated."""
     for unit, name in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= 10 * unit or abs(value) >= unit == 1e6:
             return f"{sign(value)}{text.digits(abs(value) / unit, 3 + more)}{name}"

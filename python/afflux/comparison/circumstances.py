@@ -1,4 +1,4 @@
-"""The rest of an answer: likely causes, flows that did not finish, prices."""
+"""Words the rest of an answer: likely causes, unfinished flows, prices."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from .phrases import listed, what_of
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: Counters that can explain longer times, the most important first. Retransmissions are named only if no other counter explains the times.
+#: Counters that can explain longer times, the most important first. Retransmissions are named only
+#: if no other counter explains the times.
 CAUSES = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
-#: Parts of a completion time that a flow spends waiting in the network.
+#: Parts of the completion time in which a flow waits in the network.
 WAITS = ("queueing", "recovery", "paused", "reordering")
-#: Largest number of flows of a result whose waits are read for a sentence.
+#: Most flows of a result for which waits are read to write a sentence.
 _FLOWS = 200_000
-#: Largest number of causes and of designs that are named.
+#: Most causes and most designs that a sentence names.
 _CAUSES, _DESIGNS = 2, 6
 _ENDED = (", ", "、")
 
 
 def causes(found: Comparison, lead: Difference) -> Words:
-    """Waits and counters that changed in the direction of the answer."""
+    """Names the waits and counters that changed in the direction of the answer."""
     clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and not d.metric.main and d.verdict == lead.verdict}
     causes = [clear[name] for name in CAUSES if name in clear]
     if len(causes) > 1:
@@ -48,7 +49,8 @@ def causes(found: Comparison, lead: Difference) -> Words:
 
 
 def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
-    """The wait that changed most, among those that changed for the better or worse as the answer did."""
+    """Returns the wait that changed most, of those with the same verdict as the answer; None if
+    there is none."""
     pairs = Pairs.of(found.of_name[found.baseline], found.of_name[lead.design])
     both = [(waiting(before, after), waiting(after, before)) for before, after in pairs.samples]
     known = [(old, new) for old, new in both if old is not None and new is not None]
@@ -69,7 +71,7 @@ def _of(found: Comparison, name: str) -> list[Result]:
 
 
 def unfinished(found: Comparison, names: Sequence[str]) -> Words:
-    """The number of flows that did not finish, and the number that started."""
+    """Says how many flows did not finish, and how many started."""
     every = (*names, found.baseline)
     left = {name: left_unfinished(found, name) for name in every}
     if not any(left.values()):
@@ -88,12 +90,13 @@ def cost(found: Comparison, name: str) -> Words:
     if d is None:
         return Words("", "")
     if d.verdict == SAME:
-        # The design costs what the baseline costs; a reader must know if another one is cheaper.
+        # The design costs as much as the baseline, but the reader must know if another design is
+        # cheaper.
         return prices(found)
     words = {"new": priced(found, d.design_mean), "old": priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
-    # There is no ratio to a price of 0.
+    # A change from a price of 0 has no ratio.
     changed = say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
     return join([say("compare.cost", changed=changed, **words), *cheapest])
 
@@ -105,7 +108,7 @@ def _cheapest(found: Comparison, own: Difference) -> list[Words]:
 
 
 def prices(found: Comparison) -> Words:
-    """The prices of several designs, if they differ."""
+    """Words the prices of several designs, if they differ."""
     costs = [d for d in found.differences if d.metric is COST]
     if all(d.verdict == SAME for d in costs):
         return Words("", "")
@@ -115,14 +118,15 @@ def prices(found: Comparison) -> Words:
 
 
 def priced(found: Comparison, value: float) -> str:
-    """An amount with the currency of the comparison, where its results name one."""
+    """Formats an amount with the currency of the comparison, if its results name one."""
     return f"{found.currency} {COST.show(value)}" if found.currency else COST.show(value)
 
 
 def waiting(result: Result, beside: Result | None = None) -> Mapping[str, float] | None:
-    """The mean waits in ns of the flows that finished; None if they are unknown.
+    """Returns the mean waits in ns of the finished flows; None if they are unknown.
 
-    The same flows count as in the table of the split: those that started after the warm-up and, if `beside` has the same flows, finished in both.
+    The flows are the same as in the table of the split: those that started after the warm-up and,
+    if `beside` has the same flows, finished in both results.
     """
     every = [one for one in (result, beside) if one is not None]
     if any("flows" not in one.recorded or one.summary["flows"]["finished"] > _FLOWS for one in every):

@@ -1,4 +1,5 @@
-"""Designs against a baseline, paired by seed: both saw the same arrivals, so the design causes the difference within a seed."""
+"""Compares designs with a baseline, paired by seed. With the same seed both saw the same arrivals,
+so the design causes the difference."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -13,42 +14,44 @@ from ..words import Marked, Words, say, text
 from . import headline, shown
 from .paired import Difference, Pairs, difference
 
-#: What flows would take alone, and by which share it may differ between designs that are compared by slowdown.
+#: Mean completion time that the flows would have alone in the fabric, and the largest relative
+#: difference of it at which slowdowns of two designs are compared.
 _ALONE = Metric("ideal", "alone", ("slowdown", "all", "ideal_mean_ns"), text.time)
 _SAME_ALONE = 0.01
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` returns: the differences of every design from the baseline."""
+    """The differences of every design from the baseline, as `compare` returns them."""
 
     #: Name of the baseline.
     baseline: str
     #: Names of the other designs.
     designs: tuple[str, ...]
-    #: By design, then by metric.
+    #: Differences by design, then by metric.
     differences: tuple[Difference, ...]
-    #: What limits the comparison, in sentences.
+    #: Limits of the comparison, one sentence each.
     notes: tuple[str, ...]
     #: Currency of the costs; None without prices.
     currency: str | None
     #: The designs with their results.
     of_name: Designs
-    #: The measures that were asked for; without any, the main measures are what answers are made of.
+    #: Metrics that were asked for. If empty, the answer uses the main metrics.
     asked: tuple[Metric, ...] = ()
-    #: Number of differences that were judged together (Holm): in the main measures, and in those that were asked for.
+    #: Number of differences that were judged together (Holm): those in the main metrics and in the
+    #: metrics asked for.
     family: int = 0
 
     def judges(self, metric: Metric) -> bool:
-        """Whether the answer is made of this measure."""
+        """True if the metric can be part of the answer."""
         return metric in self.asked if self.asked else metric.main
 
     def of(self, design: str) -> list[Difference]:
-        """The differences of one design."""
+        """Returns the differences of one design."""
         return [difference for difference in self.differences if difference.design == design]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `afflux compare --json` prints it."""
+        """Returns the comparison as `afflux compare --json` prints it."""
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),
@@ -60,7 +63,8 @@ class Comparison:
         }
 
     def sentence(self) -> Marked:
-        """The answer in words: the strongest established difference first, and what it costs."""
+        """Returns the answer as text: the strongest established difference first, then its causes,
+        price and certainty."""
         return headline.of(self)
 
     def __repr__(self) -> str:
@@ -71,11 +75,13 @@ class Comparison:
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None, *, metrics: Sequence[str | Metric] = ()) -> Comparison:
-    """Each design against the baseline, a design's name (by default the first).
+    """Compares each design with the baseline, which is the name of a design (default: the first).
 
-    Results of one scenario name are one design with several seeds. `metrics` limits the answer to some measures, by their names as in
-    `class.web.fct_p99`. All main measures are judged together with them, so that a difference is as certain as in a comparison of everything. Raises
-    `ValueError` if there is nothing to compare, or if the results are of several versions of afflux, and `LookupError` if there is no such measure.
+    Results of one scenario name are one design with several seeds. `metrics` limits the answer to
+    some metrics, by names such as `class.web.fct_p99`. All main metrics are judged together with
+    them, so a difference is as certain as in a comparison of everything. Raises `ValueError` if
+    there is nothing to compare or the results are of several versions of afflux, and `LookupError`
+    if there is no such metric.
     """
     asked = tuple(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
     designs = gather(results)
@@ -94,7 +100,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         known += [metric for metric in asked if metric not in known]
         alone = [mean(list(one.by_seed(_ALONE).values())) for one in (base, design) if one.by_seed(_ALONE)]
         if len(alone) == 2 and abs(alone[1] / alone[0] - 1) > _SAME_ALONE:
-            # The slower fabric would have the lower slowdown for the same completion time.
+            # For equal completion times the slower fabric would show the lower slowdown.
             known = [metric for metric in known if metric.path[0] != "slowdown"]
             times = [text.time(time) for time in alone]
             notes.append(say("compare.note.alone.differs", design=design.name, baseline=base.name, new=times[1], old=times[0]))
@@ -116,7 +122,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
 
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
-    """Notes on the pairing of two designs."""
+    """Returns notes on the pairing of two designs."""
     if pairs.deterministic:
         return [say("compare.note.deterministic", design=design.name, baseline=base.name)]
     remarks = []
@@ -133,7 +139,8 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
 
 
 def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[list[Difference], int]:
-    """Marks the differences that hold when all in the main measures, and in those that were asked for, are judged together (Holm); with their number."""
+    """Marks the differences in the main metrics and in those asked for that hold when judged
+    together (Holm). Returns all differences, and how many were judged together."""
     main = [d for d in found if d.metric.main or d.metric in asked]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
     held = {id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds}

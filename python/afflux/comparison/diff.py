@@ -1,4 +1,4 @@
-"""`afflux diff`: the keys, tables and flows in which two results or two scenarios differ."""
+"""`afflux diff`: finds the keys, tables and flows in which two results or two scenarios differ."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from ..files import toml
 from ..results.result import SCENARIO, SUMMARY, TABLES, Result, file_digest
 from ..results.written import Table
 
-#: How a run is carried out; results do not depend on it.
+#: Keys that only affect how a run is carried out. Results do not depend on them.
 EXECUTION = ("run.engine", "run.max_memory", "run.threads")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the scenarios with two values; None: this scenario has no such key."""
+    """A key with different values in the two scenarios; None if a scenario lacks the key."""
 
     key: str
     a: Any
@@ -26,18 +26,19 @@ class Key:
 
 @dataclass(frozen=True)
 class File:
-    """A file of the results; None: this result has no such file."""
+    """A file of the two results. A digest of None means that the result lacks the file."""
 
     name: str
-    #: SHA-256. Of `summary.json` only the counters are compared: `counters_hash`.
+    #: SHA-256 of the file. For `summary.json`, the digest of its counters (`counters_hash`).
     hash_a: str | None
     hash_b: str | None
-    #: Of a table.
+    #: Number of rows and columns, if the file is a table.
     rows_a: int | None = None
     rows_b: int | None = None
     columns_a: int | None = None
     columns_b: int | None = None
-    #: Columns that only one table has, and columns of both whose values differ, row by row; these are not sought if the numbers of rows differ.
+    #: Columns that only one table has, columns of both with different values, and number of rows
+    #: with different values. Values are compared only if both tables have the same number of rows.
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     different: tuple[str, ...] = ()
@@ -47,13 +48,13 @@ class File:
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow with other values, or that only one result has."""
+    """A flow with different values, or one that only one result has."""
 
     id: int
     start_ns: int
-    #: `a` or `b` if only this result has it.
+    #: `a` or `b` if only that result has the flow.
     only: str | None
-    #: Columns with their two values.
+    #: Columns that differ, with both values.
     columns: Mapping[str, tuple[Any, Any]]
 
 
@@ -61,13 +62,14 @@ class Flow:
 class Diff:
     a: str
     b: str
-    #: Keys of the resolved scenarios, defaults included; input files are compared by their SHA-256.
+    #: Keys of the resolved scenarios that differ, including defaults. Input files are compared by
+    #: SHA-256.
     keys: tuple[Key, ...]
-    #: Keys of `EXECUTION`, which do not count.
+    #: Keys of `EXECUTION` that differ. They do not count as a difference.
     execution: tuple[Key, ...]
-    #: Empty unless both are results.
+    #: Files of the results; empty unless both operands are results.
     files: tuple[File, ...]
-    #: The flow that starts first of those that differ, and how many there are.
+    #: The flow that starts first of those that differ, and the number of flows that differ.
     first_flow: Flow | None
     flows_different: int
     notes: tuple[str, ...]
@@ -77,14 +79,15 @@ class Diff:
         return not self.keys and all(file.same for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the difference as `--json` prints it."""
         return {"same": self.same} | asdict(self)
 
 
 def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
     """Compares two result directories, two scenario files, or the scenario of a result with a file.
 
-    Raises `FileNotFoundError`, `ScenarioError`, or `DamagedResult` if a file of a result differs from its digest.
+    Raises `FileNotFoundError`, `ScenarioError`, or `DamagedResult` if a file of a result differs
+    from its digest.
     """
     sides = [Path(one) for one in (a, b)]
     results = [Result.open(side) if side.is_dir() else None for side in sides]
@@ -114,7 +117,7 @@ def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
 
 
 def _document(side: Path, result: Result | None) -> dict[str, Any] | None:
-    """The resolved scenario with its defaults."""
+    """Returns the resolved scenario with its defaults; None if the result has no scenario file."""
     text = _core.load(side).resolved if result is None else result.scenario
     return None if text is None else toml.with_defaults(text)
 
@@ -137,7 +140,7 @@ def _results(a: Result, b: Result) -> tuple[list[File], Flow | None, int]:
 
 
 def _digest(result: Result, file: str) -> str | None:
-    """SHA-256 of a file, checked."""
+    """Returns the SHA-256 of a file of a result after checking the file."""
     result.check(file)
     return result.digests.get(file) or (file_digest(result.dir / file) if result.dir else None)
 
@@ -162,7 +165,8 @@ def _table(name: str, a: Result, b: Result) -> File:
 
 
 def _values(first: Table, second: Table, columns: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The columns with other values, and the number of rows with other values, of two tables of the same length."""
+    """Returns the columns with different values, and the number of rows with different values, of
+    two tables of equal length."""
     changed = bytearray(len(first))
     different = []
     for column in columns:
@@ -176,7 +180,8 @@ def _values(first: Table, second: Table, columns: Sequence[str]) -> tuple[tuple[
 
 
 def _flows(a: Table, b: Table) -> tuple[Flow | None, int]:
-    """The first flow that differs, and their number. Flows are matched by their `id`."""
+    """Returns the first flow that differs, and the number of flows that differ. Flows are matched
+    by `id`."""
     places = [{id: row for row, id in enumerate(table["id"])} for table in (a, b)]
     starts = [table["start_ns"] for table in (a, b)]
     different = set(places[0].keys() ^ places[1].keys())
@@ -189,7 +194,7 @@ def _flows(a: Table, b: Table) -> tuple[Flow | None, int]:
         return None, 0
 
     def start(flow: int) -> int:
-        # Flows that never started are the last.
+        # Flows that never started come last.
         known = [starts[side][places[side][flow]] for side in (0, 1) if flow in places[side]]
         return min((at for at in known if at is not None), default=2**63)
 

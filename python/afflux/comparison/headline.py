@@ -1,4 +1,5 @@
-"""The answer of a comparison in words: what is established, how much, why, at what price, and what cannot be told."""
+"""Writes the answer of a comparison: the established differences, their size, causes and prices,
+and the open questions."""
 
 from __future__ import annotations
 
@@ -32,17 +33,18 @@ from .phrases import (
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: Largest number of open measures with their intervals, of further measures, and of designs in a sentence.
+#: Limits for a sentence: open metrics with their intervals, further metrics, and designs.
 _FAR, _ITEMS, _DESIGNS = 2, 4, 6
-#: An undecided measure is named if its means differ by this factor.
+#: An undecided metric is named if its means differ by at least this factor.
 _NOTABLE = 1.1
 
 
-#: A smaller change, as a factor, is certain but hardly matters.
+#: An established change below this factor hardly matters.
 _TRIFLE = 1.01
 
 
-#: Roles of the parts of an answer: its first statement with its size, further statements, the cause, the price, certainty and caveats, advice.
+#: Roles of the parts of an answer: first statement with its size, further statements, cause, price,
+#: certainty and caveats, advice.
 ANSWER, SIZE, ALSO, WHY, COST, SURE, ADVICE = "answer", "size", "also", "why", "cost", "sure", "advice"
 
 Part = tuple[Words, str]
@@ -53,12 +55,12 @@ def of(found: Comparison) -> Marked:
 
 
 def parts(found: Comparison) -> list[Part]:
-    """The sentences of the answer with their roles, in the order in which the answer says them."""
+    """Returns the sentences of the answer with their roles, in the order of the answer."""
     return _Headline(found).parts()
 
 
 def lead(found: Comparison) -> Difference | None:
-    """The difference that the answer names first, in bold; None if none is established."""
+    """Returns the difference that the answer names first, in bold; None if none is established."""
     return _Headline(found).lead()
 
 
@@ -67,9 +69,10 @@ def _counts_unfinished(d: Difference) -> bool:
 
 
 def _foremost(pool: Sequence[Difference], prices: Mapping[str, float] | None = None) -> Difference:
-    """The strongest difference. If that design differs alike in a measure that concerns a reader more: the strongest in that measure.
+    """Returns the strongest difference in the preferred metric. The design and the verdict are
+    those of the strongest difference overall. Job time is preferred, then any metric but goodput.
 
-    The cheapest of designs with equal differences is taken.
+    If several designs have equal differences, the cheapest is taken.
     """
     strongest = max(pool, key=_weight)
     alike = [d for d in pool if (d.design, d.verdict) == (strongest.design, strongest.verdict)]
@@ -104,13 +107,16 @@ class _Headline:
             parts = self._undecided()
         return [part for part in parts if part[0]]
 
-    # At least one difference is established.
+    # The following methods write the answer if at least one difference is established.
 
     def lead(self) -> Difference | None:
-        """The strongest established difference; with several designs, that of the best design.
+        """Returns the strongest established difference; with several designs, that of the best
+        design.
 
-        Differences in unfinished flows take precedence. Where several measures tell the same, the time of jobs speaks for them, which is what their
-        owner waits for, and a completion time rather than goodput. A class of traffic speaks only if nothing is established for all flows.
+        Differences in unfinished flows take precedence. If several metrics show the same, job time
+        is named rather than the others, because job owners wait for it, and a completion time
+        rather than goodput. Metrics of a traffic class are used only if nothing is established for
+        all flows.
         """
         established = [d for d in self.established if d.metric.group is None] or self.established
         if not established:
@@ -120,12 +126,12 @@ class _Headline:
             return max(unfinished, key=_weight) if unfinished else _foremost(established)
         losing = {d.design for d in unfinished if d.verdict == WORSE}
         better = [d for d in established if d.verdict == BETTER]
-        # A gain that the same design pays for with more in another measure is no reason to choose it.
+        # A gain is no reason to choose a design that loses more in another metric.
         worst = {d.design: _weight(d) for d in sorted(self.established, key=_weight) if d.verdict == WORSE}
         sound = [d for d in better if d.design not in losing and _weight(d) > worst.get(d.design, 0.0)]
         pools = ([d for d in better if _counts_unfinished(d)], sound, [d for d in better if d.design not in losing], unfinished, established)
         pool = next(pool for pool in pools if pool)
-        # Where jobs end sooner, their owner's measure decides, however much more another one changes.
+        # If jobs finish sooner, job time decides, however much more another metric changes.
         jobs = [d for d in pool if d.metric is JOB_TIME and d.verdict == BETTER and matters(d)]
         return min(jobs, key=lambda d: (d.design_mean, self.prices.get(d.design, 0.0))) if jobs else _foremost(pool, self.prices)
 
@@ -148,7 +154,7 @@ class _Headline:
         parts += [(words, ALSO) for words in self._other_measures(lead, own)]
         if several:
             parts += [*((words, ALSO) for words in self._other_designs(lead)), (self._second(lead, rivals), SURE)]
-        # Where the answer chooses none of several designs, all their prices count.
+        # If the answer recommends none of several designs, it gives the prices of all.
         price = circumstances.prices(self.found) if several and lead.verdict == WORSE else circumstances.cost(self.found, lead.design)
         parts += [(circumstances.causes(self.found, lead), WHY), (price, COST), (self._beaten_by_price(lead, rivals), COST)]
         parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), SURE)]
@@ -175,11 +181,13 @@ class _Headline:
         return say(key, **changes.values(d), what=self._what(d), design=d.design, baseline=self.baseline, size=size(d))
 
     def _what(self, d: Difference) -> Words | str:
-        """The measure. If some flows did not finish, it is called a measure of the finished flows."""
+        """Returns the name of the metric. If some flows did not finish, the name says that the
+        metric covers finished flows."""
         return say("compare.finished", what=what_of(d.metric)) if self._concerns_finished(d) else what_of(d.metric)
 
     def _other_measures(self, lead: Difference, own: Sequence[Difference]) -> list[Words]:
-        """Further established differences of the same design; those that contradict the answer come first."""
+        """Words further established differences of the same design. Those that contradict the
+        answer come first."""
         contrary = sorted((d for d in own if d.verdict != lead.verdict), key=_weight, reverse=True)
         alike = [d for d in own if d.verdict == lead.verdict]
         found = []
@@ -192,11 +200,13 @@ class _Headline:
         return found
 
     def _of(self, key: str) -> str:
-        """The sentence that names its design, where there are several."""
+        """Returns the key of the sentence, in the variant that names the design if there are
+        several."""
         return f"{key}.of" if len(self.found.designs) > 1 else key
 
     def _other_designs(self, lead: Difference) -> list[Words]:
-        """The other designs: in the measure of the answer, or, where nothing is established in it, by the strongest difference of their own."""
+        """Words the other designs: in the metric of the answer, or by their strongest difference if
+        they have no established one in that metric."""
         others = [d for d in self.main if d.metric == lead.metric and d.design != lead.design]
         own = {name: _foremost(some) for name in self.found.designs if (some := [d for d in self.established if d.design == name])}
         elsewhere = [own[d.design] for d in others if not d.established and d.design in own]
@@ -220,19 +230,21 @@ class _Headline:
         return found
 
     def _rivals(self, lead: Difference) -> dict[str, Difference]:
-        """The design of the answer against each other one but the baseline, in the measure of the answer."""
+        """Compares the design of the answer with every other one except the baseline, in the metric
+        of the answer."""
         best, designs = self.found.of_name[lead.design], self.found.of_name
         others = [name for name in self.found.designs if name != lead.design]
         return {name: d for name in others if (d := difference(lead.metric, designs[name], best, best.seeds))}
 
     @staticmethod
     def _beaten(rivals: Mapping[str, Difference]) -> set[str]:
-        """The rivals that the best one is clearly better than, all judged together."""
+        """Returns the rivals that the best design clearly beats, all judged together (Holm)."""
         held = holm([0.0 if d.deterministic else 1.0 if d.p is None else d.p for d in rivals.values()])
         return {name for (name, d), holds in zip(rivals.items(), held, strict=True) if holds and d.verdict == BETTER}
 
     def _second(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
-        """The nearest of the designs that the best one is not clearly better than; first one that is better still, but pays for it elsewhere."""
+        """Names the nearest design that the best one does not clearly beat. A design that is even
+        better but loses in another metric comes first."""
         beaten = self._beaten(rivals)
         left = [name for name, d in rivals.items() if name not in beaten and d.verdict != TOO_FEW]
         for name in left:
@@ -252,7 +264,8 @@ class _Headline:
         return say("compare.second", design=lead.design, second=name, between=between(d), more=seeds_needed(d))
 
     def _beaten_by_price(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
-        """The cheapest design that costs less than that of the answer, and that it is not clearly better than."""
+        """Names the cheapest of the designs that cost less than the answer's and that it does not
+        clearly beat."""
         beaten, prices = self._beaten(rivals), self.prices
         own = prices.get(lead.design, -math.inf)
         cheaper = [name for name, d in rivals.items() if name not in beaten and not d.clear and d.verdict != TOO_FEW and prices.get(name, math.inf) < own]
@@ -262,10 +275,11 @@ class _Headline:
         price, less = (circumstances.priced(self.found, prices[name]) for name in (lead.design, other))
         return say("compare.beaten", design=lead.design, price=price, other=other, less=less, what=self._what(lead))
 
-    # Nothing is established.
+    # The following methods write the answer if no difference is established.
 
     def _undecided(self) -> list[Part]:
-        """Open measures, and differences that are clear only on their own; the more important group comes first."""
+        """Words the open metrics, and the differences that are clear only when judged alone. The
+        more important of the two groups comes first."""
         names = self.found.designs
         several = len(names) > 1
         opened = self._open_several() if several else self._open_one()
@@ -302,7 +316,8 @@ class _Headline:
         return [opened, seeds_needed_sentence(first), self._cannot_tell(rest, "compare.open.either")]
 
     def _open_several(self) -> list[Words]:
-        """The first measure that is open, of each design, and the one in which the designs are farthest apart."""
+        """Words, for every design, the most important open metric and the one in which the designs
+        differ most."""
         metrics = list(dict.fromkeys(d.metric for d in self.open))
         most = max((d for d in self.open if d.metric != UNFINISHED), key=apart, default=None)
         chosen = dict.fromkeys([*metrics[:1], *([most.metric] if most and apart(most) > math.log(_NOTABLE) else [])])
@@ -318,7 +333,8 @@ class _Headline:
         return say("compare.others.few", items=listed(few, _DESIGNS)) if few else Words("", "")
 
     def _needed_together(self, d: Difference) -> int | None:
-        """Number of further seeds that would establish a difference in the strictest step of Holm's method."""
+        """Returns the number of further seeds that would establish a difference in the strictest
+        step of Holm's method; None if it is unknown."""
         if not d.p or d.samples < ENOUGH_SEEDS:
             return None
         effect = student(d.samples - 1, 1 - d.p) / math.sqrt(d.samples)
@@ -361,7 +377,8 @@ class _Headline:
         return say(self._of("compare.alone"), count=self.family, design=some[0].design, items=listed([short(d) for d in some], _ITEMS))
 
     def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
-        """The measures whose means differ most, with intervals; the others by name. Unfinished flows have a sentence of their own."""
+        """Lists open metrics: those whose means differ most with intervals, the others by name.
+        Unfinished flows have a separate sentence."""
         some = [d for d in some if d.metric != UNFINISHED and (d.metric.group is None or apart(d) > math.log(_NOTABLE))]
         if not some:
             return Words("", "")
@@ -379,17 +396,17 @@ class _Headline:
         return say(key, items=listed(items, _ITEMS)) if items else Words("", "")
 
     def _concerns_finished(self, d: Difference) -> bool:
-        """Whether the measure covers finished flows only, while other flows did not finish."""
+        """True if the metric covers only finished flows while other flows did not finish."""
         return _of_finished(d) and any(circumstances.left_unfinished(self.found, name) for name in (self.baseline, d.design))
 
 
 def _weight(d: Difference) -> float:
-    """Rank of a difference: the ratio, or the amount for counts of unfinished flows."""
+    """Returns the rank of a difference: its ratio, or the amount for counts of unfinished flows."""
     return abs(d.difference) if _counts_unfinished(d) else strength(d)
 
 
 def matters(d: Difference) -> bool:
-    """Whether a certain difference is large enough to act on."""
+    """True if an established difference is large enough to act on."""
     return _counts_unfinished(d) or strength(d) >= math.log(_TRIFLE)
 
 

@@ -1,4 +1,4 @@
-"""The difference between two designs in one metric, over the seeds that both have."""
+"""Computes the difference between two designs in one metric, over the seeds that both have."""
 
 import math
 from collections.abc import Sequence
@@ -18,106 +18,115 @@ CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 
 @dataclass(frozen=True)
 class Straggler:
-    """The one seed whose ratio is far from those of all others, so that it alone keeps a difference from being clear, or makes its interval wide."""
+    """The only seed whose ratio is far from those of all others. It alone keeps a difference from
+    being clear, or makes its interval wide."""
 
-    #: The seed.
+    #: Seed.
     seed: int
-    #: The ratio of design to baseline with this seed.
+    #: Ratio of design to baseline with this seed.
     ratio: float
-    #: 95 % interval of the typical ratio with the other seeds.
+    #: Lower end of the 95 % interval of the typical ratio with the other seeds.
     low: float
-    #: Upper end.
+    #: Upper end of that interval.
     high: float
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A design's metric beside the baseline's, over the seeds that both have."""
+    """A metric of a design compared with that of the baseline, over the seeds that both have."""
 
-    #: The metric; its name ends in the unit of the values (`_ns`, `_bps`).
+    #: The metric. Its name ends in the unit of the values (`_ns`, `_bps`).
     metric: Metric
     #: Name of the design.
     design: str
-    #: Seeds that both have.
+    #: Number of seeds that both have.
     seeds: int
-    #: Number of distinct results among them: seeds with equal result hashes are one sample.
+    #: Number of distinct results among these seeds: seeds with equal result hashes are one sample.
     samples: int
     #: Mean of the baseline over the samples.
     baseline_mean: float
     #: Mean of the design over the samples.
     design_mean: float
-    #: Mean of the paired differences, with its 95 % interval by Student's t. One sample and prices have no interval.
+    #: Mean of the paired differences. Its 95 % interval is by Student's t. A single sample and
+    #: prices have no interval.
     difference: float
     #: Lower end of the interval of `difference`.
     low: float | None
-    #: Upper end.
+    #: Upper end of the interval of `difference`.
     high: float | None
-    #: The typical ratio of design to baseline: the geometric mean of the paired ratios, with its 95 % interval by t on their logarithms. None for
-    #: counts of events, and where a value is not positive.
+    #: Typical ratio of design to baseline: the geometric mean of the paired ratios. Its 95 %
+    #: interval is by t on their logarithms. None for counts of events, and if a value is not
+    #: positive.
     ratio: float | None
     #: Lower end of the interval of `ratio`.
     ratio_low: float | None
-    #: Upper end.
+    #: Upper end of the interval of `ratio`.
     ratio_high: float | None
-    #: `ratio` - 1; for counts the difference by the baseline's mean, without an interval. None if that mean is 0.
+    #: `ratio` - 1. For counts, the difference divided by the baseline's mean, without an interval.
+    #: None if that mean is 0.
     share: float | None
     #: Lower end of the interval of `share`.
     share_low: float | None
-    #: Upper end.
+    #: Upper end of the interval of `share`.
     share_high: float | None
-    #: Probability of a difference at least this large between equal designs; None with one sample, and if the designs are deterministic.
+    #: Probability of a difference at least this large between equal designs. None with one sample,
+    #: and if the designs are deterministic.
     p: float | None
-    #: Number of further seeds that would decide if mean and spread stay the same; None if it is decided, or if no number is known.
+    #: Number of further seeds that would decide if mean and spread stay the same. None if it is
+    #: decided, or if no number is known.
     seeds_to_decide: int | None
-    #: All seeds gave the same result, with the design and with the baseline.
+    #: True if all seeds gave the same result, with the design and with the baseline.
     deterministic: bool
     #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell` or `too few seeds`.
     verdict: str
-    #: Least and largest ratio of design to baseline among the samples; None where there is no `ratio`.
+    #: Smallest ratio of design to baseline among the samples; None if there is no `ratio`.
     ratio_least: float | None = None
-    #: Largest one.
+    #: Largest ratio of design to baseline among the samples; None if there is no `ratio`.
     ratio_most: float | None = None
-    #: For differences that are not clear: the seed that is far from all others, if there is one.
+    #: For a difference that is not clear: the seed that is far from all others, if there is one.
     straggler: Straggler | None = None
-    #: For main measures: whether the difference holds when all main measures of all designs are judged together (Holm). None for other measures.
+    #: For main metrics: True if the difference holds when all main metrics of all designs are
+    #: judged together (Holm). None for other metrics.
     established: bool | None = None
 
     @property
     def clear(self) -> bool:
-        """Whether the verdict names a direction."""
+        """True if the verdict names a direction."""
         return self.verdict in CLEAR
 
     @property
     def fell(self) -> bool:
-        """Whether the value is lower than the baseline's."""
+        """True if the value is lower than the baseline's."""
         return (self.difference if self.ratio is None else self.ratio - 1) < 0
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The interval that the verdict follows from: of the ratio where there is one. None if there is none, or no spread."""
+        """Interval from which the verdict follows: that of the ratio if there is one, otherwise
+        that of the difference. None if there is no interval, or no spread."""
         low, high = (self.low, self.high) if self.ratio is None else (self.ratio_low, self.ratio_high)
         return None if low is None or high is None or low == high else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `afflux compare --json` prints it."""
+        """Returns the difference as `afflux compare --json` prints it."""
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return made | {"metric": self.metric.name, "group": self.metric.group, "straggler": self.straggler and asdict(self.straggler)}
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """How the results of two designs are paired."""
+    """Pairing of the results of two designs."""
 
     #: Seeds of both designs, and seeds of only one of them.
     seeds: tuple[int, ...]
     alone: tuple[int, ...]
-    #: Baseline and design of each sample.
+    #: Results of the baseline and of the design for each sample.
     samples: tuple[tuple[Result, Result], ...]
     deterministic: bool
 
     @classmethod
     def of(cls, base: Design, design: Design, seeds: Sequence[int] | None = None) -> "Pairs":
-        """Seeds that give a pair of result hashes once more add nothing. Where both designs have one result only, any seeds are a pair."""
+        """Pairs the results by seed. A seed that repeats a pair of result hashes adds no sample. If
+        each design has only one distinct result, any two seeds form a pair."""
         both = [seed for seed in base.seeds if seed in design.results and (seeds is None or seed in seeds)]
         alone = sorted({*base.seeds, *design.seeds} - {*both})
         if base.deterministic and design.deterministic:
@@ -131,7 +140,7 @@ class Pairs:
 
 
 def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
-    """None if no seed has the metric on both sides."""
+    """Returns the difference in a metric; None if no seed has the metric in both designs."""
     pairs = Pairs.of(base, design, seeds)
     values = [(metric.of(before.summary), metric.of(after.summary), int(after.summary["seed"])) for before, after in pairs.samples]
     known = [(old, new, seed) for old, new, seed in values if old is not None and new is not None]
@@ -150,7 +159,8 @@ def of_pairs(
     deterministic: bool = False,
     numbers: Sequence[int] = (),
 ) -> Difference:
-    """From pairs of values, baseline and design, one pair per sample. `numbers`: the seeds of the samples, in case one of them stands out."""
+    """Returns the difference from pairs of values (baseline, design), one pair per sample.
+    `numbers` are the seeds of the samples, needed to name one that is an outlier."""
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     differences = [new - old for old, new in pairs]
     positive = not metric.counter and all(old > 0 and new > 0 for old, new in pairs)
@@ -191,7 +201,8 @@ def of_pairs(
     )
 
 
-#: A straggler's ratio differs from the typical one of the others by this factor at least, and by this many of their deviations.
+#: The ratio of a straggler differs from the typical one of the others by at least this factor, and
+#: by at least this many of their standard deviations.
 _FAR, _DEVIATIONS = 3.0, 5.0
 
 
@@ -208,13 +219,14 @@ def _straggler(logs: Sequence[float], numbers: Sequence[int]) -> Straggler | Non
 
 
 def _power(exponent: float) -> float | None:
-    """None beyond all numbers."""
+    """Returns e to this power; None if that is too large for a float."""
     return math.exp(exponent) if abs(exponent) < 700 else None
 
 
 def _missing(judged: Estimate) -> int | None:
     size = judged.decided_by()
-    # Where it is clear by itself and yet left open, seeds are not what is missing.
+    # If the difference is clear when judged alone and yet left open, more seeds would not decide
+    # it.
     return size - judged.size if size is not None and size > judged.size else None
 
 
@@ -225,7 +237,7 @@ def _verdict(metric: Metric, pairs: Sequence[tuple[float, float]], judged: Estim
     if not certain:
         if judged is None or judged.size < ENOUGH_SEEDS:
             return TOO_FEW
-        # The typical seed and the mean over the seeds must say the same.
+        # The sign of the typical seed and that of the mean over the seeds must agree.
         if judged.p >= 1 - CONFIDENCE or (judged.mean < 0) != fell:
             return UNCLEAR
     if metric.lower_is_better is None:

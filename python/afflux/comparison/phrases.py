@@ -1,4 +1,5 @@
-"""Differences as phrases: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`, lists of them, and how many more seeds would decide."""
+"""Words differences as phrases such as `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`,
+lists of differences, and the number of further seeds that would decide."""
 
 import math
 from collections.abc import Sequence
@@ -8,17 +9,18 @@ from ..words import Words, join, known, say
 from . import changes
 from .paired import SAME, TOO_FEW, Difference
 
-#: Largest number of further seeds that is named.
+#: Largest number of further seeds that a sentence names.
 _MANY_SEEDS = 100
-#: An interval whose ends differ by more than this factor says nothing.
+#: An interval whose ends differ by more than this factor is not informative.
 _WIDE = 1_000.0
-#: The phrase names the geometric mean if the typical ratio and the ratio of the means differ by more than this share.
+#: The phrase mentions the geometric mean if the typical ratio and the ratio of the means differ by
+#: more than this share.
 _APART = 0.05
 _LISTED = ("; ", "；")
 
 
 def strength(d: Difference) -> float:
-    """Distance of the two values: the absolute logarithm of their ratio."""
+    """Returns the distance of the two values: the absolute logarithm of their ratio."""
     if d.ratio is not None:
         return abs(math.log(d.ratio))
     old, new = d.baseline_mean, d.design_mean
@@ -26,27 +28,30 @@ def strength(d: Difference) -> float:
 
 
 def apart(d: Difference) -> float:
-    """The larger of two distances, of the typical values and of the means, so that no large factor is passed over."""
+    """Returns the larger of two distances, that of the typical values and that of the means, so
+    that no large factor is overlooked."""
     old, new = d.baseline_mean, d.design_mean
     return max(strength(d), abs(math.log(new / old))) if old > 0 and new > 0 else strength(d)
 
 
 def what_of(metric: Metric) -> Words | str:
-    """The name of a measure within a sentence."""
+    """Returns the name of a metric for use within a sentence."""
     if metric.group is not None and metric.whole is not None:
         return say("what.of", what=what_of(metric.whole), name=metric.group)
     return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
 
 
 def typical(d: Difference) -> Words:
-    """The typical change: `34 % less`, or `34 % less in the geometric mean of pairs` where the means say something else."""
+    """Words the typical change: `34 % less`, or `34 % less in the geometric mean of pairs` if the
+    means differ from it."""
     assert d.ratio is not None
     apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
     return say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
 
 
 def size(d: Difference) -> Words:
-    """The size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
+    """Words the size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %,
+    5 paired seeds)`."""
     if d.ratio is None:
         changed = changes.count_change(d)
         interval = changes.count_ends(d, clear=True)
@@ -64,7 +69,7 @@ def size(d: Difference) -> Words:
 
 
 def told(d: Difference) -> Words:
-    """A difference in a sentence: `5.60 s instead of 8.48 s, 34 % less (…)`."""
+    """Words a difference with both values: `5.60 s instead of 8.48 s, 34 % less (…)`."""
     shown = changes.values(d)
     if d.verdict == SAME:
         return say("told.same", **shown)
@@ -86,7 +91,8 @@ def samples(count: int, certain: bool) -> Words:
 
 
 def between(d: Difference) -> Words:
-    """The interval of a difference that is not clear. Where a single seed makes it wide, that seed is named; where many do, the range of the seeds."""
+    """Words the interval of a difference that is not clear. If a single seed makes it wide, names
+    that seed; if several seeds do, gives the range over the seeds."""
     if d.straggler:
         one = d.straggler
         return say("compare.straggler", seed=one.seed, there=changes.change(one.ratio), others=changes.between(one.low, one.high))
@@ -99,14 +105,14 @@ def between(d: Difference) -> Words:
 
 
 def short(d: Difference, with_design: bool = False) -> Words:
-    """A measure with its change, as an item of a list."""
+    """Words a metric with its change, as an item of a list."""
     words = {"what": what_of(d.metric), **changes.values(d)}
     item = say("compare.item", change=typical(d), **words) if d.ratio is not None else say("compare.item.count", **words)
     return say("compare.item.of", design=d.design, item=item) if with_design else item
 
 
 def design_item(d: Difference, group: str, full: bool = False) -> Words:
-    """A design with its change, as an item of a list."""
+    """Words a design with its change, as an item of a list."""
     if group in ("equal", "few"):
         return Words(d.design, d.design)
     if group.startswith("else."):
@@ -124,7 +130,8 @@ def change_of(d: Difference) -> Words:
 
 
 def seeds_needed(d: Difference) -> Words:
-    """`; about 7 more seeds would decide`, after an interval; nothing where a single seed decides, or where more than `_MANY_SEEDS` would be needed."""
+    """Returns `; about 7 more seeds would decide`, to follow an interval. Empty if a single seed is
+    the cause, or if more than `_MANY_SEEDS` would be needed."""
     if d.straggler:
         return Words("", "")
     if (d.design_mean < d.baseline_mean) != d.fell:
@@ -133,7 +140,7 @@ def seeds_needed(d: Difference) -> Words:
 
 
 def seeds_needed_sentence(d: Difference) -> Words:
-    """`seeds_needed` as a sentence."""
+    """Returns the text of `seeds_needed` as a sentence."""
     if d.straggler:
         return Words("", "")
     if (d.design_mean < d.baseline_mean) != d.fell and d.bounds:
@@ -154,7 +161,7 @@ def _more(count: int | None) -> Words:
 
 
 def listed(items: Sequence[Words | str], most: int, between: tuple[str, str] = _LISTED) -> Words:
-    """At most `most` items, and the number of the others."""
+    """Joins at most `most` items, followed by the number of the others."""
     shown = list(items[:most]) if len(items) > most + 1 else list(items)
     if left := len(items) - len(shown):
         shown.append(say("compare.left", count=left))

@@ -1,4 +1,4 @@
-"""How a comparison looks in an interactive session."""
+"""Shows a comparison in an interactive session."""
 
 import textwrap
 from typing import TYPE_CHECKING
@@ -12,15 +12,15 @@ from .paired import SAME
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: Characters of the notes.
+#: Most characters of the notes.
 _NOTES = 140
 
 
 def card(found: "Comparison") -> Card:
-    """The answer in words, and the main measures of each design."""
+    """Returns the card with the answer and the main metrics of each design."""
     names = settings.short_names([found.baseline, *found.designs])
     several = len(found.designs) > 1
-    # Several designs have a screen together: fewer measures of each, without values.
+    # Several designs share a screen, so each has fewer metrics and no values.
     chosen = [d for d in found.differences if d.metric in MAIN and (not several or d.metric in SHORT) and (d.baseline_mean or d.design_mean)]
     rows = []
     for d in chosen:

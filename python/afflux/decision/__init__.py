@@ -1,4 +1,5 @@
-"""Designs, tenants and goals in one file, and which design meets the goals at the least price (`afflux decide`)."""
+"""Finds the design that meets the goals of all tenants at the least price (`afflux decide`).
+Designs, tenants and goals are in one file."""
 
 from .decide import Decision, decide
 

@@ -1,4 +1,4 @@
-"""Simulates the designs of a decision, and judges them."""
+"""Simulates the designs of a decision and judges them."""
 
 import html
 import json
@@ -25,47 +25,48 @@ from .judge import MET, MISSED, OPEN, Judged
 from .looks import BUDGET, Look, looks
 from .points import alone_values, points, power, prices, values, with_values
 
-#: Seeds without an option or a key, and with `--quick`.
+#: Default seeds, and seeds with `--quick`.
 SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
-#: The mark before a value in the table of goals, by state.
+#: Mark of each state, placed before the value in the table of goals.
 MARKS = {MET: "\N{CHECK MARK}", MISSED: "\N{MULTIPLICATION X}", OPEN: "\N{WHITE CIRCLE}"}
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The designs judged by the goals, or, without goals, compared with the first one."""
+    """The designs judged by the goals or, without goals, compared with the first one."""
 
     #: The designs, tenants and goals of the decision file.
     question: Question
     #: Results, failures and notes of the batch.
     outcome: Outcome
-    #: The designs' results; runs of tenants alone are in `outcome`.
+    #: Results of the designs. The runs of tenants alone are in `outcome`.
     designs: Designs
-    #: None without goals.
+    #: Judgement by the goals; None without goals.
     judged: Judged | None
-    #: Every design beside the first one.
+    #: Comparison of every design with the first one.
     comparison: Comparison
-    #: The price of each design; empty unless all are known.
+    #: Price of each design; empty unless all prices are known.
     prices: Mapping[str, float]
-    #: The power of each design in W, where it is known.
+    #: Power in W of each design whose power is known.
     power: Mapping[str, float]
     #: Seeds of each design.
     seeds: tuple[int, ...]
-    #: The looks at the results that were made; one where all seeds were named beforehand.
+    #: Looks at the results that were made. There is one if all seeds were given beforehand.
     looks: tuple[Look, ...]
 
     @property
     def told(self) -> sentences.Told:
-        """The facts that the answer is written from. There are none without goals."""
+        """Facts that the answer is written from. Only available if there are goals."""
         assert self.judged, "there are goals"
         return sentences.Told(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
 
     def sentence(self) -> Marked:
-        """The answer in words."""
+        """Returns the answer as text."""
         return sentences.answer(self.told) if self.judged else self.comparison.sentence()
 
     def table(self) -> Table | None:
-        """A row per design: the value of each goal with its state, price and power; None without goals."""
+        """Returns a table with a row per design: value and state of each goal, price and power.
+        None without goals."""
         if self.judged is None:
             return None
         goals = self.question.goals
@@ -97,7 +98,7 @@ class Decision:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the answer and the table of goals."""
+        """Returns HTML for notebooks: the answer and the table of goals."""
         goals = self.table()
         rows = [goals.head, *goals.rows] if goals else []
         cells = ["".join(f"<{'td' if place else 'th'}>{html.escape(str(cell))}</{'td' if place else 'th'}>" for cell in row) for place, row in enumerate(rows)]
@@ -105,7 +106,7 @@ class Decision:
         return f"<p>{html.escape(str(self.sentence()))}</p>{table}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As `decision.json` has it: the answer, and all that it follows from."""
+        """Returns the content of `decision.json`: the answer and all facts behind it."""
         made: dict[str, Any] = {"answer": str(self.sentence()), "seeds": list(self.seeds), "currency": self.question.currency}
         if self.judged:
             choice = self.judged.choice
@@ -138,7 +139,8 @@ class Decision:
 
 
 def _title(standing: Any) -> Words:
-    """`web: FCT p99, at most 1.80 ms`, or with the rule where the limit differs from design to design."""
+    """Words a goal as `web: FCT p99, at most 1.80 ms`. If the limit differs between designs, gives
+    the rule instead."""
     goal = standing.goal
     limit = sentences.bound(standing) if goal.limit is not None else sentences.rule(goal)
     return join([goal.metric.title, limit], (", ", "、"))
@@ -161,9 +163,10 @@ def decide(
 ) -> Decision:
     """Finds the design of a decision file that meets the goals of its tenants at the least price.
 
-    All results are in `out` (default `out/decide-<name>`) beside `decision.json` and `report.html`; points that are there already are not simulated again. With
-    `until_decided` seeds are added (5, 10, 20, … up to `budget`) until more of them cannot change the choice. Raises `ValueError` for a wrong file, and
-    `RuntimeError` if points failed.
+    All results are in `out` (default `out/decide-<name>`), together with `decision.json` and
+    `report.html`. Points with a result are not simulated again. With `until_decided`, seeds are
+    added (5, 10, 20, … up to `budget`) until more of them cannot change the choice. Raises
+    `ValueError` for an invalid file, and `RuntimeError` if points failed.
     """
     asked = question if isinstance(question, Question) else read(Path(question))
     dir = Path(out) if out is not None else Path("out") / f"decide-{asked.path.stem}"
@@ -191,7 +194,8 @@ def decide(
 
 
 def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Sequence[Look]) -> Decision:
-    """Judges results. Raises `RuntimeError` if a point failed: a design without some of its seeds is not comparable."""
+    """Judges the results. Raises `RuntimeError` if a point failed, because designs with different
+    seeds are not comparable."""
     if outcome.failures:
         first = outcome.failures[0]
         more = f", and {len(outcome.failures) - 1} more" if len(outcome.failures) > 1 else ""
@@ -208,7 +212,7 @@ def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Seq
 
 
 def measures(decision: Decision) -> Sequence[Metric]:
-    """The measures of the goals, each once, that in which the nearest design is farthest beyond its goal first."""
+    """Returns the metrics of the goals without duplicates, in the order of the file."""
     found = dict.fromkeys(goal.metric for goal in decision.question.goals)
     return list(found)
 
@@ -229,7 +233,7 @@ def _write(decision: Decision, dir: Path) -> None:
 
 
 def page(decision: Decision) -> Page:
-    """The answer in the parts of the report's first screen."""
+    """Returns the answer in the parts of the report's first screen."""
     parts = sentences.parts(decision.told)
     head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
     of = {role: [parts[role]] if role in parts else [] for role in (sentences.SIZE, sentences.OTHERS, sentences.COSTS)}

@@ -1,4 +1,5 @@
-"""A decision file: designs, tenants and goals of a scenario, in the scenario itself or in a file that names it."""
+"""Reads a decision file: designs, tenants and goals for a scenario. The scenario is in the same
+file, or in a file that it names."""
 
 import re
 import tomllib
@@ -13,18 +14,18 @@ from ..scenario import Scenario
 from ..words import text
 from .measures import MEASURES, Tenant, of_tenant
 
-#: Tables and keys of a decision that a scenario file may hold besides its own.
+#: Tables and keys of a decision that a scenario file may hold in addition to its own.
 KEYS = ("scenario", "seeds", "currency", "design", "tenant", "goal", "condition", "variant")
 _MISSING = object()
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A design: keys of the scenario that differ."""
+    """A design: its name and the scenario keys that it changes."""
 
     name: str
     set: Mapping[str, Any] = field(default_factory=dict)
-    #: Price of the whole fabric; None: that of the scenario's `[cost]`.
+    #: Price of the whole fabric; None for the price from the scenario's `[cost]`.
     price: float | None = None
     #: Power of the whole fabric in W; None if it is not known.
     power: float | None = None
@@ -32,19 +33,22 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure of a tenant, and its bound."""
+    """A goal: a metric of a tenant and its bound."""
 
-    #: None: all traffic.
+    #: Tenant of the goal; None for all traffic.
     tenant: Tenant | None
-    #: A name in `MEASURES`.
+    #: Name of the metric in `MEASURES`.
     measure: str
-    #: The bound of a number, in ns or bit/s or as a ratio; None for a goal that is relative to other values.
+    #: Absolute bound in ns or bit/s or as a ratio; None for a goal that is relative to other
+    #: values.
     limit: float | None = None
-    #: The share by which a value may be worse than the one it is held against.
+    #: For a relative goal: the share by which the value may be worse than the reference value.
     within: float | None = None
-    #: The design whose values a relative goal starts from; None: the design that is judged.
+    #: Design that gives the reference values of a relative goal; None for the design that is
+    #: judged.
     against: str | None = None
-    #: Those values are the tenant's alone, without the other tenants' traffic.
+    #: True if the reference values are those of the tenant alone, without the other tenants'
+    #: traffic.
     alone: bool = False
 
     @property
@@ -53,19 +57,20 @@ class Goal:
 
     @property
     def factor(self) -> float:
-        """The bound of a relative goal as a ratio."""
+        """Bound of a relative goal as a ratio to the reference value."""
         assert self.within is not None, "absolute goals have a limit"
         return 1 + self.within if self.metric.lower_is_better else 1 - self.within
 
     @property
     def name(self) -> str:
-        """The key of its values. Goals that bound one measure of a tenant twice share it."""
+        """Key of the goal's values. Two goals with different bounds on the same metric of a tenant
+        share it."""
         return f"{self.tenant.name if self.tenant else 'all'}.{self.measure}"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Further keys for some of the designs: a change that may break the choice."""
+    """Further keys for some of the designs, to test a change that may break the choice."""
 
     name: str
     designs: tuple[str, ...]
@@ -83,19 +88,19 @@ class Variant:
 
 @dataclass(frozen=True)
 class Question:
-    """All that a decision file says."""
+    """The content of a decision file."""
 
     path: Path
     scenario: Scenario
-    #: The file that holds the scenario: the decision file itself, or the one that it names.
+    #: File that holds the scenario: the decision file itself, or the one that it names.
     source: Path
     designs: tuple[Candidate, ...]
     tenants: tuple[Tenant, ...]
     goals: tuple[Goal, ...]
     conditions: tuple[Condition, ...] = ()
-    #: The first one is the scenario as it is; empty, or at least two.
+    #: The first variant is the scenario as it is. Empty, or at least two.
     variants: tuple[Variant, ...] = ()
-    #: None: the command's default.
+    #: Seeds; None for the default of the command.
     seeds: tuple[int, ...] | None = None
     currency: str | None = None
 
@@ -108,9 +113,10 @@ class Question:
 
 
 def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None) -> Question:
-    """`scenario`: stands in for the one that the file names; `otherwise`: is used if the file names and holds none.
+    """Reads a decision file. `scenario` replaces the scenario that the file names. `otherwise` is
+    used if the file neither names nor holds one.
 
-    Raises `ValueError` with the file, the key, what was found and what is allowed.
+    Raises `ValueError` with the file, the key, the value found and the allowed values.
     """
     raw = path.read_bytes()
     try:
@@ -191,7 +197,7 @@ def _design(path: Path, place: int, table: Mapping[str, Any]) -> Candidate:
 
 
 def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
-    """The tenants that the file names; without any, each class of traffic is a tenant."""
+    """Returns the tenants that the file names. If it names none, each traffic class is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
     classes = list(dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks))
 
@@ -222,7 +228,8 @@ def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Te
 
 
 def belongs(block: Mapping[str, Any], tenant: Tenant) -> bool:
-    """Whether a block of traffic is the tenant's: by its class, or by its name where it has no class."""
+    """True if a traffic block belongs to the tenant: by its class, or by its name if it has no
+    class."""
     return tenant.has(str(block.get("class") or block.get("name") or "default"))
 
 
@@ -266,7 +273,7 @@ def _goal(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[st
 
 
 def _quantity(path: Path, where: str, value: Any, metric: Metric) -> float:
-    """A bound with its unit, in the unit of the metric."""
+    """Parses a bound with its unit. Returns it in the unit of the metric."""
     units = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9} if metric.show is text.time else {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
     if metric.show is text.ratio:
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:

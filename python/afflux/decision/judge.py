@@ -1,13 +1,18 @@
-"""The rule of the choice, on numbers alone.
+"""Judges goals and chooses a design from numbers alone.
 
-The limit of a goal is its bound, or the value that it is held against times 1 plus (for goodput minus) the share that it allows. A goal is met if the value
-is clearly better than the limit, and missed if it is clearly worse: by seed, Student's t on the logarithms of value and limit, all goals of all designs judged
-together (Holm), so that where no value differs from its limit one is called met or missed with a chance of at most 5 %. Otherwise the goal is open. A time
-of which only a lower bound is known, because flows were cut off by the end of the run, can miss its goal but not meet it.
+The limit of a goal is its bound. For a relative goal it is the reference value times 1 plus (for
+goodput minus) the share that the goal allows. A goal is met if the value is clearly better than the
+limit, and missed if it is clearly worse. The test pairs value and limit by seed (Student's t on
+their logarithms) and judges all goals of all designs together (Holm). So if no value differs from
+its limit, the chance that any goal is called met or missed is at most 5 %. Otherwise the goal is
+open. If the end of the run cut flows off, only a lower bound of a time is known. Such a time can
+miss its goal but not meet it.
 
-The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose typical values are all within their limits, and it is
-not certain. If there is none either, there is no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest factor.
-Among equal prices the design that stands first counts: today's comes before any change.
+The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
+typical values are all within their limits, and it is not certain. If there is none either, there is
+no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest
+factor. If prices are equal, the design that comes first in the file is chosen, so today's design
+takes precedence over any change.
 """
 
 import math
@@ -19,7 +24,7 @@ from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, holm
 from .file import Goal
 from .measures import Value
 
-#: By design, goal (`Goal.name`) and seed.
+#: Values by design, goal (`Goal.name`) and seed.
 Values = Mapping[str, Mapping[str, Mapping[int, Value]]]
 
 MET, MISSED, OPEN = "met", "missed", "open"
@@ -27,17 +32,19 @@ MET, MISSED, OPEN = "met", "missed", "open"
 
 @dataclass(frozen=True)
 class Standing:
-    """A goal, a design's value beside its limit, and whether it is met."""
+    """State of a goal for one design: the value compared with its limit, and whether the goal is
+    met."""
 
     goal: Goal
-    #: The limit (as the baseline) and the value, over the seeds.
+    #: Difference of the value (as the design) from the limit (as the baseline), over the seeds.
     against: Difference
     state: str
-    #: Whether the state follows from the goal itself: the design that a goal starts from is within it.
+    #: True if the goal is met by definition, because the design is the reference of the goal.
     given: bool = False
-    #: Whether some values are only lower bounds of what they would be.
+    #: True if some values are only lower bounds, because flows were cut off.
     cut: bool = False
-    #: For a relative goal: the value beside the one that the goal starts from, without the share that the goal allows.
+    #: For a relative goal: difference of the value from the reference value, without the share that
+    #: the goal allows.
     start: Difference | None = None
 
     @property
@@ -52,24 +59,26 @@ class Standing:
 
     @property
     def beyond(self) -> float:
-        """Typical distance from the limit as a logarithm of their ratio: above 0 it is on the wrong side."""
+        """Typical distance from the limit: logarithm of the ratio of value and limit, positive if
+        the goal is violated."""
         d = self.against
         ratio = d.ratio if d.ratio is not None else d.design_mean / d.baseline_mean if d.baseline_mean else math.inf
         distance = math.log(ratio) if ratio > 0 else -math.inf
         return distance if self.goal.metric.lower_is_better else -distance
 
 
-#: By design, in the order of the goals.
+#: Standings of each design, in the order of the goals.
 Standings = Mapping[str, Sequence[Standing]]
 
 
 @dataclass(frozen=True)
 class Choice:
-    #: None if every design has a value beyond its limit.
+    #: The chosen design; None if every design has a value beyond its limit.
     design: str | None
-    #: Every goal is met; otherwise some are open.
+    #: True if the chosen design meets every goal; otherwise some goals are open.
     certain: bool
-    #: The design whose worst value is nearest to its limit, or farthest within.
+    #: The design whose worst value exceeds its limit by the smallest factor, or is farthest within
+    #: its limit.
     nearest: str
 
     @property
@@ -78,13 +87,15 @@ class Choice:
 
 
 def paired(goal: Goal, design: str, base: Mapping[int, float], new: Mapping[int, Value]) -> Difference:
-    """The values of a goal's measure beside others, over the seeds that both have."""
+    """Returns the difference of a goal's values from other values, over the seeds that both
+    have."""
     seeds = sorted(new.keys() & base.keys())
     return of_pairs(goal.metric, design, [(base[seed], new[seed].number) for seed in seeds], numbers=seeds)
 
 
 def judge(values: Values, alone: Values, designs: Sequence[str], goals: Sequence[Goal], level: float = 1 - CONFIDENCE) -> Standings:
-    """Where each design stands with each goal; the chance of a wrong statement is at most `level`."""
+    """Judges each goal for each design. The chance that any statement is wrong is at most
+    `level`."""
     found = [_standing(values, alone, design, goal) for design in designs for goal in goals]
     judged = [place for place, one in enumerate(found) if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS]
     held = dict(zip(judged, holm([found[place].against.p or 0.0 for place in judged], level), strict=True))
@@ -95,7 +106,8 @@ def judge(values: Values, alone: Values, designs: Sequence[str], goals: Sequence
 
 
 def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standing:
-    """Not yet judged: `MET` if given, otherwise `OPEN`."""
+    """Returns a standing that is not judged yet: `MET` if it is met by definition, otherwise
+    `OPEN`."""
     own = values[design][goal.name]
     if goal.limit is not None:
         limits, start = dict.fromkeys(own, goal.limit), None
@@ -117,7 +129,7 @@ def _state(goal: Goal, d: Difference, held: bool, cut: bool) -> str:
 
 
 def choose(standings: Standings, prices: Mapping[str, float]) -> Choice:
-    """By the rule above. `prices` may be empty: then all are equal."""
+    """Chooses by the rule above. If `prices` is empty, all prices are equal."""
     worst = {design: max((standing.beyond for standing in some), default=0.0) for design, some in standings.items()}
     nearest = min(worst, key=lambda design: worst[design])
     met = [design for design, some in standings.items() if all(standing.state == MET for standing in some)]
@@ -143,11 +155,13 @@ class Judged:
         return cls(standings, choose(standings, prices))
 
     def states(self, design: str, state: str) -> list[Standing]:
-        """A design's standings of this state, the farthest beyond its limit first."""
+        """Returns a design's standings with this state. The one farthest beyond its limit comes
+        first."""
         return sorted((one for one in self.standings[design] if one.state == state), key=lambda one: -one.beyond)
 
     def outside(self, design: str) -> list[Standing]:
-        """A design's standings whose typical value is beyond its limit, clearly or not, the farthest first."""
+        """Returns a design's standings whose typical value is beyond the limit, clearly or not. The
+        farthest comes first."""
         return sorted((one for one in self.standings[design] if one.beyond > 0), key=lambda one: -one.beyond)
 
     def worst(self, design: str) -> Standing:
@@ -159,7 +173,8 @@ class Judged:
         return sum(not one.given for some in self.standings.values() for one in some)
 
     def decided(self, prices: Mapping[str, float]) -> bool:
-        """Whether more seeds cannot change the choice: it meets every goal, and what is cheaper misses one; or every design misses one."""
+        """True if more seeds cannot change the choice: the chosen design meets every goal and every
+        cheaper one misses a goal, or every design misses a goal."""
         lost = {design for design in self.standings if self.states(design, MISSED)}
         if self.choice.design is None or not self.choice.certain:
             return lost == {*self.standings}

@@ -1,4 +1,4 @@
-"""The numbers by which tenants judge a fabric, from a result."""
+"""Computes the metrics of goals from a result."""
 
 import math
 import re
@@ -14,14 +14,14 @@ from ..words import say, text
 
 @dataclass(frozen=True)
 class Tenant:
-    """A tenant of the fabric: its classes of traffic, and the blocks that make this traffic."""
+    """A tenant of the fabric: its traffic classes, and the blocks that generate this traffic."""
 
     name: str
-    #: Classes of its flows. A job's flows have classes below its own, such as `hadoop.fetch`.
+    #: Classes of its flows. A job's flows have subclasses, such as `hadoop.fetch`.
     classes: tuple[str, ...]
-    #: Names of its blocks of traffic, after which jobs and queries are named.
+    #: Names of its traffic blocks. Jobs and queries are named after them.
     blocks: tuple[str, ...] = ()
-    #: The key that is multiplied when a study varies the tenant's load.
+    #: Key that a study multiplies to vary the tenant's load.
     load: str | None = None
 
     def has(self, flow_class: str) -> bool:
@@ -30,13 +30,14 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Value:
-    """A measured number. It is not exact where flows were cut off by the end of the run: then a time is at least this long."""
+    """A measured number. It is not exact if flows were cut off by the end of the run: a time is
+    then a lower bound."""
 
     number: float
     exact: bool = True
 
 
-#: Statistics of distributions: their names, and their quantiles; None is the mean.
+#: Statistics of distributions: name, and quantile (None for the mean).
 _STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 _QUERY = Metric("query_ns", "query time", (), text.time)
 _JOB = Metric("job_ns", "job time", (), text.time)
@@ -56,12 +57,12 @@ def _named() -> dict[str, Metric]:
     return found | {"goodput": by_name["goodput_bps"], "flow_goodput": _FLOW_GOODPUT, "jain": _JAIN}
 
 
-#: Measures of goals, by name.
+#: Metrics of goals by name.
 MEASURES: Mapping[str, Metric] = _named()
 
 
 def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
-    """The measure as a metric of its tenant; `with_values` puts its values where it finds them."""
+    """Returns the metric for one tenant. `with_values` stores its values where it finds them."""
     whole = MEASURES[measure]
     name = tenant.name if tenant else "all"
     title = say("metric.of", name=name, metric=whole.title) if tenant else whole.title
@@ -69,11 +70,12 @@ def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
 
 
 class NoValue(ValueError):
-    """A run has no flow, job or query to measure."""
+    """The run has no flow, job or query to measure."""
 
 
 def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
-    """A tenant's number, or that of all traffic. Raises `NoValue` if the run has no such number."""
+    """Returns the value of a metric for a tenant, or for all traffic. Raises `NoValue` if the run
+    has no such value."""
     kind, _, statistic = measure.rpartition("_")
     found: Value | None
     if kind in ("fct", "slowdown"):
@@ -106,7 +108,8 @@ def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) 
 
 
 def _statistic(done: Sequence[float], cut: Sequence[float], statistic: str) -> Value | None:
-    """The statistic of finished times and of times that were cut off. A quantile that no cut-off time can reach is exact."""
+    """Returns the statistic of finished and cut-off times. A quantile is exact if no cut-off time
+    can reach it."""
     if not done and not cut:
         return None
     q = _STATISTICS[statistic]
@@ -119,7 +122,8 @@ def _statistic(done: Sequence[float], cut: Sequence[float], statistic: str) -> V
 
 
 def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any] | None:
-    """The statistics of the summary, if they are those of the tenant's whole traffic."""
+    """Returns the statistics of the summary if they cover exactly the tenant's traffic, otherwise
+    None."""
     groups = result.summary[kind]
     if tenant is None:
         return groups["all"]
@@ -128,7 +132,7 @@ def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any
 
 
 def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dict[str, Any]]:
-    """Flows that started after the warm-up."""
+    """Yields the flows that started after the warm-up."""
     names = ("class", "start_ns", "status", *columns)
     warm = result.summary.get("warmup_ns") or 0
     for row in zip(*(result.flows.column(name) for name in names), strict=True):
@@ -138,7 +142,8 @@ def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dic
 
 
 def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
-    """Completion times of jobs that applications run, or of queries: from the first request to the last byte of the last answer."""
+    """Returns a statistic of the completion times of application jobs, or of queries. A query lasts
+    from its first request to the last byte of its last answer."""
     phases = ("coflow", "query") if kind == "query" else ("job",)
     warm, end = result.summary.get("warmup_ns") or 0, result.summary["simulated_ns"]
     done, cut = [], []
@@ -153,12 +158,14 @@ def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -
 
 
 def _belongs(job: str, block: str) -> bool:
-    """Jobs are named after their block, with a dot and a name of their own if there are several."""
+    """True if the job belongs to the block. Jobs are named after their block; if there are several,
+    a dot and a name follow."""
     return re.fullmatch(re.escape(block) + r"(\..+)?", job) is not None
 
 
 def _goodput(result: Result, tenant: Tenant | None) -> float | None:
-    """Payload delivered in the time in which at least one flow was active, in bit/s."""
+    """Returns payload delivered divided by the time in which at least one flow was active, in
+    bit/s."""
     if tenant is None:
         return float(result.summary["goodput_bps"])
     groups = (result.summary.get("goodput") or {}).get("by_class", {})
@@ -178,7 +185,8 @@ def _goodput(result: Result, tenant: Tenant | None) -> float | None:
 
 
 def _flow_goodput(result: Result, tenant: Tenant | None) -> float | None:
-    """Payload by the time that flows took, in bit/s: the goodput of a flow, weighted by time."""
+    """Returns payload delivered divided by the sum of the flows' durations, in bit/s: the goodput
+    of a flow, weighted by time."""
     end, delivered, time = result.summary["simulated_ns"], 0, 0
     for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
         delivered += flow["delivered_bytes"]
@@ -187,7 +195,7 @@ def _flow_goodput(result: Result, tenant: Tenant | None) -> float | None:
 
 
 def _jain(result: Result, tenant: Tenant | None) -> float | None:
-    """Jain's index of the goodput of the flows of one class."""
+    """Returns Jain's index of the goodput of the flows of one class."""
     groups = (result.summary.get("goodput") or {}).get("by_class", {})
     own = [name for name in groups if tenant is None or tenant.has(name)]
     if len(own) > 1:

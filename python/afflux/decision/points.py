@@ -1,4 +1,5 @@
-"""The simulations of a decision: each design, and tenants alone where goals are held against that."""
+"""Lists the simulations of a decision: each design, and single tenants alone if goals refer to
+that."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ def alone_name(design: str, tenant: Tenant) -> str:
 
 
 def changed(scenario: Scenario, design: Candidate, *further: Mapping[str, Any]) -> Scenario:
-    """The scenario of a design."""
+    """Returns the scenario of a design."""
     made = scenario.copy()
     for table in (design.set, *further):
         for key, setting in table.items():
@@ -28,7 +29,8 @@ def changed(scenario: Scenario, design: Candidate, *further: Mapping[str, Any]) 
 
 
 def keep(scenario: Scenario, tenant: Tenant) -> None:
-    """Leaves one tenant's traffic, and the settings that this traffic uses: others would draw warnings."""
+    """Keeps only one tenant's traffic and the settings that this traffic uses. Unused settings
+    would cause warnings."""
     blocks = scenario["traffic"] = [block for block in scenario["traffic"] if belongs(block, tenant)]
     named = {block.get("transport") for block in blocks}
     host = scenario.get("host", {})
@@ -43,7 +45,7 @@ def keep(scenario: Scenario, tenant: Tenant) -> None:
 
 
 def alones(question: Question) -> list[tuple[Candidate, Tenant]]:
-    """The tenants that are simulated alone, with their designs."""
+    """Returns the tenants that are simulated alone, each with its design."""
     found: dict[tuple[str, str], tuple[Candidate, Tenant]] = {}
     for goal in question.goals:
         if goal.alone and goal.tenant:
@@ -53,7 +55,8 @@ def alones(question: Question) -> list[tuple[Candidate, Tenant]]:
 
 
 def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
-    """Designs first, seed by seed, so that a run that is stopped has something of each."""
+    """Yields the points: designs first, seed by seed, so that a stopped run has something of every
+    design it reached."""
     for design in question.designs:
         for seed in seeds:
             yield Point(design.name, question.source, design.set, seed)
@@ -65,13 +68,14 @@ def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
 
 
 def values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
-    """The values of each simulated design's goals by seed. `named`: the name of a design's points."""
+    """Returns the values of each simulated design's goals by seed. `named` maps a design to the
+    name of its points."""
     goals = {goal.name: goal for goal in question.goals}
     return {name: {goal.name: by_seed(designs[named(name)], goal) for goal in goals.values()} for name in question.order if named(name) in designs}
 
 
 def alone_values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
-    """The values of tenants alone, with each design that was simulated so."""
+    """Returns the values of tenants alone, for each design with which they were simulated."""
     goals = {goal.name: (goal, goal.tenant) for goal in question.goals if goal.alone and goal.tenant}
     return {
         design: {key: by_seed(designs[name], goal) for key, (goal, tenant) in goals.items() if (name := named(alone_name(design, tenant))) in designs}
@@ -80,7 +84,8 @@ def alone_values(question: Question, designs: Designs, named: Callable[[str], st
 
 
 def with_values(question: Question, designs: Designs, found: Values) -> Designs:
-    """The designs of the question with the values of their goals in the summaries, where the metrics of goals find them."""
+    """Returns the designs with the values of their goals in the summaries, where the metrics of the
+    goals find them."""
 
     def result(design: str, seed: int, one: Result) -> Result:
         made = copy.copy(one)
@@ -96,7 +101,8 @@ def with_values(question: Question, designs: Designs, found: Values) -> Designs:
 
 
 def without(question: Question, designs: Designs, found: Values) -> Iterator[Words]:
-    """A note for each goal that some seeds have no value for: it is judged by the others."""
+    """Yields a note for each goal that has no value with some seeds. The goal is judged by the
+    other seeds."""
     for goal in question.goals:
         some = {seed for name in question.order for seed in designs[name].results.keys() - found[name][goal.name].keys()}
         if some:
@@ -104,7 +110,8 @@ def without(question: Question, designs: Designs, found: Values) -> Iterator[Wor
 
 
 def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
-    """The values of the seeds that have one. Raises `NoValue` if none has. Tables are read afresh, so that those of hundreds of runs are not kept."""
+    """Returns the values of the seeds that have one. Raises `NoValue` if none has. Tables are read
+    again, so that those of hundreds of runs are not kept in memory."""
     found: dict[int, Value] = {}
     for seed, result in design.results.items():
         try:
@@ -117,7 +124,8 @@ def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
 
 
 def prices(question: Question, designs: Designs) -> dict[str, float]:
-    """The price of each design, from the decision file or from the scenario's `[cost]`; empty unless all are known."""
+    """Returns the price of each design, from the decision file or from the scenario's `[cost]`.
+    Empty unless all prices are known."""
     found: dict[str, float] = {}
     for design in question.designs:
         cost = designs[design.name].first.summary.get("cost") if design.name in designs else None
@@ -128,5 +136,5 @@ def prices(question: Question, designs: Designs) -> dict[str, float]:
 
 
 def power(question: Question) -> dict[str, float]:
-    """The power of the designs whose power is known, in W."""
+    """Returns the power in W of the designs whose power is known."""
     return {design.name: design.power for design in question.designs if design.power is not None}

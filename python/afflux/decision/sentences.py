@@ -1,4 +1,4 @@
-"""The answer in the order of its parts: choice, size, the other designs, cost, certainty."""
+"""Writes the answer of a decision: choice, size, the other designs, cost, certainty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,26 +13,27 @@ from .file import Goal
 from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
 
 _LISTED = ("; ", "；")
-#: Goals of a design that are told with their numbers.
+#: Most goals of a design that are worded with numbers.
 _TOLD = 4
 
-#: Roles of the parts of an answer; some have a word of their own in front.
+#: Roles of the parts of an answer. Some are preceded by a title.
 CHOICE, NEAREST, SIZE, OTHERS, COSTS, SURE = "choice", "nearest", "size", "others", "cost", "sure"
 
 
 @dataclass(frozen=True)
 class Told:
-    """The facts that the sentences of a decision are written from."""
+    """Facts from which the sentences of a decision are written."""
 
     judged: Judged
     order: Sequence[str]
     prices: Mapping[str, float] = field(default_factory=dict)
     power: Mapping[str, float] = field(default_factory=dict)
     currency: str | None = None
-    #: Seeds that each design was simulated with, and whether they were added until the decision.
+    #: Number of seeds of each design, and number of looks at the results.
     seeds: int = 0
     looks: int = 0
-    #: The share of decisions in which some goal may be called met or missed and is not. Looks that are left unused leave it as it is.
+    #: Error rate: probability that any goal is wrongly called met or missed. Unused looks do not
+    #: change it.
     error: float = 1 - CONFIDENCE
 
     @property
@@ -41,25 +42,25 @@ class Told:
 
 
 def parts(of: Told) -> dict[str, Words]:
-    """The sentences by their role."""
+    """Returns the sentences by role."""
     made = {CHOICE: _choice(of), NEAREST: _nearest(of), SIZE: _size(of), OTHERS: _others(of), COSTS: _cost(of), SURE: _sure(of)}
     return {role: words for role, words in made.items() if words}
 
 
 def answer(of: Told) -> Marked:
-    """All parts, with their roles in front."""
+    """Returns all parts, with the titles of their roles."""
     said = [(say(key, words=words) if has(key := f"decision.role.{role}") else words, role == CHOICE) for role, words in parts(of).items()]
     return Marked.of(said)
 
 
 def label(goal: Goal) -> Words | str:
-    """`web (p99 completion time)`."""
+    """Words a goal: `web (p99 completion time)`."""
     what = what_of(goal.metric.whole) if goal.metric.whole else goal.metric.title
     return say("decision.what", tenant=goal.tenant.name, what=what) if goal.tenant else what
 
 
 def bound(standing: Standing) -> Words:
-    """`at most 1.80 ms`, with what it follows from: `at most 1.80 ms (10 % more than with today)`."""
+    """Words a bound and its origin: `at most 1.80 ms (10 % more than with today)`."""
     goal = standing.goal
     said = say(_bound_key(goal), limit=goal.metric.brief(standing.limit))
     return say("decision.relative", bound=said, rule=_rule(goal)) if goal.within is not None else said
@@ -70,7 +71,7 @@ def _bound_key(goal: Goal) -> str:
 
 
 def rule(goal: Goal) -> Words:
-    """The bound of a relative goal without a number: `at most 10 % more than with today`."""
+    """Words the bound of a relative goal without a number: `at most 10 % more than with today`."""
     return say(_bound_key(goal), limit=_rule(goal))
 
 
@@ -98,7 +99,7 @@ def price_head(currency: str | None) -> Words:
 
 
 def verdict(judged: Judged, design: str) -> Words:
-    """Which goals a design misses or leaves open, for a table."""
+    """Says which goals a design misses or leaves open, for a table."""
     found = []
     told: set[str] = set()
     for state in (MISSED, OPEN):
@@ -126,7 +127,7 @@ def _choice(of: Told) -> Words:
 
 
 def _nearest(of: Told) -> Words:
-    """Without a choice: by how much the nearest design exceeds which goals."""
+    """If there is no choice, says by how much the nearest design exceeds which goals."""
     if of.choice.design:
         return Words("", "")
     worst = [_missed(one) for one in of.judged.outside(of.choice.nearest)]
@@ -134,12 +135,12 @@ def _nearest(of: Told) -> Words:
 
 
 def _missed(standing: Standing) -> Words:
-    """`web (p99 completion time) 3.40 ms, goal at most 1.80 ms`."""
+    """Words a violated goal: `web (p99 completion time) 3.40 ms, goal at most 1.80 ms`."""
     return say("decision.value", label=label(standing.goal), value=standing.goal.metric.brief(standing.value), bound=bound(standing))
 
 
 def _size(of: Told) -> Words:
-    """The values of the chosen design, the nearest to its limit first."""
+    """Words the values of the chosen design. The one nearest to its limit comes first."""
     shown = sorted(of.judged.standings[of.choice.shown], key=lambda one: -one.beyond)
     if of.choice.design is None:
         return Words("", "")
@@ -165,13 +166,14 @@ def _item(standing: Standing) -> Words:
 
 
 def _others(of: Told) -> Words:
-    """Why the others are not chosen."""
+    """Says why the other designs are not chosen."""
     others = [name for name in of.order if name != of.choice.shown]
     return join([_rejected(of, name) for name in others])
 
 
 def _rejected(of: Told, design: str) -> Words:
-    """The goals that a design misses, or leaves open; if there are none, it is dearer, or a later one in the file."""
+    """Names the goals that a design misses, or those that it leaves open. If there are none, says
+    that it costs more or comes later in the file."""
     judged = of.judged
     if missed := judged.states(design, MISSED):
         return say("decision.misses", design=design, items=join([_missed(one) for one in missed], _LISTED))
@@ -182,7 +184,7 @@ def _rejected(of: Told, design: str) -> Words:
 
 
 def _cost(of: Told) -> Words:
-    """Price and power beside today's."""
+    """Compares price and power with those of today's design."""
     design, today = of.choice.shown, of.order[0]
     said = []
     if of.prices:

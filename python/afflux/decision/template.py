@@ -44,7 +44,8 @@ design = "today"                # … than with this design
 
 
 def text(scenario: Path, own: Path) -> str:
-    """Raises `ScenarioError` for a wrong scenario."""
+    """Returns the decision file for a scenario. Raises `ScenarioError` if the scenario is
+    invalid."""
     loaded = Scenario.load(scenario)
     blocks = loaded.get("traffic", [])
     classes = dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks)
@@ -61,7 +62,8 @@ def text(scenario: Path, own: Path) -> str:
 
 
 def _relative(scenario: Path, own: Path) -> str:
-    """The scenario from the folder of the decision file."""
+    """Returns the scenario's path relative to the folder of the decision file, or absolute if it is
+    not below it."""
     try:
         return scenario.resolve().relative_to(own.resolve().parent).as_posix()
     except ValueError:

@@ -1,1 +1,2 @@
-"""Before a run: drawing of the fabric, cost of the run, windows and buffers of one path."""
+"""Estimates before a run: drawing of the fabric, cost of the run, windows and buffers of one
+path."""

@@ -1,4 +1,4 @@
-"""The size of a scenario and the cost of its run, estimated without a run."""
+"""Estimates the size of a scenario and the cost of its run without running it."""
 
 import itertools
 import math
@@ -8,18 +8,23 @@ from typing import Any
 from .. import _core
 from .topology import Tier, tiers
 
-#: Packet-hops per second and core by hosts, as docs/bench.md measured them: fat-trees with DCTCP, and with PFC on every switch.
+#: Packet-hops per second and core by number of hosts, from docs/bench.md: fat-trees with DCTCP, and
+#: with PFC on every switch.
 PLAIN = ((128, 24.1e6), (1_024, 21.0e6), (8_192, 9.8e6))
 PAUSING = ((128, 17.6e6), (1_024, 9.5e6))
-#: Seconds beside packet-hops: to start, for each link (fabric and routes), for each flow (drawn, set up, put in order, written), for each row of `[record]`.
+#: Seconds in addition to packet-hops: at start, for each link (fabric and routes), for each flow
+#: (drawing, set-up, sorting, writing), for each row of `[record]`.
 START, OF_LINK, OF_FLOW, OF_RECORD = 0.2, 6e-6, 8e-6, 0.6e-6
-#: A packet-hop can take so many times as long in an overloaded scenario, where frames are lost or flows wait for each other in long queues.
+#: Factor by which a packet-hop can take longer in an overloaded scenario, where frames are lost or
+#: flows wait for each other in long queues.
 OVERLOADED = 5.0
-#: Flows wait for each other if they take so many times longer than alone.
+#: Flows are taken to wait for each other if they take this many times longer than alone.
 CROWD = 8.0
-#: Flows of each random process that `check` draws and follows. The rest is counted by its rate and mean size.
+#: Number of flows of each random process that `check` draws and follows. The rest is computed from
+#: its rate and mean size.
 DRAWN = 100_000
-#: A call of a congestion control in Python, for each acknowledgement (tests/test_python_congestion.py); and payload of a segment in bytes.
+#: Seconds of a call of a Python congestion control, made for each acknowledgement
+#: (tests/test_python_congestion.py), and payload of a segment in bytes.
 OWN_SECONDS, _SEGMENT = 10e-6, 1_460
 
 
@@ -34,9 +39,9 @@ class Checked:
     links: int
     #: Number of flows, including those of applications.
     flows: int
-    #: End of the run; None: when all traffic or all jobs are done.
+    #: Time at which the run ends; None if it ends when all traffic or all jobs are done.
     until_ns: int | None
-    #: When the run is expected to end, and whether flows are under way then.
+    #: Expected end of the run, and whether flows are still in progress then.
     end_ns: int
     cut: bool
     tiers: tuple[Tier, ...]
@@ -45,22 +50,25 @@ class Checked:
     #: Bounds of the packet-hops; equal to `packet_hops` if the estimate is certain.
     least_hops: int
     most_hops: int
-    #: Why the bounds differ; None if that is not known to matter. Without a `doubt` and a `rest` the estimate is within 10 %.
+    #: Reason why the bounds differ; None if no reason is known to matter. Without a `doubt` and a
+    #: `rest` the estimate is within 10 %.
     doubt: str | None
-    #: The part of the payload that was followed flow by flow, and what is said of the other part, if any.
+    #: Share of the payload that was followed flow by flow, and a sentence about the rest, if any.
     followed: float
     rest: str | None
-    #: False if the estimate stopped before the end of the traffic of applications because that is too much to follow.
+    #: False if the estimate stopped before the end of the applications' traffic because that is too
+    #: much to follow.
     complete: bool
     #: Packet-hops per second, from which `seconds` is computed.
     speed: float
-    #: On one core, with the bounds.
+    #: Expected duration in seconds on one core, with its bounds.
     seconds: float
     least_seconds: float
     most_seconds: float
-    #: Of these to set up the fabric and the flows, and to write results.
+    #: Part of these seconds that is needed to set up the fabric and the flows, and to write
+    #: results.
     set_up_seconds: float
-    #: A congestion control in Python: its calls are in `seconds`.
+    #: True if the congestion control is written in Python. `seconds` includes its calls.
     own_congestion: bool
     #: Largest resident memory of the run in bytes.
     memory_bytes: int
@@ -141,7 +149,8 @@ def _rest(found: _core.Expected) -> str | None:
 
 
 def _speed(hosts: int, measured: tuple[tuple[int, float], ...]) -> float:
-    """Between the measured sizes by the logarithm of both; beyond them the nearest one's."""
+    """Interpolates the speed between the measured sizes, logarithmically in both. Beyond them,
+    returns the speed of the nearest one."""
     for (few, fast), (many, slow) in itertools.pairwise(measured):
         if few < hosts <= many:
             share = math.log(hosts / few) / math.log(many / few)

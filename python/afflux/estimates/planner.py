@@ -1,15 +1,19 @@
-"""Windows, buffers and connections for one path: by formula, then simulated.
+"""Proposes windows, buffers and connections for one path: by formula, then checked by a simulation.
 
-What a formula says and what a simulation found are kept apart in `Plan`. Formulas are of one connection in the long run:
+`Plan` keeps the results of formulas and of simulations apart. The formulas are for one connection
+in the long run:
 
 - window: throughput = window / round trip;
 - NewReno: Mathis, Semke, Mahdavi and Ott, CCR 1997: MSS / RTT * sqrt(3 / 2p);
-- CUBIC: RFC 9438 section 5.1: a mean window of (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) segments, C = 0.4, beta = 0.7, and NewReno's where
-  that is more (the Reno-friendly region, section 4.3);
-- H-TCP: draft-leith-tcp-htcp-06: the sawtooth whose increase is 2 (1 - beta) (1 + 10 (d - 1) + (d - 1)^2 / 4) per round trip from one second after a loss
-  on, times RTT / 100 ms between 0.1 and 2 (Linux), that carries 1/p segments, with beta = 1/2;
-- BBR: it does not react to losses below a fifth: what is not lost of the path;
-- datagrams with negative acknowledgements: the same, at the rate that they are given.
+- CUBIC: RFC 9438 section 5.1: a mean window of (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT /
+  p)^(3/4) segments, C = 0.4, beta = 0.7, or NewReno's if that is larger (the Reno-friendly region,
+  section 4.3);
+- H-TCP: draft-leith-tcp-htcp-06: the sawtooth that carries 1/p segments, with beta = 1/2. Its
+  increase per round trip is 2 (1 - beta) (1 + 10 (d - 1) + (d - 1)^2 / 4) from one second after a
+  loss on, times RTT / 100 ms limited to 0.1 to 2 (Linux);
+- BBR: does not react to loss rates below 20 %, so throughput is the part of the path's rate that is
+  not lost;
+- datagrams with negative acknowledgements: the part of their given rate that is not lost.
 """
 
 import math
@@ -19,20 +23,23 @@ from typing import Any
 from ..scenario import Scenario
 
 CONGESTION = ("newreno", "cubic", "htcp", "bbr", "nack")
-#: Headers in the MTU (IP, TCP with timestamps), and with Ethernet's in front: what a Linux queue counts.
+#: Header bytes that the MTU includes (IP, TCP with timestamps), and header bytes including
+#: Ethernet's, as a Linux queue counts them.
 _HEADERS, _FRAME_HEADERS = 52, 66
-#: Half of a socket buffer is window, the rest the kernel's bookkeeping (until Linux 6.5 by tcp_adv_win_scale = 1, since then as measured).
+#: Share of a socket buffer that is usable as window. The kernel uses the rest for bookkeeping
+#: (until Linux 6.5 by tcp_adv_win_scale = 1, since then as measured).
 _SHARE = 0.5
 _MOST_CONNECTIONS = 64
-#: Bytes that a Linux send buffer starts with (tcp_wmem's second value).
+#: Initial size in bytes of a Linux send buffer (second value of tcp_wmem).
 _LEAST_SEND_BUFFER = 16_384
-#: So many frames are simulated at most, and so many seconds, but 40 round trips at least.
+#: Upper limits of a simulation in frames and in seconds. It lasts at least 40 round trips.
 _FRAMES, _SECONDS, _ROUND_TRIPS = 4_000_000, 60.0, 40
 
 
 @dataclass(frozen=True)
 class Path:
-    """What is asked: bits per second, seconds, probability that a frame is lost, bytes of each host's memory for socket buffers."""
+    """The path to plan for: `rate` in bit/s, `rtt` in seconds, `loss` as the probability that a
+    frame is lost, `memory` in bytes of each host for socket buffers."""
 
     rate: float
     rtt: float
@@ -40,7 +47,7 @@ class Path:
     memory: float
     mtu: int
     congestion: str
-    #: Bytes of the bottleneck's queue; None: a bandwidth-delay product.
+    #: Size of the bottleneck's queue in bytes; None for a bandwidth-delay product.
     queue: float | None = None
 
     @property
@@ -54,13 +61,13 @@ class Path:
 
     @property
     def product(self) -> float:
-        """Payload in flight, in bytes, when it is full and nothing waits."""
+        """Payload in flight in bytes when the path is full and no frame waits."""
         return self.ceiling * self.rtt / 8
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Bits per second of payload by a formula, and whose it is."""
+    """Throughput by a formula, in bits per second of payload, and the source of the formula."""
 
     bps: float
     source: str
@@ -68,7 +75,8 @@ class Formula:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Bits per second of payload that the receiver's program got: on average from the first SYN on, and in the second half."""
+    """Simulated throughput, in bits per second of payload delivered to the receiving program: mean
+    from the first SYN on, and in the second half."""
 
     mean_bps: float
     settled_bps: float
@@ -82,13 +90,14 @@ class Simulated:
 class Plan:
     path: Path
     connections: int
-    #: Bytes of each connection: its window, and the socket buffers that give it.
+    #: Window of each connection in bytes, and the socket buffer in bytes that provides it.
     window: int
     buffer: int
     sysctl: dict[str, str]
-    #: What limits, by name: the path, all windows together, losses. The least is what to expect.
+    #: Limits of the throughput, by name: the path, all windows together, losses. The expected
+    #: throughput is the smallest.
     limits: dict[str, Formula]
-    #: Until the windows are open, without losses, in seconds.
+    #: Time in seconds until the windows are open, without losses.
     opening: float
     notes: tuple[str, ...]
     simulated: Simulated | None = None
@@ -107,7 +116,7 @@ class Plan:
 
 
 def response(path: Path) -> Formula | None:
-    """Bits per second that losses allow one connection; None where they do not matter."""
+    """Returns the throughput of one connection that losses allow; None if they do not matter."""
     p, segment = path.loss, 8 * path.payload
     if path.congestion in ("bbr", "nack"):
         why = "BBR does not react to losses below 20 %" if path.congestion == "bbr" else "the rate is the sender's own; what is lost is sent again"
@@ -124,12 +133,13 @@ def response(path: Path) -> Formula | None:
 
 
 def _htcp(path: Path) -> float:
-    """Segments per second."""
+    """Returns segments per second."""
     scale = min(max(path.rtt / 0.1, 0.1), 2.0)
 
     def grown(age: float) -> tuple[float, float]:
-        """What the window has grown by at this age of an epoch, and its integral over time."""
-        # alpha per round trip: 1, and from one second on 1 + 10 x + x^2 / 4; 2 (1 - beta) = 1.
+        """Returns the growth of the window in segments at this age (seconds) of an epoch, and its
+        integral over time."""
+        # Increase per round trip: 1 in the first second, then 1 + 10 x + x^2 / 4; 2 (1 - beta) = 1.
         late = max(age - 1, 0.0)
         first = min(age, 1.0)
         rise = (scale / path.rtt) * (first + late + 5 * late**2 + late**3 / 12)
@@ -138,7 +148,7 @@ def _htcp(path: Path) -> float:
 
     def carried(age: float) -> float:
         rise, area = grown(age)
-        # It falls to a half: it begins at what it grows by.
+        # The window falls to a half, so an epoch begins with as much as the window grows in it.
         return (rise * age + area) / path.rtt
 
     low, high = 0.0, 1.0
@@ -151,19 +161,21 @@ def _htcp(path: Path) -> float:
 
 
 def plan(path: Path) -> Plan:
-    """By formula. Raises `ValueError` if the memory does not hold a window of two segments."""
+    """Plans by formula. Raises `ValueError` if the memory does not hold a window of two
+    segments."""
     notes: list[str] = []
     one = response(path)
     room = path.memory * _SHARE
     if room < 2 * path.payload:
         raise ValueError(f"--memory {path.memory:.0f} B: the window of a connection is half of its buffer and needs at least two segments of {path.payload} B")
     alone = path.congestion in ("bbr", "nack")
-    # What losses allow one connection, as often as it takes.
+    # Number of connections that together fill the path at the rate that losses allow each of them.
     wanted = 1 if alone or one is None else math.ceil(path.ceiling / one.bps)
     connections = min(wanted, _MOST_CONNECTIONS, int(room // (2 * path.payload)))
     if connections < wanted:
         notes.append(f"{wanted} connections would be needed to fill the path against its losses; {connections} are proposed")
-    # A window that is halved now and then has to be larger than its share before; without losses its share is all that helps.
+    # A window that is halved from time to time must be larger than its share of the path. Without
+    # losses, its share is enough.
     spare = 2.0 if path.loss > 0 or path.congestion == "bbr" else 1.0
     total = min(spare * path.product, room)
     if room < path.product:
@@ -200,13 +212,15 @@ def _sysctl(path: Path, connections: int, buffer: int) -> dict[str, str]:
 
 
 def scenario(proposed: Plan, seconds: float) -> Scenario:
-    """The proposal on such a path: two hosts, a bottleneck between two switches, losses behind it."""
+    """Returns a scenario of the proposal: two hosts, a bottleneck between two switches, and losses
+    behind it."""
     path = proposed.path
     if path.congestion == "nack":
         transport: dict[str, Any] = {"kind": "nack", "rate": f"{int(path.ceiling)}bps"}
     else:
         transport = {"kind": "tcp", "stack": "linux", "congestion": path.congestion, "receive_window": f"{proposed.window}B"}
-        # The proposal's tcp_wmem; Linux's own of 4 MiB would limit the window.
+        # The send buffer of the proposal's tcp_wmem. Linux's default of 4 MiB would limit the
+        # window.
         transport["send_buffer_max"] = f"{max(proposed.buffer, _LEAST_SEND_BUFFER)}B"
     half = round(path.rtt * 1e9 / 2)
     access = min(1_000, half // 10)
@@ -225,7 +239,8 @@ def scenario(proposed: Plan, seconds: float) -> Scenario:
         topology["fault"] = [{"link": "r2-host1", "loss": path.loss}]
     traffic: dict[str, Any] = {"kind": "pairs", "pairs": [[0, 1]], "sizes": f"{math.ceil(path.rate * seconds / 8) + 10_000_000}B"}
     if proposed.connections > 1:
-        # A round trip apart: slow starts at one moment overflow queues together.
+        # Connections start a round trip apart, because simultaneous slow starts overflow queues
+        # together.
         traffic |= {"rounds": proposed.connections, "period": f"{round(path.rtt * 1e9)}ns"}
     return Scenario(
         {
@@ -242,7 +257,8 @@ def scenario(proposed: Plan, seconds: float) -> Scenario:
 
 
 def simulate(proposed: Plan) -> Simulated:
-    """A quick simulation of the proposal: three seeds where losses are random. The second half is told from two runs to two ends."""
+    """Simulates the proposal briefly, with three seeds if losses are random. The second half is the
+    difference of two runs of different length."""
     path = proposed.path
     frames = _FRAMES * (path.mtu + 14) * 8 / path.rate
     # All connections have begun and are open well before the second half.
@@ -260,7 +276,8 @@ def simulate(proposed: Plan) -> Simulated:
 
 
 def confirmed(proposed: Plan) -> Plan:
-    """With its simulation, and a note where that is too short for the formula's long run."""
+    """Adds the simulation to the plan, and a note if it is too short for the long run that the
+    formula assumes."""
     found, path = simulate(proposed), proposed.path
     losses = found.mean_bps * found.seconds * found.seeds / (8 * path.payload) * path.loss / proposed.connections
     short = f"each connection saw about {losses:.1f} losses in the simulation: too few for the long run that the formula speaks of"

@@ -1,4 +1,4 @@
-"""A fabric tier by tier, and drawn in text."""
+"""Describes a fabric tier by tier, and draws it as text."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any
 from .. import _core
 from ..words import text
 
-#: Columns of the drawing; what stands beside it comes on top.
+#: Columns of the drawing. Labels follow to the right of it.
 FIELD = 40
-#: Racks whose hosts are listed, and characters of a list.
+#: Most racks whose hosts are listed, and most characters of a list.
 RACKS, LISTED = 12, 70
 HOST, SWITCH = "•", "■"
 PLURALS = {"host": "hosts", "switch": "switches", "leaf": "leaves", "spine": "spines", "core": "cores", "agg": "aggregation"}
@@ -31,20 +31,21 @@ class Links:
 
 @dataclass(frozen=True)
 class Tier:
-    """Nodes of one height above the hosts."""
+    """Nodes with the same height above the hosts."""
 
     height: int
-    #: What their names begin with; `switch` if they differ.
+    #: Common prefix of their names; `switch` if they differ.
     name: str
     count: int
-    #: Sizes of the groups that hang together below: hosts of a rack.
+    #: Number of hosts in each rack.
     groups: tuple[int, ...]
-    #: To the tier below, and within this one; None if there are none.
+    #: Links to the tier below, and links within this tier; None if there are none.
     down: Links | None
     within: Links | None
-    #: Capacity down by capacity up, the least and the most of any switch; None at the top.
+    #: Ratio of the capacity down to the capacity up, smallest and largest of any switch; None for
+    #: the top tier.
     oversubscription: tuple[float, float] | None
-    #: The hosts of each rack, under the name of its switch, where hosts have names.
+    #: Hosts of each rack, with the name of its switch, if hosts have names.
     racks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,7 +53,7 @@ class Tier:
 
 
 def tiers(scenario: _core.Scenario) -> list[Tier]:
-    """From the top down; hosts are the last."""
+    """Returns the tiers from the top down. Hosts are the last."""
 
     def links(count: int, rates: Sequence[int], delays: Sequence[float]) -> Links | None:
         return Links(count, tuple(rates), tuple(delays)) if count else None
@@ -67,7 +68,7 @@ def tiers(scenario: _core.Scenario) -> list[Tier]:
 
 
 def drawing(every: Sequence[Tier]) -> list[str]:
-    """Every tier a line, from the top down, with the links between them."""
+    """Draws every tier as a line, from the top down, with the links between them."""
     lines = []
     for place, tier in enumerate(every):
         symbols = _row([HOST * size for size in tier.groups]) if tier.groups else _row([SWITCH] * tier.count)
@@ -88,7 +89,7 @@ def drawing(every: Sequence[Tier]) -> list[str]:
 
 
 def _listed(racks: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """A line per rack: its switch, and as many of its hosts as fit."""
+    """Returns a line per rack: its switch, and as many of its hosts as fit."""
     lines = []
     for switch, hosts in racks[:RACKS]:
         line, shown = f"{switch}: {hosts[0]}", 1
@@ -103,14 +104,14 @@ def _connection(width: int, meshed: bool) -> str:
 
 
 def _row(groups: Sequence[str]) -> str:
-    """All groups, or as many from both ends as fit."""
+    """Returns all groups, or as many from both ends as fit."""
     whole = " ".join(groups)
     if len(whole) <= FIELD:
         return whole
     half = FIELD // 2 - 2
     if max(map(len, groups)) > half:
         return f"{whole[:half]} … {whole[-half:]}"
-    # No group is cut in two.
+    # No group is split.
     first, last = _fitting(groups, half), _fitting(groups[::-1], half)[::-1]
     return f"{first} … {last}"
 
@@ -131,7 +132,7 @@ def _ratio(bounds: tuple[float, float]) -> str:
 
 
 def _short(number: str) -> str:
-    """Without zeros after the point."""
+    """Removes zeros at the end of decimals."""
     return re.sub(r"\.(\d*?)0*(?=\D|$)", lambda part: f".{part[1]}" if part[1] else "", number)
 
 

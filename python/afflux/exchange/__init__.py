@@ -1,6 +1,7 @@
-"""Other tools' files in and out: fabrics, flow lists, captures, logs of jobs.
+"""Imports and exports files of other tools: fabrics, flow lists, captures, logs of jobs.
 
-Each importer returns what it read and an `Account` of what it took and what it dropped, and why. `docs/exchange.md` names each with an example.
+Each importer returns what it read, and an `Account` of the records it took and dropped, with
+reasons. `docs/exchange.md` names each importer with an example.
 """
 
 from .account import Account, Wrong

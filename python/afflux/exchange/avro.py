@@ -1,4 +1,5 @@
-"""Avro's binary encoding, read by the schema that a file carries (Apache Avro 1.11 specification, "Binary encoding")."""
+"""Reads Avro's binary encoding with the schema that a file contains (Apache Avro 1.11
+specification, "Binary encoding")."""
 
 import struct
 from typing import Any, BinaryIO
@@ -7,27 +8,28 @@ from .account import shown
 
 
 class AvroError(ValueError):
-    """Bytes or a schema that are not Avro's."""
+    """The bytes or the schema are not valid Avro."""
 
 
 class End(AvroError):
     """The bytes end within a value."""
 
 
-#: Longer strings are taken for damage.
+#: Longest string in bytes. A longer one means that the file is damaged.
 _LONGEST = 1 << 24
-#: Values of a file, at least; larger files may have more. Values of some types take no bytes: without a limit a small file could hold any number.
+#: Smallest limit of the number of values of a file; larger files may have more. The limit is needed
+#: because values of some types take no bytes: a small file could hold any number.
 _VALUES = 2_000_000
-#: Schemas and values within others.
+#: Largest depth of nested schemas and values.
 _DEEPEST = 100
 _PRIMITIVE = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 
 
 class Schema:
-    """A schema, and reading values of it."""
+    """A schema, with which values are read."""
 
     def __init__(self, schema: Any, most: int = _VALUES) -> None:
-        """`most` values are read in all, or the least limit if that is more."""
+        """Limits the total number of values to `most`, or to `_VALUES` if that is more."""
         self._named: dict[str, Any] = {}
         self._root = schema
         self._left = self._most = max(most, _VALUES)
@@ -69,7 +71,8 @@ class Schema:
             raise AvroError(f"a schema {shown(schema)}")
 
     def read(self, stream: BinaryIO) -> Any:
-        """A value; records are dicts, values of unions stand for themselves with records' names beside them: `(name, record)`."""
+        """Reads a value. Records are dicts. A value of a union is the value itself; a record in a
+        union is `(name, record)`."""
         return self._read(self._root, stream, 0)
 
     def _read(self, schema: Any, stream: BinaryIO, depth: int) -> Any:
@@ -129,7 +132,7 @@ def _bytes(stream: BinaryIO, count: int) -> bytes:
 
 
 def _long(stream: BinaryIO) -> int:
-    """Zigzag, seven bits at a time, the lowest first."""
+    """Reads a number in zigzag encoding, seven bits at a time, the lowest first."""
     value = shift = 0
     while True:
         byte = _bytes(stream, 1)[0]
@@ -142,11 +145,12 @@ def _long(stream: BinaryIO) -> int:
 
 
 def _blocks(stream: BinaryIO):
-    """As often as an array or map has items: blocks of them, the last of length 0."""
+    """Yields once per item of an array or map. Items come in blocks; a block of length 0 is the
+    last."""
     total = 0
     while count := _long(stream):
         if count < 0:
-            _long(stream)  # the block's size in bytes, for those who skip it
+            _long(stream)  # size of the block in bytes, for readers that skip it
         total += abs(count)
         if total > _LONGEST:
             raise AvroError(f"{total:,} items")

@@ -1,4 +1,4 @@
-"""Captures (pcap, pcapng) as flow lists."""
+"""Converts captures (pcap, pcapng) to flow lists."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +12,8 @@ from .hosts import Known
 
 
 def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = None) -> tuple[FlowList, Mapping[str, int], Account]:
-    """Flows, addresses with the numbers of their hosts, and what was left out. Numbers that are `known` are kept; `of_class` is the class of all."""
+    """Returns the flows, the host numbers by address, and the account. Numbers that are `known` are
+    kept. `of_class` is the class of all flows."""
     table, addresses, origin_ns, frames, used, noted, cut = _core.read_capture(path, gap_ns)
     list_ = FlowList.of_table(table)
     account = Account("frames", used)
@@ -38,7 +39,7 @@ def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = N
         list_ = list_.called(known.names)
     if of_class is not None:
         list_.classes = [of_class] * len(list_)
-    # Clocks of captures are not always set; years beyond 2100 are no dates.
+    # The clock of a capture may be unset. Times beyond the year 2100 are not shown as dates.
     began = f" from {datetime.fromtimestamp(origin_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC on" if origin_ns < 1 << 62 else ""
     account.notes.append(f"{plural(frames, 'frame')}{began}: {plural(len(list_), 'flow')} of {plural(len(set(numbers.values())), 'host')}")
     if list_.dscps is not None:

@@ -1,6 +1,8 @@
-"""Codecs in which Spark writes event logs: zstd, and the framings of lz4-java and snappy-java around single blocks.
+"""Decodes the compression of Spark's event logs: zstd, and the framings of lz4-java and snappy-java
+around single blocks.
 
-Sources: RFC 8878 (Zstandard); `net.jpountz.lz4.LZ4BlockOutputStream` of lz4-java; `org.xerial.snappy.SnappyOutputStream` of snappy-java.
+Sources: RFC 8878 (Zstandard); `net.jpountz.lz4.LZ4BlockOutputStream` of lz4-java;
+`org.xerial.snappy.SnappyOutputStream` of snappy-java.
 """
 
 import importlib
@@ -14,20 +16,21 @@ from typing import Any, BinaryIO
 from .account import Wrong
 
 ZSTD, LZ4, SNAPPY = b"\x28\xb5\x2f\xfd", b"LZ4Block", b"\x82SNAPPY\0"
-#: Codecs that are named, but not read.
+#: Codecs that are recognised but not supported.
 UNREAD = {b"\x04\x22\x4d\x18": "lz4's own frame format", b"ZV\x00": "lzf", b"ZV\x01": "lzf"}
-#: Bytes of one block: lz4-java writes up to 32 MiB, snappy-java 32 kB unless `spark.io.compression.snappy.blockSize` says otherwise.
+#: Largest block in bytes. lz4-java writes up to 32 MiB, snappy-java 32 kB unless
+#: `spark.io.compression.snappy.blockSize` says otherwise.
 _LARGEST = 32 << 20
-#: Logarithm of the largest window of zstd in bytes; `zstd --ultra` writes 27.
+#: Base-2 logarithm of zstd's largest window in bytes; `zstd --ultra` writes 27.
 _WINDOW = 27
 
 
 class Unfinished(EOFError):
-    """A file that ends within a block or frame, as logs do that are still being written."""
+    """The file ends within a block or frame, as the logs of running programs do."""
 
 
 class Damaged(ValueError):
-    """Bytes that are none of the codec's."""
+    """The bytes are not valid for the codec."""
 
 
 class TooMuch(OSError):
@@ -36,7 +39,7 @@ class TooMuch(OSError):
 
 @dataclass
 class Limit:
-    """Bytes that may still come out of a file, and the message where more do."""
+    """Number of bytes that a file may still expand to, and the message if it exceeds them."""
 
     left: int
     says: str
@@ -48,7 +51,7 @@ class Limit:
 
 
 def library(names: tuple[str, ...], package: str, codec: str, path: str | os.PathLike[str]) -> Any:
-    """The first of these modules that is installed."""
+    """Returns the first of these modules that is installed."""
     for name in names:
         try:
             return importlib.import_module(name)
@@ -59,7 +62,7 @@ def library(names: tuple[str, ...], package: str, codec: str, path: str | os.Pat
 
 
 class Zstd:
-    """A frame, with the methods of `lzma.LZMADecompressor`."""
+    """Decoder of a frame, with the methods of `lzma.LZMADecompressor`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         module = library(("compression.zstd", "backports.zstd"), "backports.zstd", "zstd", path)
@@ -86,7 +89,7 @@ class Zstd:
 
 
 class Blocks(io.RawIOBase):
-    """The content of blocks that follow each other."""
+    """Content of consecutive blocks as a stream."""
 
     def __init__(self, file: BinaryIO, blocks: Iterator[bytes], limit: Limit) -> None:
         self._file, self._blocks, self._limit, self._rest = file, blocks, limit, memoryview(b"")
@@ -111,7 +114,8 @@ class Blocks(io.RawIOBase):
 
 
 def lz4_blocks(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Each block: `LZ4Block`, a byte with method and level, the lengths compressed and not, a checksum. One without bytes ends a stream; others may follow."""
+    """Yields each block: `LZ4Block`, a byte with method and level, the compressed and the
+    uncompressed length, a checksum. An empty block ends a stream; other streams may follow."""
     cramjam = library(("cramjam",), "cramjam", "lz4", path)
     while head := file.read(21):
         if len(head) < 21:
@@ -126,7 +130,8 @@ def lz4_blocks(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def snappy_blocks(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """A header of 16 bytes, then blocks with their compressed lengths before them; another stream's header may stand where a length does."""
+    """Yields each block. A header of 16 bytes comes first. Each block is preceded by its compressed
+    length; the header of another stream may be in the place of a length."""
     cramjam = library(("cramjam",), "cramjam", "snappy", path)
     while head := file.read(4):
         if len(head) < 4:

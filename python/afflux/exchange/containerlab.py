@@ -1,7 +1,8 @@
-"""containerlab's topology files (`*.clab.yml`). Source: containerlab.dev/manual/topo-def-file.
+"""Converts containerlab's topology files (`*.clab.yml`). Source:
+containerlab.dev/manual/topo-def-file.
 
-They know nodes, kinds and who is linked to whom, but neither rates nor delays nor losses: those come from the labels `rate`, `delay` and `loss` of a link
-in the extended form (or of its `vars`), or from options.
+These files have nodes, kinds and links, but no rates, delays or losses. Those come from the labels
+`rate`, `delay` and `loss` of a link in the extended form (or of its `vars`), or from options.
 """
 
 import fnmatch
@@ -27,16 +28,16 @@ class Options:
     """Settings that a lab does not have: rates, delays, and the roles of nodes."""
 
     rate: str | None = None
-    #: Rate of links to hosts, if it differs.
+    #: Rate of links to hosts, if it differs from `rate`.
     host_rate: str | None = None
     delay: str = "1us"
-    #: Patterns of names.
+    #: Patterns of node names that are hosts, and of those that are switches.
     hosts: Sequence[str] = ()
     switches: Sequence[str] = ()
 
 
 def topology(path: Path, options: Options, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
-    """A scenario with the lab's fabric."""
+    """Returns a scenario with the lab's fabric, and the account."""
     account = Account("links")
     lab = Lab(path, account)
     _known(options, lab)
@@ -75,7 +76,7 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
 
 
 def _known(options: Options, lab: Lab) -> None:
-    """Refuses patterns that mean no node."""
+    """Refuses patterns that match no node."""
     for option, patterns in (("--host", options.hosts), ("--switch", options.switches)):
         for pattern in patterns:
             if not any(fnmatch.fnmatchcase(name, pattern) for name in lab.nodes):
@@ -100,7 +101,8 @@ def _role(name: str, node: LabNode, options: Options, path: Path) -> str:
 
 
 def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLink]:
-    """The links that a fabric can have. Hosts do not forward, so a link between two of them leads nowhere."""
+    """Returns the links that a fabric can have. Hosts do not forward, so a link between two hosts
+    is dropped."""
     kept: list[LabLink] = []
     between: list[LabLink] = []
     for link in lab.links:
@@ -122,7 +124,8 @@ def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLi
 
 
 def _routes(node: LabNode) -> bool:
-    """Whether the name of the image says that its program routes, as in quay.io/frrouting/frr:10.5.1."""
+    """True if the name of the image shows that its program routes, as in
+    quay.io/frrouting/frr:10.5.1."""
     return any(re.search(rf"(?<![a-z]){word}(?:outing)?(?![a-z])", node.image.lower()) for word in ROUTING_IMAGES)
 
 
@@ -139,7 +142,8 @@ def _found(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
 
 
 def _cure(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
-    """The option that makes switches of the nodes that seem to forward: those with such images, or else with several links."""
+    """Returns the option that makes switches of the nodes that seem to forward: those with routing
+    images, or otherwise those with several links."""
     count = Counter(end for link in lab.links for end in link.ends)
     seem = list(routers) or [name for name in lab.nodes if count[name] > 1 and any(name in link.ends for link in between)]
     example = " ".join(f"--switch {name}" for name in seem[:4])
@@ -148,7 +152,8 @@ def _cure(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
 
 @dataclass
 class _Links:
-    """Links as a scenario has them; quantities are checked as the scenario will check them."""
+    """Links as a scenario has them. Rates and delays are checked as the scenario parser will check
+    them."""
 
     path: Path
     options: Options
@@ -204,7 +209,8 @@ def _toml(item: Any) -> str:
 
 
 def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, list[str]]:
-    """The addresses of hosts; one that several have is none's."""
+    """Returns the addresses of the hosts. An address that several hosts have is assigned to
+    none."""
     found = {host: list(dict.fromkeys([*lab.nodes[host].addresses, *lab.nodes[host].management])) for host in hosts}
     count = Counter(address for of_host in found.values() for address in of_host)
     if several := [address for address, times in count.items() if times > 1]:
@@ -217,7 +223,8 @@ def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, li
 
 
 def _in_rack_order(hosts: list[str], switches: list[str], links: Sequence[LabLink]) -> list[str]:
-    """Hosts in the order of their racks: racks are in the order of their switches in the file."""
+    """Returns the hosts in the order of their racks. Racks are in the order of their switches in
+    the file."""
     place = {name: at for at, name in enumerate(switches)}
     rack: dict[str, int] = {}
     for link in links:
@@ -228,7 +235,7 @@ def _in_rack_order(hosts: list[str], switches: list[str], links: Sequence[LabLin
 
 
 def _switch_name(name: str) -> str:
-    """Names like host3 belong to the hosts."""
+    """Returns a name for a switch. Names such as host3 are reserved for hosts."""
     return f"switch-{name}" if re.fullmatch(r"host[0-9]+", name) else name
 
 
@@ -236,7 +243,8 @@ def _switch_name(name: str) -> str:
 
 
 def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | None, host_image: str) -> tuple[str, Account]:
-    """A lab of the same nodes and links. containerlab sets neither rates nor delays nor losses: they stand as labels, which `import` reads."""
+    """Returns a lab with the nodes and links of the scenario. containerlab sets no rates, delays or
+    losses, so they are written as labels, which `import` reads."""
     import yaml
 
     fabric = Fabric.of(scenario)
@@ -284,7 +292,7 @@ def _settings(link: Link) -> dict[str, Any]:
 
 
 def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> None:
-    """The MTUs of links, from the links and overrides of a resolved scenario."""
+    """Sets the MTUs of links from the links and overrides of a resolved scenario."""
     at = 0
     for link in written.get("link", []):
         for _ in range(link.get("count", 1)):

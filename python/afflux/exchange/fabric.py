@@ -1,4 +1,5 @@
-"""A fabric by itself: what other tools' topology files hold, and `[topology]` as short as it can be said."""
+"""A fabric without traffic, as other tools' topology files hold it, and its shortest form as
+`[topology]`."""
 
 import fnmatch
 from collections import Counter, defaultdict
@@ -12,7 +13,7 @@ from .account import Account
 from .into import STAND_IN, Into
 
 _RATES = [("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3), ("bps", 1)]
-#: The default of `host.mtu`.
+#: Default of `host.mtu` in bytes.
 _HOST_MTU = 1500
 _SPANS = [("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3), ("ps", 1)]
 
@@ -23,12 +24,12 @@ def _quantity(value: int, units: list[tuple[str, int]]) -> str:
 
 
 def rate(bps: int) -> str:
-    """`100000000000` → `100Gbps`."""
+    """Formats a rate: `100000000000` → `100Gbps`."""
     return _quantity(bps, _RATES)
 
 
 def span(ps: int) -> str:
-    """`1000000` → `1us`."""
+    """Formats a time in ps: `1000000` → `1us`."""
     return _quantity(ps, _SPANS)
 
 
@@ -37,11 +38,11 @@ class Link:
     #: Names of its ends.
     a: str
     b: str
-    #: As they stand in a scenario.
+    #: Rate and delay as text, as in a scenario.
     rate: str
     delay: str
     loss: float = 0.0
-    #: The largest IP packet in bytes; None: any.
+    #: Largest IP packet in bytes; None if there is no limit.
     mtu: int | None = None
 
     @property
@@ -55,12 +56,12 @@ class Fabric:
     hosts: list[str]
     switches: list[str]
     links: list[Link] = field(default_factory=list)
-    #: IP addresses by host.
+    #: IP addresses by host name.
     addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scenario: _core.Scenario) -> Self:
-        """What a validated scenario is built on."""
+        """Returns the fabric of a validated scenario."""
         names = [name for name, *_ in scenario.nodes]
         wires = zip(scenario.edges, scenario.link_faults(), strict=True)
         made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, *_) in wires]
@@ -70,7 +71,8 @@ class Fabric:
         return cls(names[: scenario.hosts], names[scenario.hosts :], made, dict(addresses))
 
     def topology(self, ordered: bool) -> str:
-        """`[topology]`: a star or a leaf-spine where it is one, else link by link. `ordered`: the order of the links, which numbers the ports, counts."""
+        """Returns `[topology]`: as a star or a leaf-spine if the fabric is one, otherwise link by
+        link. `ordered` keeps the order of the links, which numbers the ports."""
         for shape in (self._star, self._leaf_spine):
             if (found := shape()) is not None:
                 kind, keys, hosts, switches, order = found
@@ -79,7 +81,8 @@ class Fabric:
         return self._custom()
 
     def to_scenario(self, source: str, flows: str | None, account: Account, ordered: bool = False, into: Into | None = None) -> str:
-        """A scenario with this fabric, and the flow list, or traffic that stands in for it; or another scenario with this fabric."""
+        """Returns a scenario with this fabric and the flow list, or placeholder traffic. With
+        `into`, returns that scenario with this fabric."""
         topology, mtu = self.topology(ordered), self._host_mtu()
         traffic = [{"kind": "flows", "file": flows}] if flows is not None else self._stand_in(account)
         if into is not None:
@@ -95,12 +98,14 @@ class Fabric:
         return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({**host, 'traffic': traffic}).lstrip()}"
 
     def _host_mtu(self) -> int | None:
-        """The largest MTU of hosts' links if it is above the default of `host.mtu`: hosts send what their links carry."""
+        """Returns the largest MTU of host links if it exceeds the default of `host.mtu`: hosts send
+        what their links carry. Otherwise None."""
         stated = [link.mtu for link in self._of_hosts(True) if link.mtu is not None]
         return max(stated) if stated and max(stated) > _HOST_MTU else None
 
     def planes(self) -> list[list[str]]:
-        """The hosts of each group of switches that are joined with each other; a host with several links may be in several."""
+        """Returns the hosts of each group of connected switches. A host with several links may be
+        in several groups."""
         piece = {switch: switch for switch in self.switches}
 
         def of(switch: str) -> str:
@@ -120,7 +125,8 @@ class Fabric:
         return [[host for host in self.hosts if host in plane] for plane in found.values() if plane]
 
     def _stand_in(self, account: Account) -> list[Mapping[str, Any]]:
-        """Placeholder traffic: among all hosts, or among those of each plane if no plane has all of them."""
+        """Returns placeholder traffic: among all hosts, or within each plane if no plane contains
+        all hosts."""
         planes = self.planes()
         if len(planes) < 2 or any(len(plane) == len(self.hosts) for plane in planes):
             return [STAND_IN]
@@ -161,7 +167,8 @@ class Fabric:
             if host in leaf_of:
                 of_leaf[leaf_of[host]].append(host)
         racks = list(of_leaf.values())
-        # Every host once, racks alike, every leaf linked to every spine as often as the others.
+        # Every host has one leaf, racks have equal sizes, and every leaf has equally many links to
+        # every spine.
         if sum(map(len, racks)) != len(hosts) or len({len(rack) for rack in racks}) != 1 or not spines:
             return None
         if set(ups) != {frozenset((leaf, spine)) for leaf in leaves for spine in spines} or len(set(ups.values())) != 1:
@@ -224,7 +231,7 @@ class Fabric:
         return "\n".join(out + self._faults(self._called())) + "\n"
 
     def _names(self, hosts: Sequence[str]) -> list[str]:
-        """The key `hosts`, if there is more to say than numbers."""
+        """Returns the lines of the key `hosts`; empty if numbers are enough."""
         if not self.addresses and all(name == f"host{number}" for number, name in enumerate(hosts)):
             return []
         items: list[Any] = []
@@ -236,7 +243,7 @@ class Fabric:
         return ["hosts = [", *(f"  {toml.value(item)}," for item in items), "]"]
 
     def _called(self) -> dict[int, str]:
-        """Links by their names in a scenario: the n-th of parallel ones has `#n`."""
+        """Returns the names of links in a scenario. Parallel links are numbered with `#n`."""
         count = Counter(link.ends for link in self.links)
         seen: Counter[frozenset[str]] = Counter()
         names = {}
@@ -246,7 +253,7 @@ class Fabric:
         return names
 
     def meant(self, text: str) -> list[Link]:
-        """The links that `"leaf0-spine*"` or `"leaf0-spine1#0"` names."""
+        """Returns the links that a name such as `"leaf0-spine*"` or `"leaf0-spine1#0"` denotes."""
         ends, _, number = text.partition("#")
         called = self._called()
         pairs = [(ends[:at].strip(), ends[at + 1 :].strip()) for at, letter in enumerate(ends) if letter == "-"]
@@ -259,7 +266,7 @@ class Fabric:
         return [link for link in self.links if fits(link)]
 
     def _mtus(self, called: Mapping[int, str]) -> list[str]:
-        """An override for the links of each MTU."""
+        """Returns an override for the links of each MTU."""
         of: dict[int, list[str]] = defaultdict(list)
         for link in self.links:
             if link.mtu is not None:
@@ -274,11 +281,12 @@ class Fabric:
         return [line for name, loss in lossy for line in ("", "[[topology.fault]]", f"link = {toml.value(name)}", f"loss = {loss!r}")]
 
 
-#: The rate and delay that most of some links have.
+#: Function that returns the most frequent rate and delay of some links.
 _Usual = Callable[[Sequence[Link]], tuple[str, str]]
-#: Kind, its keys, hosts and switches in its order, and the ends of the links in its order.
+#: Kind of topology, function for its keys, its hosts and switches in order, and the ends of its
+#: links in order.
 _Shape = tuple[str, Callable[[_Usual], dict[str, Any]], list[str], list[str], Iterable[tuple[str, str]]]
-#: What the switches of a kind are called unless they have names.
+#: Default names of the switches of each kind of topology.
 _DEFAULTS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "star": lambda keys: ["switch0"],
     "leaf_spine": lambda keys: [f"leaf{number}" for number in range(keys["leaves"])] + [f"spine{number}" for number in range(keys["spines"])],

@@ -1,4 +1,5 @@
-"""Records with named fields: which fields a reader takes, which it leaves out and why, and which it does not know."""
+"""Records with named fields: tracks which fields a reader takes, which it leaves out and why, and
+which it does not know."""
 
 import os
 from collections import Counter, defaultdict
@@ -11,13 +12,15 @@ from .account import Account, shown
 
 @dataclass(eq=False)
 class Record:
-    """One kind of record. Every field of it is taken, is left out for a known reason, or is unknown and noted with its places."""
+    """One kind of record. Every field of it is taken, is left out for a known reason, or is unknown
+    and noted with its places."""
 
     name: str
     taken: Collection[str]
-    #: Fields that are left out, and why: the end of "left out, …".
+    #: Fields that are left out, with the reason: the end of "left out, …".
     left_out: Mapping[str, str]
-    #: Sets of fields that occurred, and how often. Nearly all records of a log have the same fields.
+    #: Number of records by the set of fields that they have. Nearly all records of a log have the
+    #: same fields.
     _shapes: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _unknown: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
@@ -37,7 +40,8 @@ class Record:
 
 
 class LeftOut:
-    """Known fields and records that a reader leaves out: one note per reason, with their names and how often they occur."""
+    """Known fields and records that a reader leaves out. There is one note per reason, with their
+    names and counts."""
 
     def __init__(self) -> None:
         self._found: dict[str, Counter[str]] = defaultdict(Counter)
@@ -49,7 +53,7 @@ class LeftOut:
         return [f"left out, {reason}: {_listed(names)}" for reason, names in self._found.items()]
 
 
-#: Names that one note has: jobs may have counters of their own, as many as they like.
+#: Most names in one note. Jobs may have any number of their own counters.
 _MOST = 100
 
 

@@ -1,4 +1,5 @@
-"""Flow lists: `start_ns,src,dst,bytes` and perhaps `id,class,deadline_ns,dscp,priority`, as CSV or Parquet."""
+"""Flow lists: `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`, as CSV
+or Parquet."""
 
 import gzip
 import io
@@ -12,13 +13,14 @@ from ..files import csvtext
 from ..files.durable import Writer
 from ..results.written import Table
 
-#: Rows that are turned into text at a time.
+#: Number of rows that are converted to text at a time.
 _PIECE = 50_000
 
 
 @dataclass
 class FlowList:
-    """Columns of one length; hosts are numbered from 0 in rack order, and written by name where they have names."""
+    """Columns of equal length. Hosts are numbered from 0 in rack order, and written by name if they
+    have names."""
 
     start_ns: list[int]
     src: list[int]
@@ -29,7 +31,7 @@ class FlowList:
     ids: list[int] | None = None
     dscps: list[int | None] | None = None
     priorities: list[int | None] | None = None
-    #: Names of hosts in the file, by number. Without them the file has the numbers.
+    #: Names of hosts in the file, by number. None if the file has numbers.
     names: Mapping[int, str] | None = None
 
     def __len__(self) -> int:
@@ -37,7 +39,8 @@ class FlowList:
 
     @classmethod
     def of_table(cls, table: _core.Table | Table) -> Self:
-        """From an Arrow table with these columns. Rows without any class or deadline have no such column."""
+        """Makes a flow list from an Arrow table with these columns. A column of class or deadline
+        without any value is left out."""
 
         def optional(name: str) -> list | None:
             values = table.column(name) if name in table else []
@@ -46,17 +49,17 @@ class FlowList:
         start, src, dst, bytes = (table.column(name) for name in ("start_ns", "src", "dst", "bytes"))
         flows = cls(start, src, dst, bytes)
         flows.classes, flows.deadlines_ns, flows.ids = optional("class"), optional("deadline_ns"), optional("id")
-        # Zeros alone say nothing.
+        # Columns of zeros have no information.
         flows.dscps, flows.priorities = (values if values and any(values) else None for values in (optional("dscp"), optional("priority")))
         return flows
 
     def called(self, names: Mapping[int, str] | None) -> "FlowList":
-        """Written with these names, if there are any that say more than numbers do."""
+        """Returns the flow list with these host names, if they are not merely the numbers."""
         own = names is not None and any(name != f"host{number}" for number, name in names.items())
         return replace(self, names=names if own else None)
 
     def sorted(self) -> "FlowList":
-        """By start, then as they stand."""
+        """Returns the flows sorted by start. Flows with equal start keep their order."""
         order = sorted(range(len(self)), key=self.start_ns.__getitem__)
         return self.chosen(order)
 
@@ -68,18 +71,19 @@ class FlowList:
         return replace(self, **changed)
 
     def hosts(self) -> int:
-        """As many as there must be."""
+        """Returns the smallest number of hosts that the flows need."""
         return max((max(self.src, default=-1), max(self.dst, default=-1))) + 1
 
     def _ends(self) -> tuple[list[int] | list[str], list[int] | list[str]]:
-        """Sources and destinations as they are written."""
+        """Returns sources and destinations as they are written."""
         if self.names is None:
             return self.src, self.dst
         names = self.names
         return [names[host] for host in self.src], [names[host] for host in self.dst]
 
     def writer(self, path: Path) -> Writer:
-        """For a file whose name says what it is: `.parquet`, `.csv.gz`, else CSV."""
+        """Returns the writer for a file, by the ending of its name: `.parquet`, `.csv.gz`,
+        otherwise CSV."""
         if path.suffix == ".parquet":
             src, dst = self._ends()
             table = _core.flow_table(self.start_ns, src, dst, self.bytes, self.classes, self.deadlines_ns, self.ids, self.dscps, self.priorities)
@@ -89,7 +93,7 @@ class FlowList:
         return self._write
 
     def csv(self) -> Iterator[str]:
-        """Pieces of the CSV form."""
+        """Yields pieces of the CSV form."""
         src, dst = self._ends()
         columns: dict[str, list] = {"start_ns": self.start_ns, "src": src, "dst": dst, "bytes": self.bytes}
         if self.ids is not None:
@@ -105,7 +109,7 @@ class FlowList:
             file.writelines(self.csv())
 
     def _write_compressed(self, path: Path) -> None:
-        # Without the time of writing: the same flows are the same bytes.
+        # The compressed file has no time of writing, so the same flows give the same bytes.
         with (
             path.open("wb") as raw,
             gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as zipped,

@@ -1,4 +1,4 @@
-"""Names of machines and the numbers that hosts have in a scenario."""
+"""Maps names of machines to the numbers of hosts in a scenario."""
 
 import csv
 import os
@@ -16,12 +16,12 @@ from .reading import lines
 
 @dataclass(frozen=True)
 class Known:
-    """Hosts by what other files call them: by name and by address."""
+    """Hosts by the names and addresses that other files use."""
 
     numbers: Mapping[str, int]
-    #: What flow lists call them, by number; None where they have numbers alone.
+    #: Names of hosts in flow lists, by number; None if flow lists use numbers.
     names: Mapping[int, str] | None = None
-    #: Where this comes from, for messages.
+    #: Origin of the mapping, for messages.
     source: str = ""
 
     def find(self, name: str) -> int | None:
@@ -29,18 +29,19 @@ class Known:
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts `node2` before `node10`."""
+    """Returns a sort key that sorts `node2` before `node10`."""
     parts = re.split(r"([0-9]{1,18})", name)
     return [(0, int(part), "") if part[:1].isascii() and part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
-    """Numbers from 0 in natural order, in which machines of a rack mostly stand together."""
+    """Numbers names from 0 in natural order, in which machines of a rack are usually adjacent."""
     return {name: number for number, name in enumerate(sorted(set(names), key=natural))}
 
 
 def read(path: str | os.PathLike[str]) -> Known:
-    """Who is who: a scenario whose topology names hosts, or a mapping that somebody made, CSV with the header `host,name`."""
+    """Reads a mapping of hosts: a scenario whose topology names hosts, or a CSV file with the
+    header `host,name`."""
     if Path(path).suffix == ".toml":
         return of_scenario(_core.load(path), path)
     numbers: dict[str, int] = {}
@@ -62,12 +63,12 @@ def read(path: str | os.PathLike[str]) -> Known:
 
 
 def of_scenario(scenario: _core.Scenario, path: str | os.PathLike[str]) -> Known:
-    """The names and addresses of a scenario's hosts."""
+    """Returns the names and addresses of a scenario's hosts."""
     names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
     numbers = {name: number for number, name in enumerate(names)} | dict(scenario.addresses)
     return Known(numbers, dict(enumerate(names)), os.fspath(path))
 
 
 def to_csv(numbers: Mapping[str, int]) -> str:
-    """The form that `read` takes."""
+    """Formats numbers and names as the CSV that `read` takes."""
     return csvtext.lines([("host", "name"), *sorted((number, name) for name, number in numbers.items())])

@@ -1,6 +1,7 @@
-"""Files of the HPCC and ConWeave ns-3 simulators: topology, flows, completion times.
+"""Converts files of the HPCC and ConWeave ns-3 simulators: topology, flows, completion times.
 
-Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config/` and `analysis/` of conweave-project/conweave-ns3.
+Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config/` and `analysis/`
+of conweave-project/conweave-ns3.
 """
 
 import itertools
@@ -17,22 +18,23 @@ from .flow_list import FlowList
 from .into import Into
 from .reading import lines
 
-#: Both generators begin at 2 s.
+#: Time in ns at which the flows of both generators begin: 2 s.
 ORIGIN_NS = 2_000_000_000
-#: Data go in this priority group in both.
+#: Priority group of the data in both simulators.
 GROUP = 3
 
 
 def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
-    """A topology file as a scenario whose links can be edited."""
+    """Converts a topology file to a scenario whose links can be edited."""
     account = Account("links")
     _declared(path, account)
-    # The scenario format reads such files itself: this is that reader.
+    # The scenario format can read such files, so its reader is used here.
     text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(path.absolute()))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
     try:
         checked = _core.parse(text, path)
     except _core.ScenarioError as error:
-        # A line of the file itself, or what is wrong with the fabric as a whole, without the scenario around it.
+        # The message names a line of the topology file, or a problem of the whole fabric, without
+        # the scenario around it.
         said = re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)
         raise ValueError(re.sub(r" \(key topology\.file, .*\)$", "", said)) from None
     fabric = Fabric.of(checked)
@@ -47,7 +49,8 @@ _FIRST = "`nodes switches links`, as HPCC and ConWeave write them"
 
 
 def _declared(path: Path, account: Account) -> None:
-    """Refuses other forms, and columns and links beyond what the format and the first line say. Text after the links explains them."""
+    """Refuses other formats, and columns and links beyond what the format and the first line
+    declare. Text after the links is an explanation and is ignored."""
     rows = lines(path)
     at, first = next(rows, (1, ""))
     counts = first.split()
@@ -71,11 +74,12 @@ def _declared(path: Path, account: Account) -> None:
 
 
 def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
-    """A flow file, of either form. Priority groups become priorities, unless all flows are in the group of both generators."""
+    """Reads a flow file of either form. Priority groups become priorities, unless all flows are in
+    the default group of the generators."""
     table, notes = _core.read_flows(path, "hpcc", origin_ns)
     flows, account = _with_notes(FlowList.of_table(table), notes)
     if flows.priorities is None:
-        # `src dst group [port] bytes start`
+        # Columns of a line: `src dst group [port] bytes start`.
         groups = {int(line.split()[2]) for _, line in itertools.islice(lines(path), 1, None)}
         if groups == {GROUP}:
             account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
@@ -99,7 +103,8 @@ _FORM = "eight columns: src dst sport dport bytes start_ns fct_ns standalone_ns"
 
 
 def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Account]:
-    """A file of completion times as CSV: a flow list with `fct_ns`, `standalone_ns` and `slowdown` beside it.
+    """Converts a file of completion times to CSV: a flow list with the additional columns `fct_ns`,
+    `standalone_ns` and `slowdown`.
 
     Hosts are numbers (ConWeave) or addresses 11.h.h.1 in hexadecimal, `0b000101` (HPCC).
     """
@@ -135,7 +140,7 @@ def _host(field: str, path: Path, at: int) -> int:
     if re.fullmatch(r"[0-9]{1,9}", field) and len(field) < 8:
         return int(field)
     if re.fullmatch(r"0b[0-9a-f]{4}01", field):
-        # Host h is 11.(h / 256).(h mod 256).1.
+        # Host h has the address 11.(h / 256).(h mod 256).1.
         return int(field[2:6], 16)
     raise Wrong(path, at, f"host {shown(field)}", "a number, or an address like 0b000101 (11.0.1.1)")
 
@@ -144,14 +149,14 @@ def _host(field: str, path: Path, at: int) -> int:
 
 
 def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
-    """A scenario's fabric as a topology file."""
+    """Converts a scenario's fabric to a topology file."""
     fabric = Fabric.of(scenario)
     number = {name: at for at, name in enumerate([*fabric.hosts, *fabric.switches])}
     account = Account("links", len(fabric.links))
     first = len(fabric.hosts)
     out = [f"{len(number)} {len(fabric.switches)} {len(fabric.links)}", " ".join(str(first + at) for at in range(len(fabric.switches)))]
     for link in fabric.links:
-        # There the first end of a host's link is the host.
+        # In that format, the first end of a host's link is the host.
         a, b = sorted((number[link.a], number[link.b]))
         out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
     if down := sum(outages > 0 for _, outages, _ in scenario.link_faults()):
@@ -165,12 +170,12 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
 
 
 def _rate(text: str) -> str:
-    """ns-3's `DataRate` has no Tbps in older versions."""
+    """Formats a rate without Tbps, which ns-3's `DataRate` lacks in older versions."""
     return f"{int(text.removesuffix('Tbps')) * 1000}Gbps" if text.endswith("Tbps") else text
 
 
 def _delay(text: str) -> str:
-    """In nanoseconds, as their files have it, where it is a whole number of them."""
+    """Formats a delay in nanoseconds, as in their files, if it is a whole number of them."""
     for unit, size in (("ms", 1_000_000), ("us", 1_000), ("ns", 1)):
         if text.endswith(unit):
             return f"{int(text.removesuffix(unit)) * size}ns"
@@ -178,7 +183,8 @@ def _delay(text: str) -> str:
 
 
 def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int = ORIGIN_NS) -> str:
-    """A flow file; `ports` gives it HPCC's column of destination ports, else it has ConWeave's form."""
+    """Returns a flow file. With `ports` it has HPCC's column of destination ports, otherwise it has
+    ConWeave's form."""
     if flows.classes is not None and any(flows.classes):
         account.notes.append("the format has no classes: they were dropped")
     if flows.dscps is not None:
@@ -196,7 +202,8 @@ def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int =
 
 
 def completion_times_of(dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS) -> tuple[str, Account]:
-    """A result's completion times in the form of `fct.txt`; the last column is `ideal_ns`."""
+    """Returns a result's completion times in the form of `fct.txt`. The last column is
+    `ideal_ns`."""
     table = Result.open(dir).flows
     account = Account("flows")
     columns = (table[name] for name in ("src", "dst", "bytes", "start_ns", "fct_ns", "ideal_ns", "finish_ns"))
@@ -204,7 +211,7 @@ def completion_times_of(dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS)
     sent: dict[int, int] = {}
     received: dict[int, int] = {}
     for src, dst, size, start, fct, ideal, finish in zip(*columns, strict=True):
-        # Ports count from 10000 at the source and from 100 at the destination there.
+        # In that format, ports count from 10000 at the source and from 100 at the destination.
         sport, dport = 10_000 + sent.get(src, 0), 100 + received.get(dst, 0)
         sent[src], received[dst] = sent.get(src, 0) + 1, received.get(dst, 0) + 1
         if fct is None:

@@ -1,4 +1,5 @@
-"""htsim's connection matrices: `Nodes N`, `Connections M`, then `src->dst id N start PS size BYTES`. Source: Broadcom/csg-htsim."""
+"""Converts htsim's connection matrices: `Nodes N`, `Connections M`, then `src->dst id N start PS
+size BYTES`. Source: Broadcom/csg-htsim."""
 
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def flows(path: Path) -> tuple[FlowList, Account]:
 
 
 def matrix_of(flows: FlowList, hosts: int, account: Account) -> str:
-    """A connection matrix; identifiers count from 1, as its scripts write them."""
+    """Returns a connection matrix. Identifiers count from 1, as htsim's scripts write them."""
     if flows.classes is not None and any(flows.classes):
         account.notes.append("the format has no classes: they were dropped")
     if flows.deadlines_ns is not None:

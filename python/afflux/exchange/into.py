@@ -1,4 +1,5 @@
-"""A scenario that importers write into: what they do not set stays as it stands there, comments included."""
+"""Edits the scenario that importers write into. Everything that they do not set stays unchanged,
+including comments."""
 
 import os
 import re
@@ -15,19 +16,19 @@ from ..files import toml
 from .account import Wrong
 from .reading import content, text_of
 
-#: The traffic that importers write where the file that they read has none; what has real traffic replaces it. Further blocks of it are
-#: called stand-in-2, …
+#: Placeholder traffic that importers write if the imported file has none. Real traffic replaces it
+#: later. Further placeholder blocks are called stand-in-2, …
 STAND_IN: Mapping[str, Any] = {"name": "stand-in", "kind": "permutation", "sizes": "1MB"}
 
 
-#: Longer scenarios are refused, as in Rust.
+#: Largest scenario in bytes; larger ones are refused, as in Rust.
 _LONGEST = 64 << 20
-#: Keys whose values are paths, or may be.
+#: Keys whose values are paths, or can be paths.
 _PATHS = {"file", "matrix", "sizes", "query", "message", "background"}
 
 
 class Into:
-    """The scenario of `path`, to be written to `out`: paths in it that are relative stay right."""
+    """The scenario of `path`, to be written to `out`. Relative paths in it are adjusted."""
 
     def __init__(self, path: Path, out: Path | None = None) -> None:
         self.path, self._out = path, out
@@ -36,7 +37,7 @@ class Into:
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
         except tomllib.TOMLDecodeError:
-            _core.parse(text, path)  # says where and what, in the words of all other errors
+            _core.parse(text, path)  # raises the error in afflux's own words
             raise
         except RecursionError:
             raise Wrong(path, None, "values nested too deeply", "a scenario") from None
@@ -52,19 +53,20 @@ class Into:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """The content of the scenario, as plain values."""
+        """Content of the scenario, as plain values."""
         return tomllib.loads(self.text())
 
     def text(self) -> str:
         return tomlkit.dumps(self._document)
 
     def rename(self, name: str) -> None:
-        """Gives it another name, unless it is written over itself. Without a name it has that of its file."""
+        """Changes the name, unless the scenario is written over itself. A scenario without a name
+        is named after its file."""
         if "name" in self._document and not (self._out and self._out.exists() and self._out.samefile(self.path)):
             self._document["name"] = name
 
     def replace(self, name: str, text: str) -> None:
-        """Puts the table `name` of some TOML in the place of its own."""
+        """Replaces the table `name` by the table of that name in the TOML text."""
         table = tomlkit.parse(text)[name]
         if name in self._document:
             self._document[name] = table
@@ -72,7 +74,8 @@ class Into:
             self._document.append(name, table)
 
     def set(self, name: str, values: Mapping[str, Any], keep: tuple[str, ...] = ()) -> None:
-        """Makes the table `name` say exactly these values, and what it says of the keys to `keep`. Values that are there already stay as written."""
+        """Sets the table `name` to exactly these values, except for the keys in `keep`, which stay.
+        Values that do not change stay as written."""
         table: Any = self._document.get(name)
         if not isinstance(table, dict):
             self.replace(name, toml.dumps({name: values}))
@@ -82,17 +85,18 @@ class Into:
             del table[key]
         for key, value in values.items():
             if _plain(table.get(key)) != value:
-                # Tables of its own would stand behind other tables: inside the line they stay where the key is.
+                # A new table header would come after other tables. An inline table stays at the
+                # place of the key.
                 table[key] = tomlkit.parse(f"x = {toml.value(value)}")["x"] if key in table else made[key]
 
     def update(self, name: str, values: Mapping[str, Any]) -> None:
-        """Sets these keys of the table `name`, and leaves its others."""
+        """Sets these keys of the table `name`. Its other keys stay."""
         table = self._document.get(name)
         kept = tuple(table) if isinstance(table, Mapping) else ()
         self.set(name, values, keep=kept)
 
     def add_override(self, block: Mapping[str, Any]) -> None:
-        """Adds a `[[switch.override]]`; one for the same switches goes."""
+        """Adds a `[[switch.override]]`, replacing one for the same switches."""
         switch: Any = self._document.get("switch")
         if not isinstance(switch, dict):
             self.replace("switch", toml.dumps({"switch": {"override": [block]}}))
@@ -110,7 +114,7 @@ class Into:
             overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
     def add_traffic(self, *added: Mapping[str, Any]) -> None:
-        """Adds blocks of traffic; what stands in for traffic goes."""
+        """Adds traffic blocks and removes placeholder traffic."""
         blocks = self._document.get("traffic")
         if not isinstance(blocks, list):
             self.replace("traffic", toml.dumps({"traffic": added}))

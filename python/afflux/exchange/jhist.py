@@ -1,7 +1,8 @@
-"""Hadoop's job history files (`.jhist`): a line `Avro-Json` or `Avro-Binary`, a line with the schema, then events.
+"""Reads Hadoop's job history files (`.jhist`): a line `Avro-Json` or `Avro-Binary`, a line with the
+schema, then events.
 
-Source: Apache Hadoop, `org.apache.hadoop.mapreduce.jobhistory` (EventWriter, Events.avpr). Hadoop 3 writes the binary form unless
-`mapreduce.jobhistory.jhist.format` says otherwise.
+Source: Apache Hadoop, `org.apache.hadoop.mapreduce.jobhistory` (EventWriter, Events.avpr). Hadoop 3
+writes the binary form unless `mapreduce.jobhistory.jhist.format` says otherwise.
 """
 
 import functools
@@ -34,7 +35,7 @@ class _Attempt:
 
 @dataclass
 class _History:
-    """One file: one job."""
+    """The content of one file, which describes one job."""
 
     name: str | None = None
     submit_ms: int = 0
@@ -43,13 +44,13 @@ class _History:
     maps: dict[str, _Attempt] = field(default_factory=dict)
     reduces: dict[str, _Attempt] = field(default_factory=dict)
     started: dict[str, int] = field(default_factory=dict)
-    #: Attempts that read from their own machine's disk.
+    #: Attempts that read from the disk of their own machine.
     local: set[str] = field(default_factory=set)
     splits: dict[str, list[str]] = field(default_factory=dict)
 
 
 def read(paths: Sequence[Path]) -> Log:
-    """The jobs of some files."""
+    """Returns the jobs of these files."""
     log = Log()
     noting = _Noting(log.account)
     for path in paths:
@@ -123,7 +124,7 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
 
 @dataclass
 class _Noting:
-    """Counters of fields and events that are left out."""
+    """Collects notes and counts of fields and events that are left out."""
 
     account: Account
     left_out: LeftOut = field(default_factory=LeftOut)
@@ -174,7 +175,8 @@ def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at
 
 
 def _plain(value: Any) -> Any:
-    """Avro's JSON names the type of values that may be null: `{"string": "w1"}`."""
+    """Returns a nullable value without the name of its type, as Avro's JSON writes it: `{"string":
+    "w1"}`."""
     return value.get("string") if isinstance(value, dict) else value
 
 
@@ -182,9 +184,9 @@ def _place(path: Path, at: int | None) -> str:
     return path.name if at is None else f"{path.name}:{at}"
 
 
-#: Patterns of the counters of file systems whose bytes are traffic. Local files are none.
+#: Patterns of file system counters whose bytes are network traffic. Those of local files are not.
 _READ, _WRITTEN = "*_BYTES_READ", "*_BYTES_WRITTEN"
-#: Pattern of the counters of bytes from erasure-coded files. They are part of the bytes read.
+#: Pattern of counters of bytes from erasure-coded files. They are included in the bytes read.
 _CODED = "*_BYTES_READ_EC"
 _WANTED = {"REDUCE_SHUFFLE_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES"}
 
@@ -237,7 +239,8 @@ def _job(history: _History, path: Path, account: Account) -> Job:
 
 
 def _transfers(history: _History, path: Path, log: Log) -> None:
-    """Reads over the network, and fetches, between machines by the names that stand for them."""
+    """Adds the reads over the network and the fetches, between machines under their representative
+    names."""
     log.expect(len(history.maps) * (1 + len(history.reduces)), path)
     machine = log.machines.of
     for task, attempt in history.maps.items():

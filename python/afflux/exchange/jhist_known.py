@@ -1,4 +1,4 @@
-"""Events and fields of Hadoop's job history: what is taken, and why the rest is left out.
+"""Lists events and fields of Hadoop's job history: which are taken, and why the rest is left out.
 
 Source: Apache Hadoop 2.2 to 3.4, `Events.avpr` of `org.apache.hadoop.mapreduce.jobhistory`.
 """
@@ -11,7 +11,7 @@ COUNTS = "counts of maps, reducers and containers (the cluster of the scenario d
 WORK = "processor times and memory"
 SUMS = "counters of parts (those of the whole job are taken)"
 
-#: Events that say nothing about traffic.
+#: Events without information about traffic.
 LEFT_OUT = {
     *("JOB_INITED", "JOB_INFO_CHANGED", "JOB_STATUS_CHANGED", "JOB_PRIORITY_CHANGED", "JOB_QUEUE_CHANGED", "AM_STARTED", "NORMALIZED_RESOURCE"),
     *("TASK_FINISHED", "TASK_FAILED", "TASK_UPDATED"),

@@ -1,4 +1,5 @@
-"""Jobs of other systems' logs: a trace that `kind = "hadoop_trace"` reads, and their shuffles as flows."""
+"""Jobs from logs of other systems: converts them to a trace for `kind = "hadoop_trace"`, and their
+shuffles to flows."""
 
 import functools
 import os
@@ -26,7 +27,7 @@ class Job:
 
 @dataclass
 class Transfer:
-    """What one machine sent another."""
+    """A transfer between two machines. Times are in ms."""
 
     start_ms: int
     src: str
@@ -37,31 +38,34 @@ class Transfer:
 
 @dataclass
 class Log:
-    """What was read from logs."""
+    """The content of logs."""
 
     jobs: list[Job] = field(default_factory=list)
-    #: Each adds what machines sent each other, when it is asked for.
+    #: Functions that add the transfers between machines. They are called only if transfers are
+    #: requested.
     making: list[Callable[["Log"], None]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
-    #: Bytes of the files: larger logs may have more transfers.
+    #: Total size of the files in bytes. Larger logs may have more transfers.
     size: int = 0
     machines: Machines = field(default_factory=Machines)
     account: Account = field(default_factory=lambda: Account("jobs"))
     of_transfers: Account = field(default_factory=lambda: Account("flows"))
 
     def expect(self, count: int, path: str | os.PathLike[str]) -> None:
-        """So many more transfers are to come. Raises `Wrong` where a small file would make a table that no memory holds."""
+        """Announces that `count` more transfers follow. Raises `Wrong` if a small file would
+        produce a table that does not fit into memory."""
         most = max(_TRANSFERS, self.size // 16)
         if len(self.transfers) + count > most:
             raise Wrong(path, None, f"{len(self.transfers) + count:,} transfers between machines", f"at most {most:,} for logs of this size: leave out --flows")
 
 
-#: Transfers that any log may have.
+#: Number of transfers that a log of any size may have.
 _TRANSFERS = 1_000_000
 
 
 def trace(jobs: Iterable[Job]) -> str:
-    """The form of the SWIM project's traces: job, submission, gap, bytes of map input, shuffle and output."""
+    """Formats jobs as a trace of the SWIM project: job, submission, gap, bytes of map input,
+    shuffle and output."""
     out = []
     first = before = None
     for job in sorted(jobs, key=lambda job: (job.submit_ms, hosts.natural(job.name))):
@@ -69,14 +73,15 @@ def trace(jobs: Iterable[Job]) -> str:
         gap = 0 if before is None else job.submit_ms - before
         before = job.submit_ms
         name = "".join("_" if c.isspace() or not c.isprintable() else c for c in job.name) or "job"
-        # What begins like a comment would be skipped.
+        # A line that begins like a comment would be skipped.
         name = "_" + name if name.startswith("#") else name
         out.append(f"{name}\t{(job.submit_ms - first) / 1e3:.3f}\t{gap / 1e3:.3f}\t{job.read}\t{job.shuffled}\t{job.written}\n")
     return "".join(out)
 
 
 def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]]:
-    """The transfers as a flow list that begins with the first job, and the hosts' numbers. Numbers that are `known` are kept."""
+    """Returns the transfers as a flow list that begins with the first job, and the numbers of the
+    hosts. Numbers that are `known` are kept."""
     for name in known.numbers if known is not None else ():
         log.machines.place(name)
     log.machines.unite(log.of_transfers)
@@ -113,7 +118,8 @@ def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]
 
 
 def shared_out(total: int, weights: list[int]) -> list[int]:
-    """Whole numbers in proportion to the weights (equal ones if all are 0) that add up to the total."""
+    """Divides a total into whole numbers in proportion to the weights (equal ones if all are 0).
+    They add up to the total."""
     if not weights:
         return []
     if not sum(weights):
@@ -134,7 +140,8 @@ def json_lines(
     first: int = 1,
     skip: Callable[[str], bool] = lambda line: False,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects, one per line, without the lines that `skip` has counted. A last line that breaks off (the log was still being written) is dropped."""
+    """Yields objects, one per line, without the lines for which `skip` returns True. An incomplete
+    last line (of a log that is still being written) is dropped."""
     broken: Wrong | None = None
     said = "the file ends within a compressed block, as a log that was still being written: what stands before it is taken"
     for at, line in lines(path, stream, first, lambda at: account.noted(said, f"{os.path.basename(path)}:{at}"), LOGS):
@@ -151,7 +158,7 @@ def json_lines(
             raise Wrong(path, at, shown(value), "an object in JSON")
         yield at, value
     if broken:
-        # Nothing but a broken line is no log at all.
+        # A file that consists only of a broken line is not a log.
         if broken.line == first:
             raise broken
         account.notes.append(f"{path}: the last line is incomplete and was ignored")

@@ -1,4 +1,4 @@
-"""The topology file of containerlab: nodes, links and addresses, with the lines where they stand."""
+"""Reads containerlab's topology file: nodes, links and addresses, with their line numbers."""
 
 import ipaddress
 import re
@@ -13,7 +13,7 @@ from .account import Account, Wrong, name, shown
 from .lab_fields import JOINING_TYPES, OUTSIDE_TYPES
 from .marked import Map
 
-#: Ends of links in the brief form that are no nodes of the lab.
+#: Special ends of links in the brief form that are not nodes of the lab.
 OUTSIDE = {"host", "mgmt-net", "macvlan"}
 
 
@@ -41,7 +41,8 @@ class LabNode:
 
 
 class Lab:
-    """The file. Inheritance is containerlab's: a node before its group, its kind and the defaults; labels and commands of all of them count."""
+    """A topology file. Inheritance is that of containerlab: a node takes precedence over its group,
+    its kind and the defaults; labels and commands of all levels count."""
 
     def __init__(self, path: Path, account: Account) -> None:
         self.path, self.account = path, account
@@ -57,7 +58,7 @@ class Lab:
         self._look_at(self._defaults, "defaults")
         self._kinds, self._groups = (self._definitions(topology, part) for part in ("kinds", "groups"))
         self.nodes = self._nodes(self._mapping(self._part(topology, "nodes"), "nodes", topology.at("nodes")))
-        #: The interfaces of links, and the lines on which they stand.
+        #: Interfaces that links use, with the lines of these links.
         self._used: dict[tuple[str, str], int] = {}
         self.links = [link for at, value in self._listed(topology) if (link := self._link(value, at)) is not None]
         for called, node in self.nodes.items():
@@ -113,7 +114,8 @@ class Lab:
         return made
 
     def _kind(self, called: str, own: Map, line: int) -> str:
-        """A group that only the kind names comes too late to set the kind; that of the defaults counts before their kind."""
+        """Returns the kind of a node. A group that only the kind names cannot set the kind. The
+        group of the defaults takes precedence over their kind."""
         groups = (self._groups.get(level.get("group") or "", {}) for level in (own, self._defaults))
         sources = (own, *groups, self._defaults)
         kind = next((source["kind"] for source in sources if source.get("kind")), None)
@@ -135,7 +137,8 @@ class Lab:
         return of
 
     def _look_at(self, values: Map, level: str) -> None:
-        """The fields of one definition. Each is looked at where it stands, however many nodes inherit it."""
+        """Checks the fields of one definition. Each definition is checked once, however many nodes
+        inherit it."""
         self._fields.look(values, lab_fields.NODE, "", " of nodes")
         if level != "nodes":
             misplaced = ("mgmt-ipv4", "mgmt-ipv6", *({"kinds": ["kind"], "groups": ["group"]}.get(level, [])))
@@ -150,7 +153,7 @@ class Lab:
                     self.account.noted(f"exec: {_meaning(part)}, left out", values.at("exec"))
 
     def _labelled(self, labels: Mapping[str, Any], line: int) -> Iterator[str]:
-        """The addresses of the label `address`."""
+        """Yields the addresses of the label `address`."""
         said = labels.get("address")
         for text in re.split(r"[\s,]+", said.strip()) if isinstance(said, str) else said if isinstance(said, list) else []:
             found = _address(text) if isinstance(text, str) else None
@@ -160,7 +163,8 @@ class Lab:
                 yield found
 
     def _address(self, text: Any, line: int, what: str, version: int, with_length: bool) -> str:
-        """An address of that version of IP, with or without its prefix length."""
+        """Returns an address of this IP version, given with or without its prefix length. Raises
+        `Wrong`."""
         example = {4: "10.0.0.2", 6: "2001:db8::2"}[version] + ("/24" if with_length and version == 4 else "/64" if with_length else "")
         try:
             if not isinstance(text, str):
@@ -207,7 +211,8 @@ class Lab:
         return LabLink((names[0][0], names[1][0]), line, **self._labels_of(value), mtu=self._mtu(value, names))
 
     def _outside(self, value: Map, line: int, kind: str, reason: str, inside: list[Any]) -> None:
-        """A link that does not join two nodes. The addresses of its end in the lab count, everything else of it is left out."""
+        """Handles a link that does not join two nodes. The addresses of its end in the lab count;
+        the rest of it is left out."""
         self.account.drop(reason)
         for end in inside:
             if end is None:
@@ -229,7 +234,8 @@ class Lab:
         return node, interface
 
     def _claim(self, end: Any, line: int) -> None:
-        """Gives an interface to one link, and its addresses to the node."""
+        """Assigns an interface to a link, and its addresses to the node. Raises `Wrong` if another
+        link uses the interface."""
         called, interface = self._end(end, line)
         if called not in self.nodes:
             known = ", ".join(shown(one, 40).strip("'") for one in list(self.nodes)[:8])
@@ -248,7 +254,8 @@ class Lab:
                     node.addresses.append(self._address(end[key], end.at(key), f"{key} of {called}:{interface}", int(key[-1]), with_length=True))
 
     def _listed_addresses(self, value: Map, nodes: list[str]) -> None:
-        """Those that stand at the link, in the order of its ends; an empty one leaves out an end."""
+        """Adds the addresses given at a link, in the order of its ends. An empty one skips an
+        end."""
         for key in ("ipv4", "ipv6"):
             listed = value.get(key) or []
             if len(listed) > len(nodes):
@@ -259,7 +266,7 @@ class Lab:
                     self.nodes[called].addresses.append(self._address(stripped, value.at(key), f"{key} of a link", int(key[-1]), with_length=True))
 
     def _labels_of(self, value: Map) -> dict[str, str | None]:
-        """Rate, delay and loss: labels before variables."""
+        """Returns rate, delay and loss of a link. Labels take precedence over variables."""
         taken = ("rate", "delay", "loss")
         settings: dict[str, Any] = {}
         for part, what in (("vars", "variable"), ("labels", "label")):
@@ -274,7 +281,8 @@ class Lab:
         return {key: settings.get(key) for key in taken}
 
     def _mtu(self, value: Map, ends: list[tuple[str, str]]) -> int | None:
-        """The smallest of the link's and those that commands give to its interfaces."""
+        """Returns the smallest of the link's MTU and the MTUs that commands give to its
+        interfaces."""
         said = [mtu for called, interface in ends if (mtu := self.nodes[called].mtus.get(interface)) is not None]
         if (text := value.get("mtu")) is not None:
             if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65_535:
@@ -285,7 +293,8 @@ class Lab:
     # ------------------------------------------------------------------------------------------------------------------ YAML
 
     def _expanded(self, text: str) -> str:
-        """`${NAME:=default}` becomes its default, since an import does not depend on the shell that it runs in."""
+        """Replaces `${NAME:=default}` by its default, because an import does not depend on the
+        environment of the shell."""
 
         def expand(found: re.Match[str]) -> str:
             variable, operator, default = found.groups()
@@ -322,7 +331,7 @@ _MTU = re.compile(
     r"|\bip\s+(?:-\S+\s+)*l(?:i|in|ink)?\s+set\s+mtu\s+(?P<m2>[0-9]{1,5})\s+(?:dev\s+)?(?P<i2>\S+)"
     r"|\bifconfig\s+(?P<i3>\S+)\s+(?:\S+\s+)*?mtu\s+(?P<m3>[0-9]{1,5})\b"
 )
-#: What commands do that are not taken.
+#: Effects of commands that the import does not reproduce.
 _MEANINGS = (
     (re.compile(r"\bip\s+(?:-\S+\s+)*r(?:o|ou|out|oute)?\s|\broute\s+add\b"), "routes; afflux routes by shortest paths"),
     (re.compile(r"\btc\s"), "rates, delays and losses by tc; the labels rate, delay and loss of a link say them"),
@@ -331,7 +340,8 @@ _MEANINGS = (
 
 
 def _commands(values: Mapping[str, Any]) -> Iterator[str]:
-    """The commands of a definition, those of its stages included if they run in the container."""
+    """Yields the commands of a definition, including those of its stages that run in the
+    container."""
     yield from (command[:10_000] for command in values.get("exec") or [] if isinstance(command, str))
     for stage in (values.get("stages") or {}).values():
         run = stage.get("exec") if isinstance(stage, Map) else None
@@ -343,12 +353,12 @@ def _commands(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parts_of(command: str) -> list[str]:
-    """The single commands of one that a shell runs."""
+    """Splits a shell command line into single commands."""
     return [part for part in re.split(r"&&|\|\||[;\n]", command) if part.strip(" \t'\"")]
 
 
 def _address(text: str) -> str | None:
-    """The address of an interface; None if the text is no such address."""
+    """Returns the address of an interface; None if the text is not such an address."""
     try:
         address = ipaddress.ip_address(text.strip("'\"").partition("/")[0])
     except ValueError:
@@ -375,7 +385,8 @@ def _meaning(command: str) -> str:
 
 
 def _canonical(interface: str, kind: str) -> str:
-    """SR Linux's ethernet-1/2 is its e1-2 (containerlab.dev/manual/kinds/srl)."""
+    """Returns the short name of an interface: SR Linux's ethernet-1/2 is e1-2
+    (containerlab.dev/manual/kinds/srl)."""
     if kind in ("srl", "nokia_srlinux") and (found := re.fullmatch(r"ethernet-(\d+)/(\d+)(?:/(\d+))?", interface)):
         return "e" + "-".join(part for part in found.groups() if part)
     return interface

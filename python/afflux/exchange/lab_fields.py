@@ -1,6 +1,8 @@
-"""The fields of containerlab's topology files: which are taken, and what each other means to a lab.
+"""Lists the fields of containerlab's topology files: which are taken, and what the others mean to a
+lab.
 
-Names and forms are those of containerlab's JSON schema (srl-labs/containerlab, schemas/clab.schema.json) and of fields that older versions had.
+Names and forms are those of containerlab's JSON schema (srl-labs/containerlab,
+schemas/clab.schema.json) and of fields that older versions had.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +13,7 @@ from typing import Any
 from .account import Account, Wrong, shown
 from .marked import Map
 
-#: Names that a file may choose freely are named in notes up to this many; the others are counted.
+#: Most freely chosen names that notes list. Further ones are only counted.
 _MOST_NAMES = 40
 
 _TRUTHS = {"true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -22,7 +24,7 @@ _ACCESS = "access to the node"
 _MANAGEMENT = "a setting of the management network"
 _PROCESSOR = "a limit of the container; the key processor of [switch] or [host] models a node's processor"
 
-#: Fields of nodes, groups, kinds and defaults: form, and what it means if it is not taken.
+#: Fields of nodes, groups, kinds and defaults: form, and meaning if the field is not taken.
 NODE: Mapping[str, tuple[str, str | None]] = {
     "kind": ("text", None),
     "group": ("text", None),
@@ -117,7 +119,7 @@ MANAGEMENT: Mapping[str, tuple[str, str | None]] = {
         "ipv6_subnet",
     )
 }
-#: Fields of links that join two nodes; `labels` and `vars` have rate, delay and loss.
+#: Fields of links that join two nodes. `labels` and `vars` have rate, delay and loss.
 LINK: Mapping[str, tuple[str, str | None]] = {
     "type": ("text", None),
     "endpoints": ("list", None),
@@ -135,7 +137,7 @@ ENDPOINT: Mapping[str, tuple[str, str | None]] = {
     "mac": ("text", "a hardware address"),
     "vars": ("mapping", "variables for templates of device configurations"),
 }
-#: Links in the extended form that do not join two nodes of the lab, and what they are.
+#: Types of links in the extended form that do not join two nodes of the lab, with descriptions.
 OUTSIDE_TYPES: Mapping[str, str] = {
     "mgmt-net": "to the management network",
     "host": "to the machine that runs the lab",
@@ -145,9 +147,9 @@ OUTSIDE_TYPES: Mapping[str, str] = {
     "dummy": "interfaces without a link",
 }
 JOINING_TYPES = ("veth", "veth-stitch", "brief")
-#: Kinds that are machines; all others are network devices or bridges.
+#: Kinds that are machines. All others are network devices or bridges.
 MACHINES = {"linux", "generic_vm", "k8s-kind", "ext-container", "host", "border0", "mysocketio", "keysight_ixia-c-one", "spirent_stc", "ostinato"}
-#: Kinds that are network devices, firewalls or bridges, those of older versions included.
+#: Kinds that are network devices, firewalls or bridges, including those of older versions.
 DEVICES = frozenset(
     """
     srl nokia_srlinux nokia_sros nokia_srsim vr-sros vr-nokia_sros ceos arista_ceos arista_veos vr-veos vr-arista_veos
@@ -168,14 +170,15 @@ ROUTING_IMAGES = ("frr", "bird", "gobgp", "vyos", "quagga", "openbgpd", "exabgp"
 
 @dataclass
 class Fields:
-    """Looks at every field of a lab once, wherever it stands, and notes what is left out."""
+    """Checks every field of a lab once, wherever it occurs, and notes those that are left out."""
 
     path: Path
     account: Account
     _names: set[tuple[str, str]] = field(default_factory=set)
 
     def look(self, values: Map, known: Mapping[str, tuple[str, str | None]], prefix: str, of: str) -> None:
-        """Refuses values of another form, and notes fields that are not taken. `prefix` stands before the field's name in notes, `of` behind it."""
+        """Refuses values of another form, and notes fields that are not taken. In notes, `prefix`
+        precedes the field's name and `of` follows it."""
         for name, value in values.items():
             line = values.at(name)
             form, meaning = known.get(name, ("", ""))
@@ -187,7 +190,8 @@ class Fields:
                 self.account.noted(f"{prefix}{name}{of}: {meaning}, left out", line)
 
     def look_at_free(self, values: Mapping[str, Any], taken: Collection[str], what: str) -> None:
-        """Notes the names in a mapping whose names the file chooses, such as labels. `what`: a sentence with {} for the name."""
+        """Notes the names in a mapping with freely chosen names, such as labels. `what` is a
+        sentence with {} for the name."""
         for name in values:
             if name not in taken:
                 self.free(what, name, values.at(name) if isinstance(values, Map) else None)

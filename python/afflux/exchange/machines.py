@@ -1,4 +1,5 @@
-"""Machines that logs call by several names: `w1` where blocks are, `w1.dc` where tasks run."""
+"""Identifies machines that logs call by several names: `w1` where blocks are stored, `w1.dc` where
+tasks run."""
 
 import re
 from collections import defaultdict
@@ -9,13 +10,15 @@ from .hosts import natural
 
 
 class Machines:
-    """Names that belong together."""
+    """Groups of names that denote the same machine."""
 
     def __init__(self) -> None:
         self._parent: dict[str, str] = {}
-        #: Names of places of which one is a machine by another name, as its local attempts say.
+        #: For each host: names of places, one of which denotes this host, because local attempts
+        #: read there.
         self._local: dict[str, set[str]] = {}
-        #: Names under which tasks ran: two of them are two machines, unless one is the short form of the other.
+        #: Names under which tasks ran. Two of them are two machines, unless one is the short form
+        #: of the other.
         self._hosts: set[str] = set()
 
     def host(self, name: str) -> None:
@@ -26,22 +29,24 @@ class Machines:
         self._parent.setdefault(name, name)
 
     def local(self, host: str, places: Iterable[str]) -> None:
-        """An attempt on this host read from its own disk, so one of these places is the host."""
+        """Records that an attempt on this host read from its own disk, so one of these places is
+        the host."""
         found = set(places)
         self._local[host] = self._local[host] & found if host in self._local else found
 
     def of(self, name: str) -> str:
-        """The name that stands for all names of this machine: the shortest."""
+        """Returns the representative of all names of this machine: the shortest."""
         while (parent := self._parent.get(name, name)) != name:
             name = parent
         return name
 
     def names(self, name: str) -> list[str]:
-        """All names of a machine, the shortest first."""
+        """Returns all names of a machine, the shortest first."""
         return sorted((other for other in self._parent if self.of(other) == self.of(name)), key=lambda other: (len(other), other)) or [name]
 
     def unite(self, account: Account) -> None:
-        """Joins short names with long ones (`w1`, `w1.dc`), and names that local attempts show to be one machine. A note says which."""
+        """Joins short names with long ones (`w1`, `w1.dc`), and names that local attempts show to
+        be one machine. A note lists them."""
         by_prefix: dict[str, list[str]] = defaultdict(list)
         for name in self._parent:
             if "." in name and not re.fullmatch(r"[0-9.]+", name):

@@ -1,4 +1,5 @@
-"""YAML as plain values that know their lines. Numbers stay the text that they are written as; what is damaged or grows without bounds is refused."""
+"""Reads YAML as plain values with their line numbers. Numbers stay text as written. Damaged files
+and files that expand without bounds are refused."""
 
 import re
 from collections.abc import Callable
@@ -8,12 +9,12 @@ from typing import Any
 from .account import Wrong, shown
 from .reading import content, text_of
 
-#: Limits of a file: bytes, values, values after aliases are written out at each place, and depth of nesting.
+#: Limits of a file: bytes, values, values after aliases are expanded, and depth of nesting.
 _BYTES, _VALUES, _WRITTEN_OUT, _DEEPEST = 8 << 20, 500_000, 500_000, 50
 
 
 class Map(dict[str, Any]):
-    """A mapping, the line on which it begins, and the line of each key."""
+    """A mapping with the line on which it begins, and the line of each key."""
 
     def __init__(self, line: int) -> None:
         super().__init__()
@@ -21,12 +22,12 @@ class Map(dict[str, Any]):
         self.lines: dict[str, int] = {}
 
     def at(self, key: str) -> int:
-        """The line of a key; of the mapping if it has no such key."""
+        """Returns the line of a key, or of the mapping if it lacks the key."""
         return self.lines.get(key, self.line)
 
 
 class Items(list[Any]):
-    """A list, the line on which it begins, and the line of each item."""
+    """A list with the line on which it begins, and the line of each item."""
 
     def __init__(self, line: int) -> None:
         super().__init__()
@@ -35,7 +36,8 @@ class Items(list[Any]):
 
 
 def read(path: Path, form: str, expand: Callable[[str], str] = lambda text: text) -> Any:
-    """The value of a file. `form`: what it should be, for messages. `expand` replaces variables in the text before it is parsed. Raises `Wrong`."""
+    """Returns the value of a file. `form` describes the expected content for messages. `expand`
+    replaces variables in the text before it is parsed. Raises `Wrong`."""
     text = text_of(content(path, _BYTES), path, "YAML")
     reader = _Reader(path, form)
     return reader.value(reader.composed(expand(text)))
@@ -46,7 +48,8 @@ class _Reader:
         self.path, self.form = path, form
 
     def composed(self, text: str) -> Any:
-        """The nodes of the file. libyaml's parser is used: it is fast, and needs no stack for what is nested."""
+        """Returns the nodes of the file. Uses libyaml's parser, which is fast and needs no stack
+        for nested values."""
         import yaml
 
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -78,7 +81,8 @@ class _Reader:
         return Wrong(self.path, line, shown(problem, 200).strip("'\""), "YAML")
 
     def _weigh(self, node: Any, known: dict[int, int | None], depth: int) -> int:
-        """How many values it is once everything that is named (`*name`, `<<`) is written out. Refuses files that grow without bounds."""
+        """Returns the number of values that a node has after all aliases (`*name`, `<<`) are
+        expanded. Refuses files that expand without bounds."""
         weight = known.get(id(node), 0)
         if weight is None or depth > _DEEPEST:
             raise Wrong(self.path, _line(node), "a value within itself" if weight is None else "values nested too deeply by their names", self.form)
@@ -93,7 +97,7 @@ class _Reader:
         return weight
 
     def value(self, node: Any) -> Any:
-        """Text, None, `Items` and `Map`."""
+        """Converts a node to text, None, `Items` or `Map`."""
         import yaml
 
         if node is None or (isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"):
@@ -113,7 +117,8 @@ class _Reader:
         return made
 
     def _entries(self, node: Any) -> dict[str, tuple[int, Any]]:
-        """Keys with lines and values; what `<<` names comes after the mapping's own, the first of several before the others."""
+        """Returns keys with lines and values. The mapping's own keys take precedence over those
+        that `<<` merges, and the first merged mapping over later ones."""
         import yaml
 
         own: dict[str, tuple[int, Any]] = {}

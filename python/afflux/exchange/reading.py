@@ -1,4 +1,4 @@
-"""Reading files that may be compressed, within limits."""
+"""Reads files that may be compressed, within limits."""
 
 import io
 import json
@@ -17,19 +17,20 @@ from .codecs import Limit, TooMuch, Unfinished
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 #: Exceptions from reading a damaged compressed file.
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, codecs.Damaged)
-#: Longest line in bytes; a longer one means that the file is no text.
+#: Longest line in bytes. A longer one means that the file is not text.
 _LONGEST = 64 << 20
-#: Memory of an xz decoder in bytes; xz writes dictionaries of up to 64 MiB.
+#: Memory limit of the xz decoder in bytes. xz writes dictionaries of up to 64 MiB.
 _XZ_MEMORY = 128 << 20
 _CHUNK = 1 << 16
-#: Largest depth of nested values; no valid file is deeper.
+#: Largest depth of nested values. Valid files are not deeper.
 _DEEPEST = 200
-#: Logs in JSON compress well, and are read line by line: they may expand to so many times what other files may.
+#: Factor by which logs in JSON may expand more than other files: they compress well and are read
+#: line by line.
 LOGS = 4
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip, xz or zstd file, also of several concatenated ones, up to a limit."""
+    """The content of a gzip, xz or zstd file, or of several concatenated ones, up to a limit."""
 
     def __init__(self, file: BinaryIO, new: Callable[[], Any], limit: Limit, broken: type[EOFError] = EOFError) -> None:
         self._file, self._new, self._limit, self._broken = file, new, limit, broken
@@ -74,9 +75,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
-    """The bytes of a file; how it is compressed is recognised by its content. Its expanded size is limited (docs/exchange.md, "Limits"), to
-    `times` as much where the content is read line by line and compresses well.
-    """
+    """Returns the bytes of a file. The compression is recognised by the content. The expanded size
+    is limited (docs/exchange.md, "Limits"). `times` raises the limit for content that is read line
+    by line and compresses well."""
     file = open(path, "rb")  # noqa: SIM115 – the caller closes it
     try:
         start = file.peek(8)[:8]
@@ -105,7 +106,8 @@ def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
 
 
 def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
-    """The exception for a failed read. A file that cannot be opened or read keeps the error of the system, with its name."""
+    """Returns the exception for a failed read. A file that cannot be opened or read keeps the
+    system's error, with the name of the file."""
     if isinstance(error, TooMuch):
         return Wrong(path, None, f"a compressed file: {error}")
     if isinstance(error, OSError) and error.errno is not None:
@@ -114,7 +116,8 @@ def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) 
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
-    """All of a file of at most `most` bytes."""
+    """Returns the whole content of a file of at most `most` bytes. Raises `Wrong` if it is
+    larger."""
     try:
         with opened(path) as file:
             data = file.read(most + 1)
@@ -126,11 +129,12 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def text_of(data: bytes, path: str | os.PathLike[str], expected: str, encoding: str = "utf-8") -> str:
-    """The text of a file. Raises `Wrong` with the line of the first byte that is not UTF-8."""
+    """Returns the text of a file. Raises `Wrong` with the line of the first byte that is not
+    UTF-8."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        # The error counts from the end of a byte order mark.
+        # The position in the error is relative to the end of a byte order mark.
         found = error.object[error.start : error.start + 4].hex(" ")
         raise Wrong(path, 1 + error.object.count(b"\n", 0, error.start), f"the bytes {found}", f"{expected} in UTF-8") from None
 
@@ -138,9 +142,9 @@ def text_of(data: bytes, path: str | os.PathLike[str], expected: str, encoding: 
 def lines(
     path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1, unfinished: Callable[[int], None] | None = None, times: int = 1
 ) -> Iterator[tuple[int, str]]:
-    """Non-blank lines with their numbers. Raises `Wrong` if the file is not text. `unfinished` is called, with the number of the line, instead of a
-    refusal where a file ends within a block of a codec in which programs write step by step.
-    """
+    """Yields non-blank lines with their numbers. Raises `Wrong` if the file is not text. If the
+    file ends within a block of a codec that programs write step by step, calls `unfinished` with
+    the number of the line instead of refusing the file."""
     source = stream or opened(path, times)
     at = first
     try:
@@ -169,7 +173,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, expected: str, pairs: Any = None) -> Any:
-    """A value of JSON; `at` is the line on which the text begins. Raises `Wrong`."""
+    """Parses a JSON value. `at` is the line on which the text begins. Raises `Wrong`."""
     try:
         value = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
@@ -181,7 +185,7 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
     except ValueError as error:
-        # Errors of `pairs` have types of their own. A plain ValueError is Python's limit on digits.
+        # Errors from `pairs` have their own types. A plain ValueError is Python's limit on digits.
         if type(error) is not ValueError:
             raise
         raise Wrong(path, at, "a number of thousands of digits", expected) from None
@@ -197,7 +201,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 
 
 def repeated_key(text: str) -> tuple[int | None, list[str]]:
-    """The first key of valid JSON that occurs twice in its object: the line of the second, and the keys that lead to it."""
+    """Finds the first key of valid JSON that occurs twice in its object. Returns the line of the
+    second occurrence, and the keys that lead to it."""
     # Open objects and lists: the keys that an object has so far, and the last of them.
     nested: list[tuple[set[str], str | None]] = []
     last = ""
@@ -220,7 +225,8 @@ def repeated_key(text: str) -> tuple[int | None, list[str]]:
 
 
 def _unfit(value: Any) -> str | None:
-    """A description of values nested too deeply, or of unpaired surrogates, which cannot be written; None if there are none."""
+    """Describes values nested too deeply, or unpaired surrogates, which cannot be written. None if
+    there are none."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         texts = [item for item in level if isinstance(item, str)]

@@ -1,4 +1,5 @@
-"""A scenario's transport as settings of Linux hosts: sysctl lines, and route and tc commands where sysctl has no key."""
+"""Converts a scenario's transport to settings of Linux hosts: sysctl lines, and route and tc
+commands where sysctl has no key."""
 
 import functools
 import re
@@ -9,7 +10,8 @@ from typing import Any
 _MODULES = {"newreno": "reno", "dctcp": "dctcp", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr", "bbr3": "bbr"}
 _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-#: What Linux does whatever the settings, so that a scenario that agrees needs no line (see `stack = "linux"` in the schema).
+#: Behaviour of Linux that no setting changes. A scenario that agrees with it needs no line (see
+#: `stack = "linux"` in the schema).
 _FIXED = {
     "dupack_threshold": (3, "Linux counts to 3 and adapts to reordering by itself"),
     "min_rto_on_variance": (True, "Linux adds its floor to the smoothed round trip"),
@@ -19,14 +21,16 @@ _FIXED = {
 
 @dataclass
 class Settings:
-    """`sysctl` lines, `commands` beside them (routes, queueing disciplines), and what has no setting."""
+    """Settings of hosts: `sysctl` lines, `commands` (routes, queueing disciplines), and properties
+    of the scenario that have no setting."""
 
     sysctl: dict[str, str] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
     def text(self, title: str, sets: bool) -> str:
-        """As a part of a file. `sets`: whether the file sets them, or shows them in comments."""
+        """Returns the settings as a part of a file. With `sets` they are active, otherwise they are
+        comments."""
         off = "" if sets else "# "
         lines = [f"# {title}{'' if sets else ' (comments: a host has one value of each setting)'}"]
         lines += [f"{off}{key} = {value}" for key, value in self.sysctl.items()]
@@ -42,7 +46,8 @@ Group = tuple[str, Settings]
 
 
 def document(groups: Sequence[Group]) -> str:
-    """One file. It sets what the first group says. Others that differ are comments: as settings, the last would override the first."""
+    """Returns the file. The settings of the first group are active. Deviating settings of others
+    are comments: otherwise the last would override the first."""
     (title, first), *others = groups
     alike = [other for other, settings in others if settings == first]
     parts = [first.text(", ".join([title, *alike]), True)]
@@ -50,7 +55,7 @@ def document(groups: Sequence[Group]) -> str:
 
 
 def notes(groups: Sequence[Group]) -> list[str]:
-    """What the file does not set."""
+    """Returns notes on the settings that the file does not set."""
     missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
     (_, first), *others = groups
     differ = [title for title, settings in others if settings != first]
@@ -60,7 +65,8 @@ def notes(groups: Sequence[Group]) -> list[str]:
 
 
 def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None, host: Mapping[str, Any] | None = None) -> Settings:
-    """From a resolved `[host.transport]`; `uses_ecn`: `[host] ecn`; `host`: what has the queueing discipline."""
+    """Returns the settings for a resolved `[host.transport]`. `uses_ecn` is `[host] ecn`. `host` is
+    the table with the queueing discipline."""
     out = Settings()
     if transport.get("kind", "tcp") != "tcp":
         out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
@@ -87,7 +93,7 @@ def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
         out.missing.append("congestion = 'bbr3': mainline's bbr is version 1; version 3 is in google/bbr's kernels, there also called bbr")
     dctcp = transport.get("dctcp", {})
     if name == "dctcp":
-        # Module parameters of tcp_dctcp: a shift for g, alpha in 1/1024.
+        # Module parameters of tcp_dctcp: a shift for g, and alpha in 1/1024.
         gain = dctcp.get("gain", 0.0625)
         shift = next((s for s in range(11) if abs(2.0**-s - gain) < 1e-12), None)
         if shift is None:
@@ -117,7 +123,8 @@ def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
 
 def _ecn(transport: Mapping[str, Any], out: Settings) -> None:
     echo = transport.get("ecn", "off")
-    # 1 asks for it and agrees, 2 only agrees (ip-sysctl.rst); dctcp asks by itself.
+    # 1 requests and accepts ECN, 2 only accepts it (ip-sysctl.rst). dctcp requests ECN regardless
+    # of this setting.
     out.sysctl["net.ipv4.tcp_ecn"] = {"off": "2", "classic": "1", "dctcp": "1"}[echo]
     if echo == "classic":
         out.sysctl["net.ipv4.tcp_ecn_fallback"] = "1"
@@ -145,7 +152,8 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {size(most) if most else first}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "1" if most else "0"
     elif transport.get("receive_window", "unlimited") != "unlimited":
-        # About half of a buffer is window: until Linux 6.5 tcp_adv_win_scale = 1 said so, since then the kernel measures.
+        # About half of a buffer is window: until Linux 6.5 by tcp_adv_win_scale = 1, since then as
+        # measured by the kernel.
         room = 2 * size(transport["receive_window"])
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
@@ -194,7 +202,7 @@ def _sending(transport: Mapping[str, Any], out: Settings) -> None:
         out.commands.append(f"ip link set dev DEV gso_max_segs {burst}")
 
 
-#: Keys that the steps above read; of tables, the keys within.
+#: Keys that the steps above read. For tables, the keys within them are checked.
 _READ = {
     "kind", "stack", "congestion", "ecn", "recovery", "tail_probe", "undo", "prr", *_FIXED,
     "receive_buffer", "receive_buffer_max", "receive_window", "send_buffer", "send_buffer_max", "initial_window", "max_window", "ssthresh_cache",
@@ -205,12 +213,13 @@ _READ_WITHIN = {
     "htcp": {"rtt_scaling", "bandwidth_switch"},
     "cubic": {"beta", "fast_convergence", "tcp_friendly", "hystart", "flavour"},
 }
-#: Keys that are sysctls of the same meaning.
+#: Keys that have a sysctl with the same meaning.
 _SYSCTLS = {"retries": "net.ipv4.tcp_retries2", "syn_retries": "net.ipv4.tcp_syn_retries"}
 
 
 def _rest(transport: Mapping[str, Any], out: Settings) -> None:
-    """Every other key: nothing where it has the value of Linux's stack, else its sysctl, else it is named."""
+    """Handles all other keys. A key with the value of Linux's stack needs no line. Otherwise its
+    sysctl is set, or the key is listed as missing."""
     usual = _of_linux(transport.get("congestion", "newreno"))
     for key, value in transport.items():
         if key in _READ or value == usual.get(key):
@@ -227,7 +236,7 @@ def _rest(transport: Mapping[str, Any], out: Settings) -> None:
 
 @functools.cache
 def _of_linux(congestion: str) -> Mapping[str, Any]:
-    """The transport of `stack = "linux"` with all defaults."""
+    """Returns the transport of `stack = "linux"` with all defaults."""
     from .. import _core
     from ..files import toml
 
@@ -237,7 +246,7 @@ def _of_linux(congestion: str) -> Mapping[str, Any]:
     return found
 
 
-#: Parameters of the kernel's disciplines.
+#: Parameters of the kernel's queueing disciplines, with their defaults.
 _QDISCS: dict[str, dict[str, Any]] = {
     "fq_codel": {"target": "5ms", "interval": "100ms", "ecn": True, "quantum": "1514B", "flows": 1024, "limit": 10240, "drop_batch": 64},
     "fq": {"limit": 10000, "flow_limit": 100, "quantum": "3028B", "initial_quantum": "15140B"},
@@ -294,9 +303,8 @@ def _toml(item: Any) -> str:
 
 
 def of_scenario(resolved: Mapping[str, Any]) -> list[Group]:
-    """Settings for the hosts of a resolved scenario: those of all hosts, each named transport's, and each override's. If all traffic
-    names one transport, its settings are the first.
-    """
+    """Returns the settings for the hosts of a resolved scenario: of all hosts, of each named
+    transport, and of each override. If all traffic names one transport, its settings come first."""
     groups = dict(_groups(resolved))
     named = {block.get("transport") for block in resolved.get("traffic", [])}
     if len(named) == 1 and (title := f"traffic with transport = {next(iter(named))!r}") in groups:

@@ -1,8 +1,9 @@
-"""Executors simulate points: they take orders and return answers. No result depends on the executor.
+"""Executors simulate points: they take orders and return answers. Results do not depend on the
+executor.
 
-local   processes of this machine, one per core
-dask    a cluster of Dask distributed (extra `dask`)
-ray     a cluster of Ray (extra `ray`)
+    local   processes of this machine, one per core
+    dask    a cluster of Dask distributed (extra `dask`)
+    ray     a cluster of Ray (extra `ray`)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,34 +20,37 @@ NAMES = ("local", "dask", "ray")
 
 
 class Executor(Protocol):
-    """Simulates orders, in any sequence and any number at a time."""
+    """Simulates orders, in any sequence, and any number of them at a time."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *problem: object) -> None:
         """Stops running simulations and removes their partial results."""
 
     def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
-        """Makes the shared storage, if there is any, that of a batch. Raises `ValueError` if it holds the results of another one, or has results with
-        these names already."""
+        """Reserves the shared storage, if there is any, for a batch. Raises `ValueError` if it
+        holds the results of another batch, or already has results with these names."""
 
     def submit(self, key: str, order: Order) -> None:
         """Queues an order."""
 
     def ended(self, patience: float) -> list[tuple[str, Answer]]:
-        """Finished orders; waits at most `patience` seconds for one. The result of an answer without error is in the directory of the order."""
+        """Returns finished orders. Waits at most `patience` seconds for one. If an answer has no
+        error, the result is in the directory of the order."""
 
     def shares(self) -> Mapping[str, float]:
-        """The finished share (0 to 1) of each running point; 0 if it is unknown."""
+        """Returns the finished share (0 to 1) of each running point; 0 if it is unknown."""
 
     def cancel(self) -> None:
         """Stops running orders and drops queued ones. Further orders are accepted."""
 
 
 def named(name: str, *, jobs: int | None = None, address: str | None = None, storage: str | None = None) -> Executor:
-    """An executor by name. `jobs` points at a time (default: one per core; on a cluster as many as it takes); `address` of a cluster; `storage`: the
-    URL of a folder in which a cluster leaves the results, except summaries and scenarios (default: whole results come back).
+    """Returns an executor by name. `jobs`: points at a time (default: one per core; on a cluster as
+    many as it takes). `address`: that of a cluster. `storage`: URL of a folder in which a cluster
+    leaves the results except summaries and scenarios (default: whole results are sent back).
 
-    Raises `ValueError` for another name or an argument that has no use, and `MissingExtra` if a library is not installed.
+    Raises `ValueError` for an unknown name or an argument that has no effect, and `MissingExtra` if
+    a library is not installed.
     """
     if name not in NAMES:
         raise ValueError(f"--executor: {spelling.unknown('executor', name, NAMES)}")
@@ -71,7 +75,8 @@ def named(name: str, *, jobs: int | None = None, address: str | None = None, sto
 
 @contextmanager
 def opened(executor: str | Executor, *, jobs: int | None = None, address: str | None = None, storage: str | None = None) -> Iterator[Executor]:
-    """The executor of this name, closed afterwards; or an executor that its owner closes."""
+    """Yields the executor of this name and closes it afterwards. An executor object is yielded as
+    it is, and its owner closes it."""
     if isinstance(executor, str):
         with named(executor, jobs=jobs, address=address, storage=storage) as ours:
             yield ours

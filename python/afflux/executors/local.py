@@ -1,4 +1,4 @@
-"""Processes of this machine."""
+"""Executor that simulates points in processes of this machine."""
 
 import os
 import re
@@ -12,7 +12,8 @@ from .process import Answer, Order, Process
 
 
 class Local:
-    """As many processes as cores, but no more than fit into memory if each needs as much as the largest finished point."""
+    """Runs as many processes as there are cores, but no more than fit into memory if each needs as
+    much as the largest finished point."""
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or cores()
@@ -29,7 +30,7 @@ class Local:
         self._ready.close()
 
     def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
-        """Results stay on this machine."""
+        """Does nothing: results stay on this machine."""
 
     def submit(self, key: str, order: Order) -> None:
         self._waiting.append((key, order))
@@ -70,7 +71,7 @@ def cores() -> int:
 
 
 def _free_memory() -> int | None:
-    """Free memory in bytes; None if the system does not report it."""
+    """Returns the free memory in bytes; None if the system does not report it."""
     try:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:

@@ -1,4 +1,4 @@
-"""Dask distributed."""
+"""Executor on a cluster of Dask distributed."""
 
 import logging
 import warnings
@@ -16,13 +16,13 @@ from ..files.storage import Folder
 from .local import cores
 from .remote import Carried, Parcel, Remote, carry_out, stop
 
-#: Seconds to wait for a scheduler.
+#: Time in seconds to wait for a scheduler.
 PATIENCE = 15
 
 
 @dataclass(frozen=True)
 class Tell:
-    """On the cluster: reports the progress of a point."""
+    """Runs on the cluster: reports the progress of a point."""
 
     topic: str
     key: str
@@ -32,13 +32,14 @@ class Tell:
 
 
 class OnDask(Remote):
-    """A cluster whose workers have the same afflux installed. Without an address a cluster of this machine."""
+    """Executor on a cluster whose workers have the same version of afflux installed. Without an
+    address, a cluster on this machine is started."""
 
     def __init__(self, address: str | None, jobs: int | None, storage: Folder | None) -> None:
         super().__init__(jobs, storage)
         self._cluster = None
         if address is None:
-            # Each point has a process of its own anyway, so the cluster needs none.
+            # Each point runs in a separate process anyway, so the cluster's workers are threads.
             self._cluster = distributed.LocalCluster(
                 n_workers=1, threads_per_worker=jobs or cores(), processes=False, dashboard_address=None, silence_logs=logging.ERROR
             )
@@ -52,11 +53,13 @@ class OnDask(Remote):
         self._client.subscribe_topic(self._topic, self._told)
 
     def _check_versions(self) -> None:
-        """Raises `RunError` if the scheduler or a worker has another afflux. One without it would end when it is sent a point."""
+        """Raises `RunError` if the scheduler or a worker has another version of afflux. A worker
+        without afflux would end when it is sent a point."""
         found: Any = self._client.get_versions(packages=["afflux"])
         installed = {machine: has["packages"]["afflux"] for machine, has in {"the scheduler": found["scheduler"], **found["workers"]}.items() if has}
         for machine, theirs in installed.items():
-            # Compared with what Dask finds here: a checkout on the search path is not installed anywhere.
+            # The reference is the version that Dask finds here: a checkout on the search path
+            # counts as not installed.
             if theirs != found["client"]["packages"]["afflux"]:
                 self._leave()
                 what = f"afflux {theirs}" if theirs else "no afflux"
@@ -67,13 +70,14 @@ class OnDask(Remote):
         self._shares[key] = share
 
     def _hold(self, digest: str, content: bytes) -> distributed.Future:
-        # A task instead of scattered data: if the worker that holds it is lost, the scheduler sends it to another one.
+        # A task instead of scattered data: if the worker that holds it is lost, the scheduler sends
+        # it to another one.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._client.submit(bytes, content, key=f"afflux-input-{digest}")
 
     def _send(self, key: str, parcel: Parcel, inputs: Sequence[Any]) -> distributed.Future:
-        # Not pure: the same order twice is simulated twice.
+        # Not pure, so that the same order is simulated each time it is sent.
         return self._client.submit(carry_out, __version__, parcel, Tell(self._topic, key), *inputs, pure=False)
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
@@ -87,7 +91,7 @@ class OnDask(Remote):
         return handle.result()
 
     def _abandon(self, handles: Sequence[Any]) -> None:
-        with suppress(Exception):  # a cluster that is gone has nothing under way
+        with suppress(Exception):  # a cluster that is gone runs nothing
             self._client.cancel(list(handles), force=True)
             self._client.run(stop, self._owner, on_error="ignore")
 

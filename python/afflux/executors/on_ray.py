@@ -1,4 +1,4 @@
-"""Ray."""
+"""Executor on a cluster of Ray."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from ..files.storage import Folder
 from .local import cores
 from .remote import Carried, Parcel, Remote, carry_out
 
-#: Seconds to wait for the progress of points.
+#: Time in seconds to wait for the progress of points.
 PATIENCE = 1
 
 
@@ -34,7 +34,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Tell:
-    """On the cluster: reports the progress of a point."""
+    """Runs on the cluster: reports the progress of a point."""
 
     board: Any
     key: str
@@ -44,7 +44,9 @@ class Tell:
 
 
 class OnRay(Remote):
-    """A cluster whose nodes have the same afflux installed. Without an address a cluster of this machine; one that Ray is connected to is used."""
+    """Executor on a cluster whose nodes have the same version of afflux installed. Uses the cluster
+    that Ray is connected to. Without one and without an address, a cluster on this machine is
+    started."""
 
     def __init__(self, address: str | None, jobs: int | None, storage: Folder | None) -> None:
         super().__init__(jobs, storage)
@@ -65,7 +67,7 @@ class OnRay(Remote):
         return self._carry_out.remote(__version__, parcel, Tell(self._board, key), *inputs)
 
     def shares(self) -> Mapping[str, float]:
-        with suppress(ray.exceptions.RayError):  # late or lost: the shares known before
+        with suppress(ray.exceptions.RayError):  # late or lost: keep the last shares
             self._shares = ray.get(self._board.all.remote(), timeout=PATIENCE)
         return super().shares()
 

@@ -1,4 +1,5 @@
-"""The process that simulates one point (`afflux.worker`). Its crash affects no other point."""
+"""Runs the process that simulates one point (`afflux.worker`). A crash of it affects no other
+point."""
 
 import json
 import os
@@ -18,15 +19,17 @@ from ..worker import BUILD, known
 class Order:
     """A scenario to simulate, and the directory for the result."""
 
-    #: The resolved scenario. Inputs have absolute paths and hashes, so an executor uses the same inputs or refuses the order.
+    #: The resolved scenario. Inputs have absolute paths and hashes, so an executor uses the same
+    #: inputs or refuses the order.
     text: str
     #: The scenario file, for messages.
     path: str
-    #: The result directory; one that exists is replaced.
+    #: Result directory. An existing one is replaced.
     out: str
     #: The files that the scenario names, by the SHA-256 of their content.
     inputs: Mapping[str, str] = field(default_factory=dict)
-    #: A directory that holds the inputs under their SHA-256. None: they are read where the scenario says.
+    #: Directory that holds the inputs under their SHA-256. None: they are read from the paths in
+    #: the scenario.
     store: str | None = None
 
 
@@ -35,14 +38,15 @@ class Answer:
     """The outcome of an order."""
 
     wall_s: float
-    #: None if the simulation succeeded.
+    #: Error message; None if the simulation succeeded.
     error: str | None = None
     #: Values of the summary, and the version and build of afflux that made it.
     said: dict[str, Any] = field(default_factory=dict)
 
 
 class Process:
-    """Simulates an order. The process ends when its pipe closes, hence also when its parent is killed."""
+    """Simulates an order in a process. The process ends when its pipe closes, so it also ends when
+    its parent is killed."""
 
     def __init__(self, order: Order) -> None:
         self.share = 0.0
@@ -54,18 +58,18 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches the parent only, which stops the workers
+            start_new_session=True,  # Ctrl-C reaches only the parent, which stops the workers
             env=_environment(),
         )
         assert self._process.stdin
         assert self._process.stdout
         self.output = self._process.stdout
-        with suppress(BrokenPipeError):  # it has ended already: `answer` has the reason
+        with suppress(BrokenPipeError):  # the worker has already ended: `answer` has the reason
             self._process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
             self._process.stdin.flush()
 
     def read(self) -> bool:
-        """Reads its messages; false when it has ended."""
+        """Reads messages of the process. Returns False when the process has ended."""
         data = os.read(self.output.fileno(), 65_536)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
@@ -75,7 +79,7 @@ class Process:
         return bool(data)
 
     def answer(self) -> Answer:
-        """The outcome, after it has ended."""
+        """Returns the outcome after the process has ended."""
         assert self._process.stderr
         # The worker writes to stderr only when it crashes.
         words = self._process.stderr.read().decode(errors="replace").strip()
@@ -90,7 +94,7 @@ class Process:
         return Answer(wall, (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how))
 
     def kill(self) -> None:
-        """Kills it; the reader of its messages sees the end."""
+        """Kills the process. The reader of its messages sees the end."""
         self._process.kill()
 
     def stop(self) -> None:
@@ -112,7 +116,8 @@ class Process:
 
 
 def _environment() -> dict[str, str]:
-    """`AFFLUX_FAULT` is a fault of this process, `AFFLUX_WORKER_FAULT` one of its workers (docs/dev/faults.md)."""
+    """Returns the environment of a worker. `AFFLUX_FAULT` injects a fault into this process,
+    `AFFLUX_WORKER_FAULT` into a worker (docs/dev/faults.md)."""
     environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
     if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
         environment["AFFLUX_FAULT"] = fault

@@ -1,7 +1,9 @@
-"""The common part of cluster executors. Orders and the content of their inputs are sent to the cluster, the files of results are sent back or go to
-shared storage: workers share no path with the sender.
+"""Base of the cluster executors. Orders and the content of their inputs are sent to the cluster.
+The files of results are sent back or go to shared storage, because workers share no path with the
+sender.
 
-Each input is sent once, and held on the cluster under its SHA-256. A worker writes the inputs of an order into a directory of their own.
+Each input is sent once and kept on the cluster under its SHA-256. A worker writes the inputs of an
+order into a separate directory.
 """
 
 import fcntl
@@ -23,38 +25,41 @@ from ..files import plain
 from ..files.storage import Folder
 from .process import Answer, Order, Process
 
-#: An answer, and files of the result by name.
+#: An answer, and the content of the result's files by name.
 Carried = tuple[Answer, Mapping[str, bytes]]
 
-#: Files that come back from a result on shared storage, the last of which is written last.
+#: Files that are sent back from a result on shared storage. The last one is written last.
 _BRIEF = ("scenario.toml", "summary.json")
-#: The name by which `afflux.Result` finds shared storage.
+#: File name by which `afflux.Result` finds shared storage.
 _STORED = "stored.url"
 
-#: Words of errors of workers that cannot read what they are sent: without afflux, or with a version that has no such names.
+#: Texts in the errors of workers that cannot read what they are sent: workers without afflux, or
+#: with a version that lacks these names.
 _FOREIGN = ("No module named 'afflux", "Can't get attribute")
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """What is sent to the cluster, besides the inputs."""
+    """The data of an order that are sent to the cluster, without the inputs."""
 
     order: Order
-    #: For `stop`.
+    #: Identifier of the sender, for `stop`.
     owner: str
-    #: The folder in which the result stays.
+    #: Folder on shared storage for the result; None if the result is sent back.
     storage: Folder | None
 
 
 def carry_out(version: str, *rest: Any) -> Carried | str:
-    """On the cluster: simulates, or returns the reason for which this worker refuses. The arguments after `version` may differ between versions."""
+    """Runs on the cluster: simulates an order, or returns the reason why this worker refuses it.
+    The arguments after `version` may differ between versions."""
     if version != __version__:
         return f"a worker on {socket.gethostname()} has afflux {__version__}, here is {version}: install the same version on all machines"
     return _carry_out(*rest)
 
 
 def _carry_out(parcel: Parcel, tell: Callable[[float], object], *contents: bytes) -> Carried:
-    """Simulates in a process of its own, until `stop` is called with the same owner. `tell` receives the finished share (0 to 1)."""
+    """Simulates in a separate process until `stop` is called with the same owner. `tell` receives
+    the finished share (0 to 1)."""
     with scratch() as place:
         store, out = place / "inputs", place / "result"
         store.mkdir()
@@ -85,12 +90,13 @@ def _carry_out(parcel: Parcel, tell: Callable[[float], object], *contents: bytes
         return answer, {name: (out / name).read_bytes() for name in _BRIEF} | {_STORED: f"{parcel.storage.url}\n".encode()}
 
 
-#: What is simulated here, with its owner.
+#: Processes that simulate on this worker, with their owners.
 _running: list[tuple[str, Process]] = []
 
 
 def stop(owner: str) -> None:
-    """On the cluster: ends what is simulated for this owner. A thread that waits for it cannot be stopped otherwise."""
+    """Runs on the cluster: kills the processes of this owner. A thread that waits for one cannot be
+    stopped otherwise."""
     for whose, process in list(_running):
         if whose == owner:
             process.kill()
@@ -98,14 +104,16 @@ def stop(owner: str) -> None:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A temporary directory, locked as long as its process lives. Directories of killed processes are removed."""
+    """Yields a temporary directory that is locked as long as its process lives. Removes directories
+    of killed processes."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PLACE}*/{_LOCK}"):
-        with suppress(OSError), left.open("r+") as lock:  # it may be gone by now, in use, or somebody else's
+        with suppress(OSError), left.open("r+") as lock:  # vanished, in use, or not ours
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_PLACE, ignore_cleanup_errors=True) as place, (Path(place) / _UNLOCKED).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Only now do others find it: one that is found and is not locked belongs to a killed process.
+        # The directory becomes visible to others only after it is locked: one that is visible and
+        # unlocked belongs to a killed process.
         Path(lock.name).rename(Path(place) / _LOCK)
         yield Path(place)
 
@@ -114,11 +122,11 @@ _PLACE, _LOCK, _UNLOCKED = "afflux-point-", "lock", "unlocked"
 
 
 class Remote(ABC):
-    """An executor on a cluster, whose handles stand for points under way there."""
+    """An executor on a cluster. A handle represents a point that runs there."""
 
     def __init__(self, at_once: int | None, storage: Folder | None) -> None:
         self._at_once, self._storage = at_once, storage
-        #: Whose points are simulated on the cluster: ours since the last `cancel`.
+        #: Owner of the points that are simulated on the cluster. `cancel` replaces it.
         self._owner = uuid.uuid4().hex
         self._waiting: deque[tuple[str, Order]] = deque()
         self._under_way: dict[Any, tuple[str, Order]] = {}
@@ -129,23 +137,24 @@ class Remote(ABC):
 
     @abstractmethod
     def _hold(self, digest: str, content: bytes) -> Any:
-        """Sends an input to the cluster, where it outlives any worker; answers a handle."""
+        """Sends an input to the cluster, where it outlives any worker. Returns a handle."""
 
     @abstractmethod
     def _send(self, key: str, parcel: Parcel, inputs: Sequence[Any]) -> Any:
-        """Has `carry_out` called with our version, the parcel, a function for progress, and the inputs; answers a handle."""
+        """Lets the cluster call `carry_out` with the local version, the parcel, a function for
+        progress, and the inputs. Returns a handle."""
 
     @abstractmethod
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
-        """Those that have ended; waits for one of them, but not longer."""
+        """Returns the handles whose points have ended. Waits at most `patience` seconds for one."""
 
     @abstractmethod
     def _take(self, handle: Any) -> Carried | str:
-        """What `carry_out` gave. Raises whatever went wrong on the cluster."""
+        """Returns the result of `carry_out`. Raises any error that occurred on the cluster."""
 
     @abstractmethod
     def _abandon(self, handles: Sequence[Any]) -> None:
-        """Ends what is under way, for this owner."""
+        """Ends the points of this owner that still run."""
 
     @abstractmethod
     def _leave(self) -> None: ...
@@ -178,7 +187,8 @@ class Remote(ABC):
         return [self._answer(handle) for handle in self._done(list(self._under_way), patience)]
 
     def _input(self, digest: str, path: str) -> Any:
-        """The handle of an input. Raises `OSError` if it is not there any more, or has changed."""
+        """Returns the handle of an input. Raises `OSError` if the input no longer exists or has
+        changed."""
         if digest not in self._held:
             content = Path(path).read_bytes()
             if hashlib.sha256(content).hexdigest() != digest:
@@ -187,12 +197,13 @@ class Remote(ABC):
         return self._held[digest]
 
     def _answer(self, handle: Any) -> tuple[str, Answer]:
-        """Raises `RunError` if the worker has another afflux, or none: no other point would fare better there."""
+        """Returns the key and the answer of a finished point. Raises `RunError` if the worker has
+        another version of afflux or none: no other point would succeed there."""
         key, order = self._under_way.pop(handle)
         self._shares.pop(key, None)
         try:
             carried = self._take(handle)
-        except Exception as error:  # whatever a cluster may raise is about this point alone
+        except Exception as error:  # any error of the cluster concerns only this point
             if any(words in str(error) for words in _FOREIGN):
                 where = "a worker has no afflux, or an older one"
                 raise _core.RunError(f"{where}: install version {__version__} on all machines of the cluster") from None

@@ -1,1 +1,1 @@
-"""Files that afflux writes: durable files, outputs of a command, CSV, TOML."""
+"""Files that afflux writes: durable files, outputs of commands, CSV, TOML."""

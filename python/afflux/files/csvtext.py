@@ -1,8 +1,9 @@
-"""CSV: written by the standard library, harmless in a spreadsheet, read back as it was.
+"""Writes CSV that is harmless in a spreadsheet, and reads it back unchanged.
 
-A cell of text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage return) gets an apostrophe in
-front. Text that has apostrophes in front of such a character gets one more, so that readers can take exactly one away. Numbers, and text that is
-a number, stay as they are.
+A cell of text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab
+or a carriage return) gets an apostrophe in front. Text that already has apostrophes in front of
+such a character gets one more, so that readers can remove exactly one. Numbers, and text that is a
+number, stay unchanged.
 """
 
 import csv
@@ -17,26 +18,26 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def guarded(value: Any) -> Any:
-    """A cell as it is written."""
+    """Returns a cell as it is written to the file."""
     if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
         return value
     return "'" + value
 
 
 def plain(text: str) -> str:
-    """A cell as it was before `guarded`."""
+    """Reverses `guarded`."""
     return text[1:] if _GUARDED.match(text) else text
 
 
 def lines(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV; None is an empty cell."""
+    """Formats rows as CSV. None becomes an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([guarded(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
 def read(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """The cells of numbered lines. Raises `csv.Error` where quotes do not end on their line."""
+    """Yields the cells of numbered lines. Raises `csv.Error` if quotes do not end on their line."""
     for at, line in numbered:
         for cells in csv.reader([line], strict=True):
             yield at, [plain(cell) for cell in cells]

@@ -8,7 +8,8 @@ from .durable import Writer, write_all
 
 
 def deliver(files: Mapping[Path, Writer], force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Writes all files or none. Raises `ValueError` if a file exists, unless `force`, and in any case if it is one of the `inputs`."""
+    """Writes all files or none. Raises `ValueError` if a file exists and `force` is not set. Raises
+    it with `force` too if the file is one of the `inputs`."""
     read = {os.path.realpath(path): path for path in inputs}
     written: set[str] = set()
     for path in files:

@@ -19,15 +19,16 @@ from typing import Self
 
 from .. import _core
 
-#: Writes a file at the place it is given.
+#: Function that writes a file to the path it is given.
 Writer = Callable[[Path], object]
 
-#: Temporary names of these writers and of those of result directories: the file that is written, and the role of the temporary file.
+#: Temporary names used here and for result directories: `of` is the file that is written, `role`
+#: the role of the temporary file.
 _OURS = re.compile(r"\.(?P<of>.+)\.(?P<role>partial|(?:partial|old)-[0-9a-z-]+|lock)")
 
 
 class NewFile:
-    """A file that is being written. Without a call of `commit` nothing remains.
+    """A file that is being written. Without a call of `commit`, no file remains.
 
     with durable.NewFile(path) as new:
         new.partial.write_text(text)
@@ -36,7 +37,7 @@ class NewFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.asked = Path(path)
-        #: A symbolic link stays; the file that it points to is replaced.
+        #: A symbolic link stays. The file that it points to is replaced.
         self.path = Path(os.path.realpath(path))
         if self.asked.exists() and not self.asked.is_file():
             raise IsADirectoryError(f"{path} is {'a directory' if self.asked.is_dir() else 'a device'}: name a file")
@@ -72,7 +73,7 @@ class NewFile:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Errors name the requested file, not its temporary name."""
+        """Makes errors name the requested file instead of its temporary name."""
         try:
             yield
         except OSError as error:
@@ -86,7 +87,8 @@ class NewFile:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Writes or replaces a file. Afterwards the file has the new text as a whole, or is unchanged."""
+    """Writes or replaces a file. Afterwards the file has the new text as a whole, or is
+    unchanged."""
     with NewFile(path) as new:
         with new.partial.open("wb") as file:
             data = text.encode("utf-8")
@@ -102,7 +104,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def write_all(files: Mapping[Path, Writer]) -> None:
-    """Writes several files: none of them gets its name before all are complete."""
+    """Writes several files. None of them gets its name before all are complete."""
     with ExitStack() as stack:
         begun = [(stack.enter_context(NewFile(path)), write) for path, write in files.items()]
         for new, write in begun:
@@ -113,7 +115,7 @@ def write_all(files: Mapping[Path, Writer]) -> None:
 
 
 def make_dir(dir: Path) -> None:
-    """Makes a directory and its parents."""
+    """Creates a directory and its parents."""
     if dir.is_dir():
         return
     make_dir(dir.absolute().parent)
@@ -135,12 +137,13 @@ def synchronise(dir: Path) -> None:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a name is a temporary name of a writer."""
+    """True if a name is a temporary name of a writer."""
     return _OURS.fullmatch(name) is not None
 
 
 def remove_leftovers(dir: Path, of: str | None = None) -> None:
-    """Removes leftovers of killed writers: those of one file, or all in a directory in which no other process works."""
+    """Removes leftovers of killed writers: those of one file, or all in a directory that no other
+    process uses."""
     with os.scandir(dir) as entries:
         found = [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name)) and of in (None, match["of"])]
     for entry, match in found:
@@ -152,14 +155,14 @@ def remove_leftovers(dir: Path, of: str | None = None) -> None:
 
 
 def _created(path: Path) -> tuple[Path, int]:
-    """A new temporary file and its descriptor, which is locked."""
+    """Creates a temporary file. Returns its path and its locked descriptor."""
     while True:
         partial = path.with_name(f".{path.name}.partial-{os.urandom(8).hex()}")
         _step("create", partial)
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        with suppress(OSError):  # not every file system has locks; then leftovers stay
+        with suppress(OSError):  # some file systems have no locks; leftovers then stay
             fcntl.flock(file, fcntl.LOCK_EX)
-        # Another process may have removed it as a leftover before it was locked.
+        # Another process may have removed the file as a leftover before it was locked.
         if os.fstat(file).st_nlink:
             return partial, file
         os.close(file)
@@ -168,11 +171,11 @@ def _created(path: Path) -> tuple[Path, int]:
 def _remove_unless_locked(partial: Path) -> None:
     try:
         file = os.open(partial, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:  # renamed by now, or owned by another user
+    except OSError:  # already renamed, or owned by another user
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # its writer lives
+    except OSError:  # its writer is still running
         return
     else:
         _step("remove", partial, removes=True)
@@ -184,5 +187,5 @@ def _remove_unless_locked(partial: Path) -> None:
 def _step(what: str, path: Path, removes: bool = False) -> None:
     try:
         _core.step(what, path, removes)
-    except OSError:  # the requested one
+    except OSError:  # this is the requested file
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None

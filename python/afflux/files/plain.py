@@ -1,17 +1,18 @@
-"""Errors of the system and of libraries in plain words: no error numbers, no names of classes."""
+"""Words errors of the system and of libraries plainly: without error numbers and class names."""
 
 import os
 import re
 
-#: Additions of Python and Rust to the words of the system.
+#: Error numbers and class names that Python and Rust add to messages.
 _NUMBERS = re.compile(r"\[Errno -?\d+\] ?| ?\(os error \d+\)")
 _CLASSES = re.compile(r"\b[A-Z]\w*(?:Error|Exception): ")
-#: A line of a person's own Python file, whose exceptions keep their names: `'x'` alone says nothing of a KeyError.
+#: Reference to a line of the user's own Python file. Exceptions there keep their class names,
+#: because `'x'` alone does not explain a KeyError.
 _OWN_CODE = re.compile(r"\.py:\d+: ")
 
 
 def words(error: BaseException | str) -> str:
-    """The words of an error. An error of the system names its file."""
+    """Returns the message of an error. An error of the system names its file."""
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:
@@ -22,5 +23,5 @@ def words(error: BaseException | str) -> str:
 
 
 def _lower(text: str) -> str:
-    """Within a sentence."""
+    """Makes the first letter lower case, for use within a sentence."""
     return text[:1].lower() + text[1:]

@@ -1,5 +1,5 @@
-"""Folders on shared storage, by URL: `s3://bucket/folder`, `file:///shared/folder`. Needs fsspec (extra `storage`), and for most schemes another library,
-which the error names."""
+"""Folders on shared storage, by URL: `s3://bucket/folder`, `file:///shared/folder`. Needs fsspec
+(extra `storage`), and for most schemes another library, which the error names."""
 
 import json
 import re
@@ -13,21 +13,22 @@ from . import plain
 
 
 class StorageError(_core.Error):
-    """Shared storage that cannot be reached, read or written."""
+    """Shared storage cannot be reached, read or written."""
 
 
-#: Schemes of fsspec whose files no other process can read, and those to which nothing can be written.
+#: Schemes of fsspec whose files no other process can read, and schemes that cannot be written.
 _PRIVATE = ("memory", "data", "pyscript")
 _READ_ONLY = ("http", "https", "git", "github", "gist", "reference", "zip", "tar", "libarchive", "dvc", "root", "jlab", "jupyter")
-#: A file in a folder of results: the batch that they belong to.
+#: File in a folder of results that names the batch they belong to.
 _OWNER = "afflux-batch.json"
 
 
 class Folder:
-    """A folder. Making this object reads and writes nothing. Raises `ValueError` if the text is no URL of a folder that all machines can use."""
+    """A folder on shared storage. Creating this object reads and writes nothing. Raises
+    `ValueError` if the text is not the URL of a folder that all machines can use."""
 
     def __init__(self, url: str) -> None:
-        # A chain of file systems, as in `zip::s3://…`, cannot be written to.
+        # A chain of file systems, as in `zip::s3://…`, cannot be written.
         if not re.fullmatch(r"[a-z][a-z0-9+]*://(?!.*::).+", url):
             raise ValueError(f"{url} is no URL of a folder: write it as in s3://bucket/folder or file:///shared/folder")
         scheme = url.partition(":")[0]
@@ -41,12 +42,14 @@ class Folder:
         return Folder(f"{self.url}/{name}")
 
     def check(self) -> None:
-        """Raises `MissingExtra` or `StorageError` if the libraries for this URL are not installed here."""
+        """Raises `MissingExtra` or `StorageError` if the libraries for this URL are not installed
+        here."""
         self._system()
 
     def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
-        """Makes the folder that of a batch, before it writes the first time. Raises `ValueError` if it is that of another batch, or if there is no word
-        of its owner and it holds one of `names` already."""
+        """Reserves the folder for a batch before its first write. Raises `ValueError` if it
+        belongs to another batch. If the folder names no owner, raises it if one of `names`
+        already exists."""
         system, root = self._system()
         with _named(self.url):
             there = None
@@ -61,7 +64,8 @@ class Folder:
                 system.pipe_file(f"{root}/{_OWNER}", json.dumps(owner).encode())
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Copies files into the folder, in this order. The last one is removed first, so a folder that has it has all."""
+        """Copies files into the folder, in this order. The last one is removed first, so a folder
+        that has it has all of them."""
         system, root = self._system()
         *_, last = files
         with _named(self.url):
@@ -72,14 +76,14 @@ class Folder:
                 system.put_file(str(path), f"{root}/{name}")
 
     def read(self, name: str) -> bytes:
-        """A file. Raises `FileNotFoundError` if it does not exist."""
+        """Returns the content of a file. Raises `FileNotFoundError` if it does not exist."""
         system, root = self._system()
         with _named(self.url):
             content: bytes = system.cat_file(f"{root}/{name}")
         return content
 
     def sizes(self) -> Mapping[str, int]:
-        """Sizes in bytes of the files in the folder, by name."""
+        """Returns the sizes in bytes of the files in the folder, by name."""
         system, root = self._system()
         with _named(self.url):
             try:
@@ -93,7 +97,7 @@ class Folder:
             import fsspec
         try:
             system, root = fsspec.core.url_to_fs(self.url)
-        except Exception as error:  # another library is missing, or the scheme is unknown, or its settings are wrong
+        except Exception as error:  # missing library, unknown scheme or wrong settings
             raise StorageError(f"{self.url}: {plain.words(error)}") from None
         return system, root.rstrip("/")
 
@@ -105,7 +109,7 @@ _OTHER = "give this one another folder, as in"
 def _make(system: Any, root: str) -> None:
     try:
         system.makedirs(root, exist_ok=True)
-    except FileNotFoundError:  # as in /proc; whoever reads takes this exception for a missing file
+    except FileNotFoundError:  # e.g. in /proc; the reader would report a missing file
         raise StorageError("the folder cannot be made there") from None
 
 
@@ -119,7 +123,7 @@ def _owner(content: bytes) -> Mapping[str, Any]:
 
 @contextmanager
 def _named(url: str) -> Iterator[None]:
-    """The errors of whatever library name the URL."""
+    """Makes the errors of every library name the URL."""
     try:
         yield
     except (FileNotFoundError, ValueError):

@@ -11,18 +11,18 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def dumps(table: Mapping[str, Any]) -> str:
-    """A document from nested dicts, lists, strings, numbers and booleans."""
+    """Formats nested dicts, lists, strings, numbers and booleans as a document."""
     return "\n".join(_lines(table, "")) + "\n"
 
 
 def with_defaults(resolved: str) -> dict[str, Any]:
-    """A resolved scenario together with the defaults that stand in it as comments."""
+    """Returns a resolved scenario with its defaults, which it contains as comments."""
     return tomllib.loads(re.sub(r"(?m)^# ", "", resolved))
 
 
 def leaves(item: Any, key: str = "", files: bool = False) -> Iterator[tuple[str, Any]]:
-    """Keys and values of a scenario, as `--set` takes them (`traffic.0.bytes`). Without `files` the paths of inputs are left out: in a resolved scenario
-    their SHA-256 is a key, too."""
+    """Yields keys and values of a scenario, as `--set` takes them (`traffic.0.bytes`). Without
+    `files`, paths of inputs are left out: in a resolved scenario their SHA-256 is also a key."""
     if isinstance(item, dict):
         for name, inner in item.items():
             yield from leaves(inner, f"{key}.{name}" if key else name, files)
@@ -34,18 +34,19 @@ def leaves(item: Any, key: str = "", files: bool = False) -> Iterator[tuple[str,
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Keys of which two resolved scenarios have different values, with both values (None: not set)."""
+    """Returns the keys whose values differ between two resolved scenarios, with both values (None:
+    not set)."""
     a, b = dict(leaves(first)), dict(leaves(second))
     return {key: (a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)}
 
 
 def inputs(resolved: str) -> dict[str, str]:
-    """The files that a resolved scenario names, by the SHA-256 of their content."""
+    """Returns the files that a resolved scenario names, by the SHA-256 of their content."""
     return dict(_inputs(tomllib.loads(resolved)))
 
 
 def named(path: Path) -> Iterator[Path]:
-    """The files that a scenario names, if `path` is one that can be read."""
+    """Yields the files that a scenario names, if `path` is a readable scenario."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8")) if path.suffix == ".toml" else {}
     except (OSError, ValueError):
@@ -66,7 +67,7 @@ def _inputs(item: Any) -> Iterator[tuple[str, str]]:
 
 
 def value(item: Any) -> str:
-    """A value as it stands right of the equals sign."""
+    """Formats a value for the right-hand side of an assignment."""
     match item:
         case bool():
             return "true" if item else "false"
@@ -75,7 +76,7 @@ def value(item: Any) -> str:
         case float():
             return repr(item)
         case str():
-            # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+            # JSON's escapes are valid in TOML. TOML also requires DEL to be escaped.
             return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
             return "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in item.items()) + " }" if item else "{}"

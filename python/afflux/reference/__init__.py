@@ -1,1 +1,1 @@
-"""Keys of scenario files: where a key stands, and what is known about it."""
+"""Keys of scenario files: their places and the facts known about them."""

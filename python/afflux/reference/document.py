@@ -1,4 +1,4 @@
-"""Tables and keys of scenario files, read from the JSON Schema."""
+"""Reads the tables and keys of scenario files from the JSON Schema."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from .. import _core
 
 Schema = dict[str, Any]
 
-#: Quantities by the name of their definition: what they are, and their unit.
+#: Quantities by the name of their definition: what they measure, and their units.
 QUANTITIES = {
     "Duration": ("time", "ps, ns, us, ms, s, min or h"),
     "Size": ("size", "B, kB … TB (powers of ten) or KiB … TiB (powers of two)"),
@@ -28,7 +28,7 @@ QUANTITIES = {
 }
 
 
-#: The tables of the top level, in the order of the pages.
+#: Tables of the top level, in the order of the pages.
 ORDER = ["topology", "switch", "host", "traffic", "run", "record", "cost", "sonic"]
 
 
@@ -40,15 +40,16 @@ class Type:
     units: list[str] = field(default_factory=list)
     low: float | None = None
     high: float | None = None
-    #: Words that may be written, with their meanings.
+    #: Accepted words, with their meanings.
     choices: list[tuple[Any, str]] = field(default_factory=list)
-    #: Definitions of the tables that may be written.
+    #: Definitions of the accepted tables.
     tables: list[str] = field(default_factory=list)
-    #: An array, or a table of named tables, of these.
+    #: `array` for an array of these types, `map` for a table of named tables; None for a single
+    #: value.
     many: str | None = None
-    #: Plain numbers among the alternatives, whose unit the schema does not say.
+    #: True if plain numbers are accepted. The schema does not give their unit.
     number: bool = False
-    #: May a probability be written, as a number too?
+    #: True if a probability is accepted. It may also be written as a number.
     probability: bool = False
 
 
@@ -60,9 +61,9 @@ class Key:
     type: Type
     required: bool
     text: str
-    #: In words, with code in backticks.
+    #: Default in words, with code in backticks.
     default: str | None
-    #: The paper, standard, product or measurement that the default comes from.
+    #: Paper, standard, product or measurement that the default comes from.
     source: str | None = None
 
     @property
@@ -77,22 +78,22 @@ class Key:
 
 @dataclass
 class Table:
-    """A table of the file, or the variant of one that has a certain `kind`."""
+    """A table of the file, or the variant of a table with a certain `kind`."""
 
-    #: Of its page and in headings: `switch.ecn`, `traffic.incast`.
+    #: Name of its page and in headings: `switch.ecn`, `traffic.incast`.
     name: str
-    #: Where it stands in a scenario: `switch.ecn`, `traffic`.
+    #: Path in a scenario: `switch.ecn`, `traffic`.
     place: str
-    #: Is it an element of an array of tables?
+    #: True if the table is an element of an array of tables.
     array: bool
-    #: Of a variant.
+    #: Value of `kind`, if this is a variant.
     kind: str | None
     text: str
     parent: "Table | None"
     keys: list[Key] = field(default_factory=list)
-    #: By kind.
+    #: Variants by kind.
     variants: dict[str, "Table"] = field(default_factory=dict)
-    #: What the kinds without keys of their own are.
+    #: Descriptions of the kinds.
     kinds: dict[str, str] = field(default_factory=dict)
     #: Other keys that take the same table.
     also: list[str] = field(default_factory=list)
@@ -111,7 +112,7 @@ class Table:
 @dataclass
 class Document:
     tables: list[Table]
-    #: Page of each definition of the schema that is a table.
+    #: Table of each definition of the schema.
     by_definition: dict[str, Table]
 
     def every_key(self) -> Iterator[Key]:
@@ -141,7 +142,7 @@ class Reader:
         return Document(self.tables, self.by_definition)
 
     def fill(self, table: Table, schema: Schema, without: frozenset[str] = frozenset()) -> None:
-        """The keys of a table, then the tables that these take."""
+        """Adds the keys of a table, then the tables that these keys take."""
         required = schema.get("required", [])
         for name, given in schema["properties"].items():
             if name not in without:
@@ -150,13 +151,14 @@ class Reader:
                 written = f"`{json.dumps(given['default'])}`" if "default" in given and not isinstance(given["default"], dict | list) else None
                 default = default or written
                 table.keys.append(Key(name, table, given, self.type(given), name in required, text, default, given.get("x-source") or source(default, text)))
-        # A table is described where most look for it: not under the host that differs, but under all hosts.
+        # A table is described at the key where readers look for it: under all hosts, not under a
+        # host override.
         for key in sorted(table.keys, key=lambda key: (ORDER.index(key.name) if key.name in ORDER and not table.name else 0, key.name == "override")):
             for name in key.type.tables:
                 self.place(name, key)
 
     def place(self, name: str, key: Key) -> None:
-        """The page of a definition, at the first key that takes it."""
+        """Adds the page of a definition at the first key that takes it."""
         if name in self.by_definition:
             found = self.by_definition[name]
             if key.path not in (found.place, *found.also):
@@ -172,7 +174,8 @@ class Reader:
             self.variants(table, schema["oneOf"])
 
     def variants(self, table: Table, kinds: list[Schema]) -> None:
-        """A table whose `kind` decides on its keys: those of all kinds on its own page, the others on a page per kind."""
+        """Adds a table whose `kind` decides on its keys. Keys of all kinds go to its own page, the
+        others to a page per kind."""
         properties = [kind["properties"] for kind in kinds]
         shared = {name: given for name, given in properties[0].items() if name != "kind" and all(given == other.get(name) for other in properties)}
         table.kinds = {kind["properties"]["kind"]["const"]: kind.get("description", "") for kind in kinds}
@@ -204,7 +207,7 @@ class Reader:
         return found
 
     def collect(self, given: Schema, found: Type, within: str = "") -> None:
-        """Adds an alternative; `within` are words before it, such as "array of"."""
+        """Adds an alternative to a type. `within` are words before it, such as "array of"."""
         if "$ref" in given:
             name = given["$ref"].rpartition("/")[2]
             if name in QUANTITIES:
@@ -248,7 +251,7 @@ class Reader:
         elif given.get("type") in ("integer", "number"):
             found.words.append(within + ("whole number" if given["type"] == "integer" else "number"))
             found.number = True
-            # The limits of a machine's integers limit nobody.
+            # The limits of a machine's integers are not limits for users.
             wide = given.get("format", "").startswith("uint") and "maximum" in given and given["maximum"] in (255, 65535, 4294967295)
             found.low = given.get("minimum", found.low)
             found.high = found.high if wide else given.get("maximum", found.high)
@@ -260,16 +263,18 @@ class Reader:
         return bool(kinds) and all("properties" in kind for kind in kinds)
 
 
-#: A default at the end of a description: `Default "1us" (paper).`, `Default: the fabric's rate.`
+#: Matches a default at the end of a description: `Default "1us" (paper).`, `Default: the fabric's
+#: rate.`
 DEFAULT = re.compile(r"(?:^|(?<=[.;:)\s]))Default:? (?=\S)")
-#: Begins what is said about one of several kinds.
+#: Matches the beginning of a statement about one of several kinds.
 OF_KIND = re.compile(r"\s*\bWith `(\w+)`: ")
-#: Of a key in an override.
+#: Matches the default of a key in an override.
 INHERITED = re.compile(r"\s*In an override the default is (that of `[^`]+`)\.$")
 
 
 def split_default(text: str) -> tuple[str, str | None]:
-    """A description without its sentences about the default, and their content. Several defaults stay in the description, unless each is of a kind."""
+    """Splits a description into the text without sentences about the default, and the default.
+    Several defaults stay in the text, unless each belongs to one kind."""
     text = text.replace("\n", " ").strip()
     if inherited := INHERITED.search(text):
         return split_default(text[: inherited.start()])[0], inherited[1]
@@ -287,7 +292,8 @@ def split_default(text: str) -> tuple[str, str | None]:
 
 
 def of_kinds(said: dict[str, str]) -> tuple[str, str | None]:
-    """The same of a key that several kinds have."""
+    """Splits the description of a key that several kinds have. Returns the text and the default, as
+    `split_default` does."""
     split = {kind: split_default(part) for kind, part in said.items()}
     text = " ".join(f"With `{kind}`: {about}" for kind, (about, _) in split.items())
     if any(default is None for _, default in split.values()):
@@ -300,7 +306,7 @@ def of_kinds(said: dict[str, str]) -> tuple[str, str | None]:
     return text, "; ".join(f"{default} with {' and '.join(names)}" for default, names in kinds.items())
 
 
-#: Words of a source.
+#: Words by which a source is recognised.
 KNOWN = re.compile(
     r"RFC|IEEE|IETF|SIGCOMM|NSDI|\bpapers?\b|\b(19|20)\d\d\b|ns-[23]|htsim|simulator|Linux|SONiC|NVIDIA|Mellanox|Arista|Trident|Tomahawk|Jericho"
     r"|Hadoop|mapreduce|terasort|HPCC|ConWeave|DCTCP|Parsimon|PDQ|study|guess|estimate|chosen for afflux|MRAppMaster"
@@ -310,7 +316,8 @@ KNOWN = re.compile(
 
 
 def source(default: str | None, text: str) -> str | None:
-    """What the words of a default name as its source: in parentheses, or behind "as in". The defaults of several kinds have several."""
+    """Returns the source that the description of a default names, in parentheses or after "as in".
+    None if several kinds have different defaults."""
     if len(OF_KIND.findall(text)) > 1:
         return None
     said = [*re.findall(r"\(((?:[^()]|\([^()]*\))*)\)", default or ""), *re.findall(r"(?:, as in|: as in|, as) ([^;()]+)", default or "")]
@@ -322,7 +329,7 @@ def within_code(text: str, at: int) -> bool:
 
 
 def end_of_sentence(text: str, at: int) -> int:
-    """Behind the full stop that ends the sentence that goes on at `at`."""
+    """Returns the index after the full stop that ends the sentence containing `at`."""
     depth, code = 0, False
     for index in range(at, len(text)):
         letter = text[index]

@@ -1,4 +1,5 @@
-"""Facts about a key in words, with code in backticks: type, unit, default, range, example, source, models."""
+"""Words facts about a key, with code in backticks: type, unit, default, range, example, source,
+models."""
 
 import json
 import re
@@ -11,7 +12,8 @@ from .. import _core
 from ..files import toml
 from .document import Key, Table
 
-#: Units of plain numbers, by table and key; of all others the number has no unit (a share, a factor, a count of what the text names).
+#: Units of plain numbers by table and key. All other numbers have no unit (a share, a factor, a
+#: count of the things that the text names).
 UNITS = {
     "switch.aqm.alpha": "1/s",
     "switch.aqm.beta": "1/s",
@@ -58,13 +60,15 @@ UNITS = {
     "cost.override.switch": "`cost.currency`",
 }
 
-#: The scenario of computed defaults, which has nothing else that the key depends on.
+#: Description of the scenario for which computed defaults are given. It sets nothing else that a
+#: key depends on.
 SMALL = "with 4 hosts at 100 Gbps"
 
 
 @cache
 def recorded() -> dict[str, Any]:
-    """Facts that the schema does not have: `python -m docs.generator.facts` asks afflux for them and writes the file."""
+    """Returns facts that the schema does not have. `python -m docs.generator.facts` asks afflux for
+    them and writes the file."""
     return json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
 
 
@@ -73,7 +77,8 @@ def _of(key: Key) -> dict[str, Any]:
 
 
 def type_of(key: Key, here: bool = True) -> str:
-    """`here`: its words are listed below, even those without a meaning of their own."""
+    """Words the type of a key. `here`: the page lists its words below, including words without a
+    description."""
     words = list(key.type.words)
     bare = [f"`{toml.value(value)}`" for value, text in key.type.choices if not any(said for _, said in key.type.choices)]
     if bare and "one of these words" in words:
@@ -98,7 +103,7 @@ def default(key: Key) -> str:
 
 
 def literals(key: Key) -> list[Any]:
-    """The values of the key's type that the words about its default name, in their order."""
+    """Returns the values of the key's type that the description of its default names, in order."""
     said = key.default or ""
     found = []
     for text in re.findall(r"`([^`]+)`|((?<![\w.^/])-?\d[\d.]*(?:e-?\d+)?(?![\w^]|[.,]\d))|\b(true|false)\b", said):
@@ -111,17 +116,17 @@ def literals(key: Key) -> list[Any]:
     return found
 
 
-#: One value, and behind it at most its source or a remark.
+#: Matches a single value, followed by at most its source or a remark.
 _ONE = re.compile(r"(?:`[^`]+`|true|false|-?\d[\d.]*(?:e-?\d+)?)(?=$|[;:]| \(|, as )(?!.*\bwith\b)")
 
 
 def plain(key: Key) -> bool:
-    """Is the default one value, whatever else is written?"""
+    """True if the default is a single value that does not depend on other keys."""
     return _ONE.match(key.default or "") is not None and bool(literals(key))
 
 
 def computed(key: Key) -> Any:
-    """The default in a small scenario, if the words about it do not say it."""
+    """Returns the default in a small scenario, if the description does not give it."""
     return _of(key).get("value")
 
 
@@ -149,7 +154,7 @@ def _number(value: float) -> str:
 
 
 def models(place: Key | Table) -> "list[_core.Model]":
-    """The models that a table, or a key, belongs to."""
+    """Returns the models that a table, or a key, belongs to."""
     name = place.place if isinstance(place, Key) else place.name
     named = recorded()["models"].get(name, [])
     return [model for model in _core.models() if f"{model.kind}/{model.name}" in named]

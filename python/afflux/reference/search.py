@@ -1,4 +1,5 @@
-"""Keys by the path that a reader writes: `switch.ecn.kmin`, `traffic[0].sizes`, `traffic.hadoop.cluster`."""
+"""Finds keys by the path that a reader writes: `switch.ecn.kmin`, `traffic[0].sizes`,
+`traffic.hadoop.cluster`."""
 
 import contextlib
 import re
@@ -8,21 +9,22 @@ from functools import cache
 from .. import spelling
 from .document import Key, Table, document
 
-#: A table, and if it has kinds the one that the path names.
+#: A table and, if it has kinds, the kind that the path names.
 Place = tuple[Table, str | None]
 
 
 class Unknown(LookupError):
-    """A path at which the schema has neither a key nor a table."""
+    """The schema has neither a key nor a table at this path."""
 
 
 def find(path: str) -> list[Key | Table]:
-    """The keys at a path: several, if a table has the key with several kinds; the table, if the path ends in a kind. Raises `Unknown`."""
+    """Returns the keys at a path. There are several if several kinds of a table have the key. If
+    the path ends in a kind, returns its table. Raises `Unknown`."""
     steps = parts(path)
     try:
         return _find(path, steps)
     except Unknown:
-        # The name of a block may be that of a key, too.
+        # The name of a block may also be the name of a key.
         if len(steps) > 2 and any(table.array for one in _find(path, steps[:1]) if isinstance(one, Key) for table in _tables(one)):
             with contextlib.suppress(Unknown):
                 return _find(path, [steps[0], *steps[2:]])
@@ -47,7 +49,7 @@ def _find(path: str, steps: list[str]) -> list[Key | Table]:
 
 
 def parts(path: str) -> list[str]:
-    """The names in a path, without the numbers of blocks."""
+    """Returns the names in a path, without the numbers of blocks."""
     return [step for step in re.split(r"\.|\[|\]", path) if step and not step.isdecimal()]
 
 
@@ -64,13 +66,13 @@ def _below(one: Key | Table, step: str) -> list[Place]:
 
 
 def _open(place: Place) -> list[Table]:
-    """The tables whose keys may stand at a place."""
+    """Returns the tables whose keys are valid at a place."""
     table, kind = place
     return [table, *(variant for name, variant in table.variants.items() if kind in (None, name))]
 
 
 def _within(places: list[Place], step: str) -> Iterator[Key | Table]:
-    """The keys called `step`, or else the kinds."""
+    """Yields the keys called `step` or, if there are none, the kinds of this name."""
     tables = [table for place in places for table in _open(place)]
     keys = [key for table in tables if (key := table.key(step))]
     if keys:
@@ -82,7 +84,7 @@ def _within(places: list[Place], step: str) -> Iterator[Key | Table]:
 
 
 def _named(before: list[str], places: list[Place]) -> bool:
-    """May the name of a block, or of a table, stand here?"""
+    """True if the name of a block, or of a table, is allowed at this point of the path."""
     if any(table.array for table, _ in places):
         return True
     key = find(".".join(before))[0] if before else None
@@ -105,7 +107,8 @@ def _unknown(path: str, before: list[str], step: str, places: list[Place]) -> st
 
 @cache
 def paths() -> list[str]:
-    """Every path of a key or a kind, sorted; where a table may stand at several places, that of its page."""
+    """Returns every path of a key or a kind, sorted. A table that several keys take appears only at
+    the key of its page."""
     found: dict[str, None] = {}
     for key in document().every_key():
         found[key.path] = None
@@ -118,7 +121,8 @@ def paths() -> list[str]:
 
 
 def merged(found: list[Key | Table]) -> list[tuple[Key | Table, list[str]]]:
-    """Keys that several kinds have alike, once, with the kinds."""
+    """Merges keys that several kinds have with the same description. Returns each once, with its
+    kinds."""
     groups: dict[object, tuple[Key | Table, list[str]]] = {}
     for one in found:
         alike = (one.name, one.text, one.default, one.required, *one.type.words) if isinstance(one, Key) else one.name

@@ -1,4 +1,5 @@
-"""`afflux report`: results as one HTML file that needs nothing else, neither files nor a network."""
+"""`afflux report`: writes results as one self-contained HTML file, which needs no other files and
+no network."""
 
 import base64
 import html
@@ -32,7 +33,8 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Table:
-    """A table instead of the measures; cells are shown as they are, the first column to the left. `afflux.words.Words` are there in both languages."""
+    """A table that replaces the table of metrics. Cells are shown unchanged, with the first column
+    aligned left. `afflux.words.Words` appear in both languages."""
 
     caption: str
     head: Sequence[str]
@@ -57,11 +59,13 @@ def write(
 ) -> Path:
     """Writes the report of these results, replacing a file of this name.
 
-    Results of one scenario name are one design with several seeds; designs stand side by side. Without an `answer` the report tells how the designs
-    differ, or what the only one did; without a `question` it tells what was simulated. `against` is the comparison whose verdicts are shown (by
-    default with the first design), `metrics` the rows of the measures. `rows` and `checks` are published numbers and statements with the simulated
-    ones beside; then they are the figure. `tables` stand in the place of the measures, `figures` below the answer, and
-    `goals` (see `first.goals`) on the first screen. The same results give the same file.
+    Results of one scenario name are one design with several seeds; designs are shown next to each
+    other. Without an `answer` the report says how the designs differ, or what the only one did.
+    Without a `question` it says what was simulated. `against` is the comparison whose verdicts are
+    shown (default: with the first design). `metrics` are the rows of the table of metrics. `rows`
+    and `checks` are published numbers and statements next to the simulated ones; with them, they
+    are the figure. `tables` replace the table of metrics. `figures` follow the answer, and `goals`
+    (see `first.goals`) are on the first screen. The same results give the same file.
     """
     designs = gather(results)
     if against is None and not rows:
@@ -98,7 +102,7 @@ def write(
 
 
 def is_page(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a page that `write` made, of this or another version."""
+    """True if a file is a page that `write` made, with this or another version of afflux."""
     with open(path, "rb") as file:
         head = file.read(4096)
     return head.startswith(b"<!doctype html>") and _MARK in head
@@ -109,7 +113,7 @@ _MARK = "\N{EN DASH} afflux</title>".encode()
 
 
 def _labelled(designs: Designs) -> Designs:
-    """Points of a sweep under names that people read."""
+    """Renames the points of a sweep to readable names."""
     labels = [asked.label(name) for name in designs]
     if not all(map(asked.is_point, designs)) or len(set(labels)) < len(labels):
         return designs
@@ -131,7 +135,7 @@ def _answer(
     metrics: Sequence[Metric] | None,
     goals: Table | None,
 ) -> str:
-    """The first screen."""
+    """Returns the first screen."""
     metric = metrics[0] if metrics else first.main_measure(designs, found)
     given = answer if isinstance(answer, Told) else first.of_text(answer) if answer is not None else None
     one = next(iter(designs.values())) if len(designs) == 1 else None
@@ -152,7 +156,7 @@ def _answer(
         cause = first.bars(designs, told.facts.cause, told.facts.chosen) if told.facts.cause else ""
         sure = first.closest(found, metric, told.facts.chosen) if metric else ""
     if goals:
-        # Which goal is missed with which design is the answer; the figure of one measure follows.
+        # The answer is which goal each design misses. The figure of one metric follows below.
         below, drawn = drawn, first.goals(goals.head, goals.rows)
     else:
         below = ""
@@ -187,7 +191,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(text: str) -> str:
-    """An interval in brackets may stand below its value where there is little room."""
+    """Formats a cell. An interval in brackets may move below its value if there is little room."""
     if isinstance(text, Marked):
         return "".join(f"<strong>{_cell(part)}</strong>" if bold else _cell(part) for part, bold in text.parts)
     if isinstance(text, Words):
@@ -202,7 +206,7 @@ def _bracketed(text: str) -> str:
 
 
 def _about(designs: Designs, notes: Sequence[str]) -> str:
-    """What was simulated, so that it can be simulated again, and what is to be known beside."""
+    """Describes what was simulated, so that it can be repeated, with all notes."""
     of_each = {name: _notes_of(design) for name, design in designs.items()}
     shared = [note for note in next(iter(of_each.values())) if all(note in own for own in of_each.values())]
     parts = [_notes([*notes, *shared])]
@@ -217,7 +221,7 @@ def _notes(notes: Sequence[str]) -> str:
 
 
 def _notes_of(design: Design) -> list[str]:
-    """Notes and warnings of the engine."""
+    """Returns the notes and warnings of the engine."""
     summary = design.first.summary
     return [*summary.get("notes", []), *(f"{one['key']}: {one['text']}" for one in summary.get("warnings", []))]
 
@@ -245,6 +249,6 @@ def _terms(terms: Terms) -> str:
 
 
 def _packed(value: object) -> str:
-    """Deflated JSON in base64: what a page can hold without knowing it."""
+    """Returns deflated JSON in base64, the packed form of the page's data."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

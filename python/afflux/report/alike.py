@@ -1,4 +1,5 @@
-"""Designs that give the same result with every seed: the page shows them once, and says why."""
+"""Finds designs that give the same result with every seed. The page shows them once and says
+why."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +8,14 @@ from ..files import toml
 from ..results.designs import Design
 from ..words import both, say
 
-#: By part of a key: the counters of a run that are zero where what the key sets was never used.
+#: For each part of a key: the counters that are zero if the feature that the key sets was never
+#: used.
 UNUSED = {"pfc": ("pause_frames",), "ecn": ("ecn_marks",), "buffer": ("drops", "in_discards")}
 
 
 def firsts(designs: Sequence[Design]) -> list[int]:
-    """By design: the place of the first design with the same results; its own if there is none."""
+    """Returns, for each design, the index of the first design with the same results; its own index
+    if there is none."""
     first: dict[object, int] = {}
     found = []
     for place, design in enumerate(designs):
@@ -22,7 +25,8 @@ def firsts(designs: Sequence[Design]) -> list[int]:
 
 
 def of(designs: Sequence[Design]) -> list[dict[str, Any]]:
-    """By design: the place of the first design with the same results, and the reason."""
+    """Returns, for each design, the index of the first design with the same results, and the
+    reason."""
     return [
         {"as": first, "why": None if first == place else both(say(f"alike.{reason(designs[first], designs[place])}"))}
         for place, first in enumerate(firsts(designs))
@@ -30,7 +34,8 @@ def of(designs: Sequence[Design]) -> list[dict[str, Any]]:
 
 
 def reason(one: Design, other: Design) -> str:
-    """What differs between two designs with the same results and was never used: a name of `UNUSED`, else `"same"`."""
+    """Returns which unused feature distinguishes two designs with the same results: a name of
+    `UNUSED`, otherwise `"same"`."""
     parts = {part for key in _different(one, other) for part in key.split(".")}
     for name, counters in UNUSED.items():
         if name in parts and not any(result.summary.get(counter) for result in other.results.values() for counter in counters):
@@ -39,7 +44,7 @@ def reason(one: Design, other: Design) -> str:
 
 
 def _different(one: Design, other: Design) -> set[str]:
-    """Keys of the scenarios that differ, without names and prices."""
+    """Returns the keys of the scenarios that differ, without names and prices."""
     first, second = one.first.scenario, other.first.scenario
     if first is None or second is None:
         return set()

@@ -1,4 +1,5 @@
-"""What was asked, in words: the designs, the fabric, its traffic, the transports, the seeds. From resolved scenarios and from the links of a run."""
+"""Words the question of a report: the designs, the fabric, its traffic, the transports, the seeds.
+The facts come from resolved scenarios and from the links of a run."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,18 +11,19 @@ from ..files import toml
 from ..results.designs import Design, Designs
 from ..words import Words, has, join, known, say, text
 
-#: Designs that the question names, clauses of traffic that it has, and incasts that a clause names.
+#: Limits of the question: designs that it names, clauses about traffic, and incasts in a clause.
 _NAMED, _CLAUSES, _INCASTS = 5, 3, 8
 
 
 def label(name: str) -> str:
-    """The name of a point of a sweep as people read it: `buffer 200 packets, ecn.k 15 packets`."""
+    """Formats the name of a point of a sweep for readers: `buffer 200 packets, ecn.k 15
+    packets`."""
     parts = [part.partition("=") for part in name.split(",")]
     return ", ".join(f"{key.partition('.')[2] or key} {_value(value)}".replace(" ", "\N{NO-BREAK SPACE}") for key, _, value in parts)
 
 
 def is_point(name: str) -> bool:
-    """Whether a name is that of a point of a sweep."""
+    """True if a name is that of a point of a sweep."""
     return all("=" in part for part in name.split(","))
 
 
@@ -42,7 +44,8 @@ def question(designs: Designs) -> Words:
 
 
 def _varied(names: Sequence[str]) -> list[str]:
-    """The keys of the points of a sweep, by their labels; empty if these are no such points."""
+    """Returns the keys of the points of a sweep, from their labels. Empty if the names are not such
+    labels."""
     found = {tuple(part.partition("\N{NO-BREAK SPACE}")[0] for part in name.split(", ")) for name in names}
     labels = all("\N{NO-BREAK SPACE}" in part for name in names for part in name.split(", "))
     return list(found.pop()) if labels and len(found) == 1 else []
@@ -60,7 +63,8 @@ def _setting(designs: Sequence[Design]) -> Words:
 
 
 def _one_of(scenarios: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Words]) -> Words:
-    """What the designs have; where they differ in it, each of two or three, or the first with a hint."""
+    """Words a property of the designs. If they differ in it, lists two or three values, or gives
+    the first with a hint that it varies."""
     found: dict[str, Words] = {}
     for scenario in scenarios:
         words = of(scenario)
@@ -78,7 +82,7 @@ def _listed(some: Sequence[str], key: str) -> Words:
     return say(key, most=join(most, (", ", "、")), last=last) if most else Words(last, last.ja if isinstance(last, Words) else last)
 
 
-# The fabric.
+# Fabric.
 
 
 def _fabric(design: Design) -> Words:
@@ -107,7 +111,7 @@ def _rate(bps: float) -> str:
 
 
 def _short(shown: str) -> str:
-    """`25.0 Gbps` as `25 Gbps`."""
+    """Removes zeros after the decimal point: `25.0 Gbps` becomes `25 Gbps`."""
     value, _, unit = shown.partition(" ")
     return f"{value.rstrip('0').rstrip('.') if '.' in value else value} {unit}"
 
@@ -116,12 +120,13 @@ def _short(shown: str) -> str:
 
 
 def _traffic(scenario: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
-    """`names` are those of the hosts, if they have names of their own."""
+    """Words the traffic. `names` are the names of the hosts, if they have names."""
     blocks = scenario.get("traffic", [])
     clauses: dict[str, Words] = {}
     incasts: dict[str, list[int]] = {}
     for place, block in enumerate(blocks):
-        # Incasts of one size share a clause, which names each of them with its senders. It stands where the first of them does.
+        # Incasts of one size share a clause, which names each of them with its senders. The clause
+        # stands at the place of the first one.
         key = f"incasts{_size(block)}{block.get('bytes', block.get('total'))}" if block["kind"] == "incast" else ""
         words = Words("", "") if key else _clause(block)
         clauses.setdefault(key or str(words), words)
@@ -167,7 +172,8 @@ def _clause(block: Mapping[str, Any]) -> Words:
 
 
 def _incasts(blocks: Sequence[Mapping[str, Any]], places: Sequence[int], names: Sequence[str]) -> Words:
-    """Incasts with flows of one size: `an incast of 8 senders, 64 kB each`; blocks that have a name with it, and several together."""
+    """Words incasts with flows of one size: `an incast of 8 senders, 64 kB each`. If there are
+    several, or a block has a name, blocks are named."""
     first = blocks[places[0]]
     size, values = _size(first), {name: _value(first[name]) for name in ("bytes", "total") if name in first}
     if len(places) == 1:
@@ -184,13 +190,15 @@ def _size(block: Mapping[str, Any]) -> str:
 
 
 def _named(block: Mapping[str, Any], place: int) -> str:
-    """The name that the scenario gives a block, or nothing: with all defaults a block without one is called by its place."""
+    """Returns the name that the scenario gives a block, or an empty string. With all defaults
+    written out, a block without a name is called by its index."""
     name = str(block.get("name", ""))
     return "" if name == f"traffic{place}" else name
 
 
 def block_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of blocks as their jobs have them (crates/scenario/src/validate/traffic/jobs.rs)."""
+    """Returns the names of blocks as their jobs use them
+    (crates/scenario/src/validate/traffic/jobs.rs)."""
     own = [_named(block, place) for place, block in enumerate(blocks)]
     names: list[str] = []
     for place, block in enumerate(blocks):
@@ -199,8 +207,9 @@ def block_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _senders(block: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
-    """`24 senders`, whether a number, hosts (`"1-24"`, a list of them) or so many drawn ones were given; `senders` where names do not tell. With several
-    clients, `24 senders to each of 3 clients`."""
+    """Words the senders: `24 senders`, whether the scenario gives a number, hosts (`"1-24"`, or a
+    list) or a number of random ones. `senders` if the number is unknown. With several clients: `24
+    senders to each of 3 clients`."""
     given, to = block.get("senders", block.get("random_senders")), block.get("to", "random")
     clients = None if to == "random" else _hosts(to, names)
     found = None if isinstance(given, int) else _hosts(given, names)
@@ -210,7 +219,8 @@ def _senders(block: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
 
 
 def _hosts(given: Any, names: Sequence[str]) -> set[str] | None:
-    """Hosts as a scenario gives them, by name; `None` where their number is not known from this alone."""
+    """Returns the names of the hosts that a scenario's value denotes; `None` if their number cannot
+    be found from it alone."""
     found: set[str] = set()
     for item in given if isinstance(given, list) else [given]:
         for part in map(str.strip, re.split(r",(?![^\[]*\])", str(item))):
@@ -227,7 +237,8 @@ def _hosts(given: Any, names: Sequence[str]) -> set[str] | None:
 
 
 def _matching(pattern: str, names: Sequence[str]) -> set[str]:
-    """The names that a pattern means. Where the names are not known, those that it spells out, if it has only brackets."""
+    """Returns the names that a pattern matches. If no names are known, returns the names that the
+    pattern spells out, if it contains only brackets."""
     parts = re.split(r"(\[[^\]]*\]|[*?])", pattern)
     choices = [_choices(part[1:-1]) if part.startswith("[") else [part] for part in parts]
     if names:
@@ -237,7 +248,7 @@ def _matching(pattern: str, names: Sequence[str]) -> set[str]:
 
 
 def _choices(inside: str) -> list[str]:
-    """`1`, `2`, `3`, `7` of `1-3,7`."""
+    """Expands the inside of brackets: `1-3,7` becomes `1`, `2`, `3`, `7`."""
     found: list[str] = []
     for item in map(str.strip, inside.split(",")):
         if numbers := re.fullmatch(r"(\d{1,6})-(\d{1,6})", item):
@@ -257,7 +268,7 @@ def _sizes(given: Any) -> str:
 
 
 def _value(item: Any) -> str:
-    """`2GB` as `2 GB`."""
+    """Inserts a blank before the unit: `2GB` becomes `2 GB`."""
     shown = str(item)
     for place, letter in enumerate(shown):
         if letter.isalpha() and place and shown[place - 1].isdigit():
@@ -278,7 +289,8 @@ def _transports(scenario: Mapping[str, Any]) -> Words:
 
 
 def _controls(scenarios: Sequence[Mapping[str, Any]]) -> Words:
-    """`TCP with DCTCP or NewReno`, where all transports are TCP and differ in their congestion control."""
+    """Words the congestion controls if all transports are TCP and differ only in them: `TCP with
+    DCTCP or NewReno`."""
     tables = [
         table for scenario in scenarios for table in [scenario.get("host", {}).get("transport", {}), *scenario.get("host", {}).get("transports", {}).values()]
     ]
@@ -289,7 +301,8 @@ def _controls(scenarios: Sequence[Mapping[str, Any]]) -> Words:
 
 
 def transport(table: Mapping[str, Any]) -> str:
-    """The name of a transport as the field says it: `MPTCP with 8 subflows`, `DCTCP`, `RDMA with DCQCN`."""
+    """Words a transport with its usual name: `MPTCP with 8 subflows`, `DCTCP`, `RDMA with
+    DCQCN`."""
     kind = table.get("kind", "")
     control = known(f"asked.control.{table.get('congestion')}") or str(table.get("congestion", ""))
     if isinstance(table.get("mptcp"), dict):

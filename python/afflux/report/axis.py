@@ -1,4 +1,5 @@
-"""Linear and logarithmic axes of figures that are drawn without a script, and spans of values in one unit."""
+"""Computes linear and logarithmic axes of figures drawn without a script, and formats spans of
+values in one unit."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from ..words import text
 
 MINUS = "\N{MINUS SIGN}"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-#: Values whose largest is more than this many times the smallest stand on a logarithmic axis.
+#: Ratio of the largest to the smallest value above which an axis is logarithmic.
 _WIDE = 20.0
 _UNITS = {
     text.time: ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
@@ -19,8 +20,9 @@ _UNITS = {
 
 
 def unit(metric: Metric, value: float) -> tuple[float, str]:
-    """The unit in which a value of this metric is shown, and its size; 1 and nothing for numbers without a unit."""
-    # Each metric shows its values with one of these functions.
+    """Returns the unit for a value of this metric: its size and name. 1 and an empty name for
+    numbers without a unit."""
+    # Each metric formats its values with one of these functions.
     units = next((units for show, units in _UNITS.items() if metric.show is show), None)
     if units is None:
         return 1.0, ""
@@ -28,13 +30,13 @@ def unit(metric: Metric, value: float) -> tuple[float, str]:
 
 
 def number(value: float, decimals: int) -> str:
-    """With a minus sign, thousands apart; never −0."""
+    """Formats a number with thousands separators and a typographic minus sign. Never returns −0."""
     shown = f"{abs(value):,.{decimals}f}"
     return shown if float(shown.replace(",", "")) == 0 or value > 0 else MINUS + shown
 
 
 def short(metric: Metric, value: float) -> str:
-    """Three digits and the unit; of counts the whole number."""
+    """Formats a value with three digits and its unit; counts as whole numbers."""
     if metric.counter:
         return metric.brief(round(value) if abs(value) >= 10 else value)
     size, name = unit(metric, value)
@@ -42,7 +44,7 @@ def short(metric: Metric, value: float) -> str:
 
 
 def _bare(metric: Metric, value: float) -> str:
-    """A round number and its unit."""
+    """Formats a round number with its unit."""
     size, name = unit(metric, value)
     return joined(f"{value / size:,.6g}", name)
 
@@ -57,12 +59,13 @@ def joined(shown: str, name: str) -> str:
 
 
 def span(metric: Metric, low: float, high: float, of: float, *, sign: bool = False, name: bool = True) -> str:
-    """Both ends of an interval in the unit of the value `of`, with as many decimals as show that they differ, and not more than the value has."""
+    """Formats both ends of an interval in the unit of the value `of`. Uses as many decimals as show
+    that the ends differ, but not more than the value has."""
     size, title = unit(metric, of)
     low, high = low / size, high / size
     width = abs(high - low)
     decimals = 0 if width == 0 else max(1 - math.floor(math.log10(width)), 0)
-    # The value has three digits.
+    # The value itself is shown with three digits.
     decimals = 0 if metric.counter else min(decimals, max(3 - len(str(int(abs(of / size)))), 0))
     shown = [f"+{number(end, decimals)}" if sign and end > 0 else number(end, decimals) for end in (low, high)]
     between = " to " if low < 0 or sign else "–"
@@ -77,7 +80,7 @@ class Axis:
     logarithmic: bool
 
     def at(self, value: float) -> float:
-        """Percent of the width."""
+        """Returns the position of a value in percent of the width."""
         if self.high == self.low:
             return 50.0
         if self.logarithmic:
@@ -85,7 +88,7 @@ class Axis:
         return 100 * (value - self.low) / (self.high - self.low)
 
     def labels(self, metric: Metric) -> list[tuple[float, str]]:
-        """Where the ticks stand, and their texts; the unit is at each."""
+        """Returns the positions and texts of the ticks. Each text contains the unit."""
         size, name = unit(metric, max(abs(self.ticks[0]), abs(self.ticks[-1])))
         if self.logarithmic:
             return [(self.at(tick), _bare(metric, tick)) for tick in self.ticks]
@@ -97,7 +100,7 @@ class Axis:
 
 
 def axis(values: Sequence[float], metric: Metric | None = None, *, most: int = 7, zero: bool = False, log: bool | None = None) -> Axis:
-    """An axis that holds these values, with round ticks at both ends."""
+    """Returns an axis that covers these values, with round ticks at both ends."""
     low, high = min(values), max(values)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)

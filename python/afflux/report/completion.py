@@ -1,4 +1,5 @@
-"""Completion times by flow size, and their distributions; all seeds of a design together."""
+"""Computes completion times by flow size and their distributions, over all seeds of a design
+together."""
 
 import math
 from bisect import bisect_right
@@ -10,13 +11,13 @@ from ..results.designs import Design
 from ..results.statistics import mean, quantile
 from ..words import Words, both, say, text
 
-#: Classes of flow sizes, of equally many flows each; fewer if there are few sizes.
+#: Number of flow size classes with equally many flows. There are fewer if there are few sizes.
 CLASSES = 12
-#: Points of a distribution, and of one of several.
+#: Number of points of a distribution, and of each of several.
 POINTS, COARSE = 400, 160
-#: Classes of traffic that are shown by themselves, at most.
+#: Most traffic classes that are shown separately.
 KINDS = 8
-#: Percentiles, and how many flows it takes for at least one to be beyond.
+#: Percentiles, and the number of flows needed for at least one to be beyond.
 PERCENTILES = {"p50": (0.5, 1), "p95": (0.95, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
 MEASURES = {"fct": "fct_ns", "slowdown": "slowdown"}
 
@@ -41,7 +42,8 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     if not sizes:
         return None
     upper = _bounds(sizes)
-    # Of the flows there are: an upper bound without its lower neighbour would promise more.
+    # Bounds are sizes of existing flows. An upper bound of the class below would promise smaller
+    # flows than there are.
     lower = [sizes[0], *(sizes[bisect_right(sizes, bound)] for bound in upper[:-1])]
     return {
         "sizes": list(map(list, zip(lower, upper, strict=True))),
@@ -52,7 +54,8 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
 
 
 def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str, Any]]:
-    """All flows, whose distributions stand beside; then each class of traffic, if there are several."""
+    """Returns all flows, whose distributions are in a separate field; then each traffic class, if
+    there are several."""
     found = [{"name": None, "cdf": None, **_described(designs, flows)}]
     kinds = sorted({kind for of_design in flows for kind in of_design.kinds})
     for kind in kinds[:KINDS] if len(kinds) > 1 else []:
@@ -75,7 +78,8 @@ def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def _sentence(measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]]) -> Words:
-    """The highest percentile up to p99 that all designs have, lowest and highest of them, beside the median."""
+    """Words the highest percentile up to p99 that all designs have, for the best and the worst
+    design, with the median."""
     known = [(name, one) for name, one in zip(names, found, strict=True) if one["p50"] is not None]
     if not known:
         return Words("", "")
@@ -120,7 +124,8 @@ def _flows(design: Design) -> Flows:
 
 
 def _bounds(sizes: Sequence[int]) -> list[int]:
-    """Upper bounds of the classes, ascending; the last is the largest size."""
+    """Returns the upper bounds of the size classes in ascending order. The last one is the largest
+    size."""
     distinct = sorted(set(sizes))
     if len(distinct) <= CLASSES:
         return distinct
@@ -143,7 +148,8 @@ def _by_size(flows: Flows, upper: Sequence[int]) -> dict[str, Any]:
 
 
 def _distribution(samples: Sequence[Sequence[float]], points: int) -> dict[str, Any]:
-    """How many flows have at most x, at the same x for all: evenly spaced by logarithm."""
+    """Returns how many flows have at most x, for values of x that are evenly spaced on a
+    logarithmic scale and the same for all samples."""
     everything = [value for sample in samples for value in sample]
     low, high = math.log(max(min(everything), 1e-9) * 0.98), math.log(max(*everything, 1e-9) * 1.02)
     high = max(high, low + 0.1)
@@ -153,5 +159,5 @@ def _distribution(samples: Sequence[Sequence[float]], points: int) -> dict[str, 
 
 
 def _short(value: float) -> float:
-    """Five digits: more than a chart shows."""
+    """Rounds to five significant digits, more than a chart shows."""
     return float(f"{value:.5g}")

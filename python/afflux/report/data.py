@@ -1,4 +1,4 @@
-"""What the page's charts show. Its reader is report/src/data.ts."""
+"""Collects the data of the page's charts. The reader is report/src/data.ts."""
 
 from typing import Any
 

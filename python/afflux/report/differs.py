@@ -1,4 +1,4 @@
-"""The keys of the scenarios that differ between designs, as a table."""
+"""Shows the scenario keys that differ between designs, as a table."""
 
 import re
 import tomllib
@@ -13,20 +13,21 @@ from ..words import Words, known, say
 from . import alike
 from .markup import Terms, both, plain, swatch
 
-#: Keys that say nothing about a design.
+#: Keys that do not characterise a design.
 _IGNORED = re.compile(r"^(name|description|format|run\.(seed|threads|engine|max_memory)|record(\..*)?)$")
-#: Keys that are shown at once; the others are folded away.
+#: Most keys that are shown at once. The others are folded away.
 _SHOWN = 14
-#: With more designs than this and no more keys than this, designs are the rows.
+#: With more designs than this and at most as many keys, designs are the rows.
 _COLUMNS = 6
-#: The order of groups.
+#: Order of the groups.
 _TABLES = ("topology", "link", "switch", "host", "traffic", "cost", "run")
 _LETTERS = re.compile(r"(?<=\d)(?=[A-Za-zµ]+$)")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key that differs: its table, how it is written there, and its value for each design (None: not set)."""
+    """A key that differs: its table, its name in the table, and its value for each design (None:
+    not set)."""
 
     group: str
     name: str
@@ -34,7 +35,8 @@ class Key:
 
 
 def keys(designs: Designs) -> tuple[list[Key], list[Key]] | None:
-    """Keys that were set, then keys that only follow from these; in the order of the scenario. None if a design's scenario is not known."""
+    """Returns the keys that were set, then the keys that only follow from these, in the order of
+    the scenario. None if the scenario of a design is unknown."""
     texts = [design.first.scenario for design in designs.values()]
     known_ones = [text for text in texts if text]
     if len(known_ones) < len(texts):
@@ -46,7 +48,7 @@ def keys(designs: Designs) -> tuple[list[Key], list[Key]] | None:
     found = [Key(*name, tuple(_value(scenario, name) for scenario in scenarios)) for name in names]
     found = [key for key in found if any(value != key.values[0] for value in key.values)]
     found.sort(key=lambda key: order.get(key.group.split("|")[0], len(order)))
-    # A switch of a feature says nothing beside the keys of the feature.
+    # The on/off key of a feature is redundant next to the other keys of the feature.
     set_ones = [key for key in found if (key.group, key.name) in written or all((key.group, key.name) in scenario for scenario in scenarios)]
     set_ones = [key for key in set_ones if (key.group, key.name) in written or not _follows(key, set_ones, written)]
     set_ones = [key for key in set_ones if not any(other.group == key.group and other.name.startswith(f"{key.name}.") for other in set_ones)]
@@ -56,21 +58,23 @@ def keys(designs: Designs) -> tuple[list[Key], list[Key]] | None:
 
 
 def _follows(key: Key, some: Sequence[Key], written: set[tuple[str, str]]) -> bool:
-    """Whether a key that nobody wrote changes as one does that stands beside it: `ecn.kmin` as `ecn.k`."""
+    """True if a key that is not written in any scenario changes together with a written key of the
+    same table: `ecn.kmin` with `ecn.k`."""
     table, dot, _ = key.name.rpartition(".")
     beside = [other for other in some if dot and other.group == key.group and other.name.startswith(f"{table}.") and (other.group, other.name) in written]
     return any(_kinds(other) == _kinds(key) for other in beside)
 
 
 def _kinds(key: Key) -> list[int]:
-    """Which designs have the same value."""
+    """Returns, for each design, the index of the first design with the same value."""
     return [key.values.index(value) for value in key.values]
 
 
 def _value(scenario: Mapping[tuple[str, str], Any], name: tuple[str, str]) -> Any:
-    """What stands there; where the key is missing, what the table that would hold it is set to, as in `ecn = "off"`."""
+    """Returns the value of a key. If the key is missing, returns the value of the enclosing table,
+    as in `ecn = "off"`."""
     group, key = name
-    # What an override leaves out is as in the table that it overrides.
+    # A key that is missing in an override has the value of the overridden table.
     for table in dict.fromkeys((group, group.partition("|")[0])):
         above = key
         while above and (table, above) not in scenario:
@@ -81,7 +85,8 @@ def _value(scenario: Mapping[tuple[str, str], Any], name: tuple[str, str]) -> An
 
 
 def _leaves(scenario: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-    """By table and key. Overrides and blocks of traffic are tables of their own, named by what they match."""
+    """Returns values by table and key. Overrides and traffic blocks are separate tables, named
+    after what they match."""
     found: dict[tuple[str, str], Any] = {}
 
     def walk(item: Any, group: str, key: str) -> None:
@@ -109,7 +114,7 @@ def _leaves(scenario: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 
 
 def section(designs: Designs, terms: Terms) -> str:
-    """The section of the page; empty if nothing is known to differ."""
+    """Returns the section of the page; empty if no key is known to differ."""
     both_kinds = keys(designs) if len(designs) > 1 else None
     if not both_kinds or not any(both_kinds):
         return ""
@@ -125,7 +130,7 @@ def section(designs: Designs, terms: Terms) -> str:
 
 
 def _legend(across: bool) -> str:
-    """What a mark means, in the words between the brackets."""
+    """Explains what a highlighted value means. The marked sample is the text in brackets."""
     words = say("differs.marked.above" if across else "differs.marked")
     parts = []
     for language, text in (("en", words), ("ja", words.ja)):
@@ -136,7 +141,8 @@ def _legend(across: bool) -> str:
 
 
 def scroll(table: str, label: Words, columns: int, *, cards: bool = False) -> str:
-    """A table that scrolls by itself, with a hint where it does; on a phone one of `cards` does not scroll but stacks its cells."""
+    """Wraps a table so that it scrolls separately, with a hint. On a phone, a table of `cards`
+    stacks its cells instead."""
     kind = f"{' cards' if cards else ''}{' wide' if columns > _COLUMNS else f' of-{columns}'}"
     hint = f'<p class="hint{" cards" if cards else ""}" aria-hidden="true">{both(say("table.scroll"))}</p>'
     return f'{hint}<div class="scroll{kind}" tabindex="0" role="region" aria-label="{plain(label)}">{table}</div>'
@@ -217,7 +223,8 @@ _NEXT = {"ps": "ns", "ns": "us", "us": "ms", "ms": "s", "B": "kB", "kB": "MB", "
 
 
 def _scaled(number: float, unit: str) -> str:
-    """`2300ns` as `2.3us`, `1048576B` as `1MiB`: where no digit is lost."""
+    """Converts to a larger unit if no digit is lost: `2300ns` becomes `2.3us`, `1048576B` becomes
+    `1MiB`."""
     if unit == "B" and number and number % 1024 == 0:
         return f"{number / 2**20:g}MiB" if number % 2**20 == 0 else f"{number / 2**10:,.0f}KiB"
     while number >= 1000 and unit in _NEXT and len(f"{number / 1000:.10g}") <= 5:
@@ -226,7 +233,8 @@ def _scaled(number: float, unit: str) -> str:
 
 
 def colours(designs: Designs) -> list[int]:
-    """A colour for each design; designs whose results are the same in every seed share one."""
+    """Returns a colour index for each design. Designs with the same results in every seed share
+    one."""
     firsts = alike.firsts(list(designs.values()))
     groups = list(dict.fromkeys(firsts))
     return [groups.index(first) for first in firsts]

@@ -1,4 +1,5 @@
-"""The first screen: what was asked, the answer, the main measure of each design with its price, why, how sure, what would change it."""
+"""Writes the first screen: question, answer, main metric of each design with its price, cause,
+certainty, and what would change the answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,31 +19,32 @@ from . import alike, differs, measures
 from .axis import Axis, axis, joined, number, short, span
 from .markup import Terms, both, chip, colour, items, plain, swatch, titles
 
-#: Designs that the figure shows at once; with more, the best and the baseline.
+#: Most designs in the figure. With more, it shows the best ones and the baseline.
 _ROWS = 8
-#: Texts of a heading that is still large, characters.
+#: Longest heading, in characters, in the large font.
 _LARGE = 150
-#: Longer texts are folded away, characters.
+#: Longest text, in characters, that is not folded away.
 _LONG = 320
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What stands below the figure. Each text is a sentence; `cause` is a measure whose bars show why."""
+    """Facts below the figure. Each text is a sentence. `cause` is a metric whose bars show the
+    reason."""
 
     why: Sequence[str] = ()
     cause: Metric | None = None
     sure: Sequence[str] = ()
-    #: What else is seen where nothing is established.
+    #: Other observations, used if no difference is established.
     beside: Sequence[str] = ()
     change: Sequence[str] = ()
-    #: The design that the heading chooses, where it is not the one with the best mean.
+    #: Design that the heading recommends, if it is not the one with the best mean.
     chosen: str | None = None
 
 
 @dataclass(frozen=True)
 class Told:
-    """An answer in parts: the heading, sentences below it, sentences that are folded away, and the facts."""
+    """An answer in parts: heading, sentences below it, folded sentences, and facts."""
 
     head: str
     lead: Sequence[str] = ()
@@ -52,7 +54,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Row:
-    """Designs that share a row, as their results are the same in every seed."""
+    """Designs that share a row because their results are the same in every seed."""
 
     names: tuple[str, ...]
     place: int
@@ -72,7 +74,8 @@ def rows(designs: Designs, metric: Metric) -> list[Row]:
 
 
 def main_measure(designs: Designs, found: Comparison | None) -> Metric | None:
-    """The measure of the answer; without one, the first of the main measures that the designs have."""
+    """Returns the metric of the answer; without one, the first main metric that the designs
+    have."""
     lead = headline.lead(found) if found else None
     if lead:
         return lead.metric
@@ -83,7 +86,7 @@ def main_measure(designs: Designs, found: Comparison | None) -> Metric | None:
     return known[0] if known else None
 
 
-# The heading.
+# Heading.
 
 
 def told(found: Comparison, metric: Metric | None) -> Told:
@@ -107,7 +110,7 @@ def told(found: Comparison, metric: Metric | None) -> Told:
             shown.insert(0, _open(found, metric))
         shown, rest = shown[:3], [*shown[3:], *long]
     if not lead or not _heads_price(found, lead):
-        # No price stands in the heading.
+        # The heading contains no price.
         shown += of.get(headline.COST, [])
     facts = Facts(
         why=of.get(headline.WHY, []),
@@ -120,7 +123,7 @@ def told(found: Comparison, metric: Metric | None) -> Told:
 
 
 def _open(found: Comparison, metric: Metric) -> Words:
-    """How many designs differ in the main measure, and how surely."""
+    """Says how many designs differ in the main metric, and how certain that is."""
     some = [d for d in found.differences if d.metric is metric]
     alone = sum(d.clear for d in some)
     words = {"what": what_of(metric), "count": len(some), "alone": alone, "baseline": found.baseline}
@@ -128,7 +131,7 @@ def _open(found: Comparison, metric: Metric) -> Words:
 
 
 def _in_numbers(found: Comparison, lead: Difference) -> Words:
-    """The size of the answer, and its price where it differs."""
+    """Words the size of the difference, and the price if it differs."""
     values = changes.values(lead)
     by = typical(lead) if lead.ratio is not None else changes.count_change(lead)
     price = _price_of(found, lead) if _heads_price(found, lead) else None
@@ -139,12 +142,14 @@ def _in_numbers(found: Comparison, lead: Difference) -> Words:
 
 
 def _price_of(found: Comparison, lead: Difference) -> Difference | None:
-    """The price of the answer's design, if it differs from the baseline's."""
+    """Returns the price difference of the answer's design; None if it costs as much as the
+    baseline."""
     return next((d for d in found.of(lead.design) if d.metric is COST and d.verdict != SAME), None)
 
 
 def _heads_price(found: Comparison, lead: Difference) -> bool:
-    """Whether the heading has a price: that of the design which it compares with the baseline. Where it chooses none of several, all prices follow."""
+    """True if the heading gives a price, that of the design it compares with the baseline. If it
+    recommends none of several designs, all prices follow below."""
     return _price_of(found, lead) is not None and (lead.verdict != WORSE or len(found.designs) == 1)
 
 
@@ -156,15 +161,16 @@ def _spread(found: Comparison, metric: Metric) -> Words:
 
 
 def _in_words(shown: str) -> Words:
-    """A span within a sentence."""
+    """Formats a span for use within a sentence."""
     return Words(shown.replace("–", " to "), shown.replace("–", "～").replace(" to ", "～"))
 
 
-# Why.
+# Cause.
 
 
 def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
-    """The wait that the answer names as its cause; else the first counter that changed as the answer did."""
+    """Returns the wait that the answer names as its cause; otherwise the first counter that changed
+    in the same direction as the answer."""
     if lead is None:
         return None
     if wait := chief_wait(found, lead):
@@ -179,12 +185,13 @@ def _waits(design: Design, wait: str) -> float | None:
     return mean(known) if known and len(known) == len(values) else None
 
 
-#: Bars that fit beside the sentences.
+#: Most bars that fit next to the sentences.
 _BARS = 5
 
 
 def bars(designs: Designs, metric: Metric, chosen: str | None = None) -> str:
-    """A bar per design, of the measure that says why: of many the first, the chosen, the least, and of the others the greatest."""
+    """Draws a bar per design for the metric of the cause. If there are many designs, shows the
+    first, the chosen, the smallest, and the largest of the others."""
     shown: list[tuple[str, int, float]] = []
     seen = set()
     for design, place in zip(designs.values(), differs.colours(designs), strict=True):
@@ -220,7 +227,7 @@ def bars(designs: Designs, metric: Metric, chosen: str | None = None) -> str:
     return f'<p class="note">{both(caption)}</p><div class="mini">{lines}</div>'
 
 
-# How sure.
+# Certainty.
 
 
 def _agreement(found: Comparison, lead: Difference) -> Words:
@@ -249,7 +256,7 @@ def _by_seed(found: Comparison, d: Difference) -> list[tuple[float, float]]:
 
 
 def strip(found: Comparison, d: Difference, place: int) -> str:
-    """The paired differences, seed by seed, with their mean and interval."""
+    """Draws the paired differences of the seeds, with their mean and interval."""
     pairs = _by_seed(found, d)
     if len(pairs) < 2 or d.deterministic:
         return ""
@@ -270,7 +277,7 @@ def strip(found: Comparison, d: Difference, place: int) -> str:
 
 
 def closest(found: Comparison, metric: Metric, chosen: str | None = None) -> str:
-    """The strip of the design that the answer names, or of the one with the best mean."""
+    """Draws the strip of the design that the answer names, or of the one with the best mean."""
     lead = headline.lead(found)
     some = [d for d in found.differences if d.metric.name == metric.name]
     if not some:
@@ -291,7 +298,7 @@ def _axis(drawn: Axis, metric: Metric) -> str:
 
 
 def _seed_marks(drawn: Axis, values: Sequence[float], near: float) -> list[str]:
-    """A ring per seed; those that would cover each other stand one below the other."""
+    """Draws a ring per seed. Rings that would overlap are stacked."""
     placed: list[tuple[float, int]] = []
     for value in sorted(values):
         at = drawn.at(value)
@@ -300,7 +307,7 @@ def _seed_marks(drawn: Axis, values: Sequence[float], near: float) -> list[str]:
     return [f'<i class="seed" style="--x:{at:.2f}%{f";--up:{level}" if level else ""}"></i>' for at, level in placed if level < 3]
 
 
-# What would change it.
+# Changes of the conditions.
 
 
 def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
@@ -332,7 +339,7 @@ def _change_of(d: Difference) -> Words:
     return changes.change(d.ratio) if d.ratio is not None else changes.count_change(d)
 
 
-# The figure.
+# Figure.
 
 
 def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Terms, currency: str, chosen: str | None = None) -> str:
@@ -374,7 +381,7 @@ def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Te
 
 
 def _key(seeds: int) -> str:
-    """What the marks of the figure are."""
+    """Returns the legend of the figure."""
     if seeds > 1:
         keys = [("mean", say("first.key.mean")), ("ci", say("first.key.interval")), ("seed", say("first.key.seed", count=seeds))]
     else:
@@ -447,7 +454,7 @@ def _against(row: Row, found: Comparison, against: Mapping[str, Difference], met
     below = ""
     if d.low is not None and d.high is not None and d.low != d.high:
         words = _in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True))
-        # Where several are judged together, its own interval is not what decides.
+        # If several differences are judged together, the interval alone does not decide.
         below = (
             f'<small class="note">{both(say("first.alone", span=words) if (d.low < 0) == (d.high < 0) and d.verdict not in (BETTER, WORSE) else words)}</small>'
         )
@@ -464,7 +471,7 @@ def _price(row: Row, designs: Designs, currency: str) -> str:
 
 
 def _best(every: Sequence[Row], metric: Metric, found: Comparison | None, against: Mapping[str, Difference]) -> Row | None:
-    """The row of the design that the answer names; none where nothing is established."""
+    """Returns the row of the design that the answer names; None if nothing is established."""
     lead = headline.lead(found) if found else None
     if found is None:
         return None
@@ -487,7 +494,7 @@ def _twins(designs: Designs, every: Sequence[Row]) -> list[Words]:
     return said
 
 
-# All of it.
+# Whole screen.
 
 
 def section(question: str, told: Told, drawn: str, terms: Terms, *, title: str, cause: str = "", sure: str = "", extra: str = "") -> str:
@@ -511,12 +518,12 @@ def section(question: str, told: Told, drawn: str, terms: Terms, *, title: str, 
     return f'<section id="answer" aria-label="{plain(say("answer.title"))}">{asked}{heading}{lead}{drawn}{facts}{folded}{extra}</section>'
 
 
-#: The state of a goal, and the kind of its chip, by the mark before its value.
+#: State of a goal and CSS class of its chip, by the mark in front of its value.
 _STATES = {"\N{CHECK MARK}": ("met", " good"), "\N{MULTIPLICATION X}": ("missed", " bad"), "\N{WHITE CIRCLE}": ("open", "")}
 
 
 def goals(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Designs by goals: a value with the mark of its state in each cell."""
+    """Draws designs by goals. Each cell has a value and the mark of its state."""
     titles = "".join(f'<th scope="col">{both(text)}</th>' for text in head)
 
     def cell(text: str) -> str:
@@ -530,12 +537,13 @@ def goals(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return differs.scroll(table, say("decision.table"), len(head))
 
 
-#: Measures of a class in the table of tenants, the first that the class has.
+#: Metrics for the table of tenants. The first one that a class has is used.
 _OF_TENANTS = ("fct_p99_ns", "goodput_bps")
 
 
 def tenants(designs: Designs, found: Comparison, terms: Terms) -> str:
-    """Designs by tenants (classes of traffic), where several share the fabric: the value with its verdict against the baseline in each cell."""
+    """Draws designs by tenants (traffic classes) if several share the fabric. Each cell has the
+    value and its verdict against the baseline."""
     of_classes = {d.metric.group: [one.metric for one in found.differences if one.metric.group == d.metric.group] for d in found.differences if d.metric.whole}
     columns = [next((m for name in _OF_TENANTS for m in some if m.whole and m.whole.name == name and m.main), None) for some in of_classes.values()]
     shown = [metric for metric in columns if metric is not None]
@@ -559,11 +567,11 @@ def _column(key: str, body: str) -> str:
     return f"<div><h3>{both(say(key))}</h3>{body}</div>"
 
 
-# One design.
+# Reports of a single design.
 
 
 def of_one(design: Design, metric: Metric | None) -> Told:
-    """What a single design did."""
+    """Words the results of a single design."""
     if metric is None or (value := design.value(metric)) is None:
         return Told(join([say("first.nothing", design=design.name)]))
     words: dict[str, object] = {"design": design.name, "what": what_of(metric), "value": short(metric, value.mean)}
@@ -586,7 +594,7 @@ def of_one(design: Design, metric: Metric | None) -> Told:
 
 
 def _width(value: Value, seeds: int) -> Words:
-    """How far the interval of a mean reaches."""
+    """Says how wide the interval of a mean is."""
     if value.low is None or value.high is None or not value.mean or value.low == value.high:
         return say("first.one.same", seeds=seeds)
     below, above = (changes.percent(end / value.mean - 1) for end in (value.low, value.high))
@@ -594,7 +602,8 @@ def _width(value: Value, seeds: int) -> Words:
 
 
 def _split(design: Design) -> list[tuple[Words, float]]:
-    """The parts of the flows' time with their shares, the largest first; empty if they were not recorded."""
+    """Returns the parts of the completion time with their shares, the largest first. Empty if they
+    were not recorded."""
     try:
         every = split.groups([result.explain() for result in design.samples.values()])
     except LookupError:
@@ -606,7 +615,7 @@ def _split(design: Design) -> list[tuple[Words, float]]:
 
 
 def _own_hosts(design: Design) -> float | None:
-    """Share of the senders' own hosts in the queueing of all runs."""
+    """Returns the share of queueing that occurred in the senders' own hosts, over all runs."""
     found = [result.summary.get("queueing") for result in design.samples.values()]
     told = [one for one in found if one]
     total = sum(one["flows"] * (one["host_mean_ns"] + one["network_mean_ns"]) for one in told)
@@ -626,12 +635,13 @@ def split_bars(design: Design) -> str:
     return f'<p class="note">{both(say("first.split.caption"))}</p><div class="mini">{lines}</div>'
 
 
-#: A single design has no other beside it: its figure shows percentiles of its flows.
+#: Metrics in the figure of a single design: mean and percentiles of its flows.
 _PERCENTILES = ("fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "fct_p999_ns")
 
 
 def own_figure(design: Design, terms: Terms) -> str:
-    """Completion times of a single design: mean and percentiles, seed by seed."""
+    """Draws mean and percentiles of the completion times of a single design, with a mark per
+    seed."""
     from ..metrics import METRICS
 
     shown = [metric for metric in METRICS if metric.name in _PERCENTILES or metric is JOB_TIME]
@@ -668,7 +678,7 @@ def own_figure(design: Design, terms: Terms) -> str:
 
 
 def of_text(answer: str) -> Told:
-    """An answer that was given as text: its first sentence is the heading."""
+    """Converts an answer given as text: its first sentence becomes the heading."""
     if isinstance(answer, Marked):
         first = next((place for place, (_, bold) in enumerate(answer.parts) if bold), 0) + 1
         return Told(join([part for part, _ in answer.parts[:first]]), [part for part, _ in answer.parts[first:]])

@@ -1,4 +1,5 @@
-"""Flows worth a look, of the lowest seed of a design: the slowest, the biggest, and those that did not finish, with paths and split."""
+"""Lists notable flows of the lowest seed of a design: the slowest, the largest, and those that did
+not finish, with paths and split."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,9 +7,9 @@ from typing import Any
 from ..results.explain import LABELS
 from ..results.result import Result
 
-#: Flows of each kind, at most.
+#: Most flows of each kind.
 FLOWS = 20
-#: Paths of a flow, at most: sprayed flows have thousands of frames on as many paths as there are.
+#: Most paths of a flow. A sprayed flow has thousands of frames on all existing paths.
 PATHS = 64
 
 COLUMNS = ("id", "class", "job", "src", "dst", "bytes", "start_ns", "fct_ns", "slowdown", "packets_sent", "packets_retransmitted", "timeouts", "ecn_marked")
@@ -44,7 +45,8 @@ def _taken(column: list[Any], rows: Iterable[int]) -> list[Any]:
 
 
 def _paths(result: Result, ids: list[int]) -> list[dict[str, Any]] | None:
-    """By flow: its paths, those of the most frames first. None if they were not recorded."""
+    """Returns the paths of each flow, those with most frames first. None if they were not
+    recorded."""
     if "paths" not in result.recorded:
         return None
     wanted: dict[int, list[tuple[int, int, int, str]]] = {id: [] for id in ids}

@@ -1,4 +1,5 @@
-"""A figure of lines, drawn without a script: values over a few places, one line for each name. Curves are SVG that stretches, texts HTML above it."""
+"""Draws a figure of lines without a script: values over a few places, with a line for each name.
+Curves are SVG that stretches; texts are HTML on top of it."""
 
 import html
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +11,13 @@ from ..words import say
 from ..words.text import digits
 from .markup import both
 
-#: Height of a name beside the curves, as a share of the plot.
+#: Height of a name next to the curves, as a share of the plot's height.
 _NAME = 0.085
-#: Width of a text on the axis, as a share of the plot, by its letters.
+#: Width of a letter of an axis text, as a share of the plot's width.
 _LETTER = 0.02
-#: Lines of more points than this have no dots, and an axis with round numbers.
+#: Lines of more points than this have no dots, and their axis has round numbers.
 _DOTTED = 30
-#: No line has to be told from another by its colour alone.
+#: Dash patterns. Lines can thus be distinguished without their colours.
 _DASHES = ("", "8 4", "2 3", "10 3 2 3", "5 2", "1 2", "12 4 4 4", "3 6")
 
 
@@ -26,14 +27,15 @@ class Lines:
     across: str
     up: str
     series: Mapping[str, Sequence[tuple[float, float]]]
-    #: The axis ends here at the latest; what is beyond is drawn at the edge, and its number told.
+    #: Upper limit of the axis. Values beyond it are drawn at the edge, and a note gives their
+    #: numbers.
     most: float | None = None
-    #: Of lines whose colour is not that of their place.
+    #: Colour indices of lines that do not use the index of their position.
     colours: Mapping[str, int] | None = None
 
 
 def draw(figure: Lines) -> str:
-    """The figure as HTML."""
+    """Returns the figure as HTML."""
     points = [point for line in figure.series.values() for point in line]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
     top = max(y for _, y in points)
@@ -82,19 +84,19 @@ def draw(figure: Lines) -> str:
     beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""
     head = f'<h3>{both(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
     foot = f'<div class="axis">{axis}</div><p class="across">{html.escape(figure.across)}</p>'
-    # A phone has no room beside the curves.
+    # A phone has no room for names next to the curves.
     key = f'<div class="line-key phone" aria-hidden="true">{"".join(keys)}</div>'
     return f'<figure class="lines">{head}{key}<div class="lines-plot" style="--names:{width}">{plot}{foot}</div>{beyond}</figure>'
 
 
 def _said(figure: Lines) -> str:
-    """The lines in words: first and last value of each."""
+    """Describes the lines in words: first and last value of each."""
     lines = (f"{name} {digits(line[0][1])} – {digits(line[-1][1])}" for name, line in figure.series.items())
     return f"{figure.title}, {figure.up}: {'; '.join(lines)}"
 
 
 def _ticks(places: set[float], across: Callable[[float], float]) -> list[float]:
-    """From the right on, those that have room."""
+    """Selects the ticks whose texts fit, starting at the right."""
     found, free = [], float("inf")
     for x in sorted(places, reverse=True):
         half = _LETTER * len(f"{x:.4g}") / 2
@@ -105,7 +107,7 @@ def _ticks(places: set[float], across: Callable[[float], float]) -> list[float]:
 
 
 def _spread(heights: Sequence[float]) -> list[float]:
-    """Names as near to the ends of their curves as they can be without lying on one another."""
+    """Places names as near to the ends of their curves as possible without overlap."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
     found = list(heights)
     for before, place in pairwise(order):
@@ -118,7 +120,7 @@ def _spread(heights: Sequence[float]) -> list[float]:
 
 
 def _step(top: float) -> float:
-    """Between four and ten lines, at round numbers."""
+    """Returns a round step that gives between four and ten grid lines."""
     step = 0.01
     while top / step > 10:
         step *= 2.5 if f"{step:e}"[0] == "2" else 2

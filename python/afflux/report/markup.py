@@ -1,4 +1,5 @@
-"""Words as HTML, in both languages; numbers without breaks inside; terms with their definitions."""
+"""Converts text to HTML: in both languages, without line breaks inside quantities, and with
+definitions of terms."""
 
 import html
 import re
@@ -6,14 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from ..words import Marked, Words, known, say
 
-#: A value and its unit, a number and %: not broken apart.
+#: Matches the blank between a number and its unit or %, where a line must not break.
 _UNITS = re.compile(r"(?<=\d) (?=(?:%|ns|µs|ms|s|B|kB|MB|GB|TB|[kMGT]?bps|USD|EUR)(?![\w]))")
 _CURRENCY = re.compile(r"\b(USD|EUR|JPY|GBP) (?=[\d−])")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def both(text: str) -> str:
-    """In both languages, one of which the style sheet hides; text without Japanese is there in either."""
+    """Returns text in both languages, one of which the style sheet hides. Text without Japanese
+    appears in both."""
     if isinstance(text, Marked):
         return " ".join(f"<strong>{both(part)}</strong>" if bold else both(part) for part, bold in text.parts)
     if not isinstance(text, Words) or text == text.ja:
@@ -22,18 +24,20 @@ def both(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escaped, and without breaks between a number and its unit."""
+    """Escapes text, and prevents line breaks between a number and its unit."""
     return html.escape(_CURRENCY.sub(rf"\1{_NO_BREAK}", _UNITS.sub(_NO_BREAK, text)))
 
 
 class Terms:
-    """Terms of a page. Each that was pointed at is defined at its end, where the tips take their text from."""
+    """Terms used on a page. Each one is defined at the end of the page, from where the tooltips
+    take their text."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
 
     def point(self, key: str, shown: str) -> str:
-        """HTML of a term whose definition is shown on pointing; as it is where there is no definition."""
+        """Returns HTML of a term that shows its definition on hover. Text without a definition is
+        returned unchanged."""
         if not known(f"term.{key}"):
             return shown
         self.used.add(key)
@@ -43,7 +47,7 @@ class Terms:
         return self.point(_METRIC_TERMS.get(name, ""), both(title))
 
     def in_text(self, text: str) -> str:
-        """Words whose first mentions of terms point at their definitions."""
+        """Returns text in which the first mention of each term links to its definition."""
         if isinstance(text, Words) and text != text.ja:
             return f'<span lang="en">{self._found(text, "en")}</span><span lang="ja">{self._found(text.ja, "ja")}</span>'
         return self._found(text, "en")
@@ -53,20 +57,20 @@ class Terms:
         for key, words in _IN_TEXT.items():
             pattern = re.compile(rf"(?<![\w-])({words})(?![\w-])", re.ASCII)
             if match := pattern.search(shown):
-                # Not inside of another term.
+                # Not inside another term.
                 if shown[: match.start()].count("<span") > shown[: match.start()].count("</span"):
                     continue
                 shown = shown[: match.start()] + self.point(key, match[1]) + shown[match.end() :]
         return shown
 
     def listed(self) -> str:
-        """The definitions, by name."""
-        # `ECN` and `ecn` are two terms.
+        """Returns the definitions, sorted by name."""
+        # `ECN` and `ecn` are different terms.
         entries = sorted(self.used, key=lambda key: (say(f"term.{key}.name").casefold(), key))
         return "".join(f'<div><dt>{both(say(f"term.{key}.name"))}</dt><dd id="term-{key}">{both(say(f"term.{key}"))}</dd></div>' for key in entries)
 
 
-#: By the name of a metric, the term that its title names.
+#: Term in the title of each metric, by the metric's name.
 _METRIC_TERMS = {
     **{f"fct_{of}_ns": "fct" for of in ("mean", "p50", "p99", "p999")},
     **{f"slowdown_{of}": "slowdown" for of in ("mean", "p50", "p99", "p999")},
@@ -86,7 +90,7 @@ _METRIC_TERMS = {
     "tail_drops": "tail_drops",
     "early_drops": "early_drops",
 }
-#: Terms in running text.
+#: Terms that are recognised in running text.
 _IN_TEXT = {
     "dctcp": "DCTCP",
     "ecn": "ECN",
@@ -101,13 +105,14 @@ _IN_TEXT = {
 
 
 def chip(kind: str, text: str, terms: Terms | None = None, term: str = "") -> str:
-    """A verdict: word and sign, never the colour alone. Kinds: good, bad, open, none, ref. With `terms` it is defined where one points."""
+    """Draws a verdict with word and sign, never with colour alone. Kinds: good, bad, open, none,
+    ref. With `terms`, the definition appears on hover."""
     shown = both(text)
     return f'<span class="chip {kind}">{terms.point(term, shown) if terms and term else shown}</span>'
 
 
 def colour(index: int) -> str:
-    """The colour of a design; from the ninth on there is none of its own."""
+    """Returns the colour of a design. Designs from the ninth on share one colour."""
     return f"--c:var(--series-{min(index, 8)})"
 
 
@@ -116,7 +121,7 @@ def swatch(index: int) -> str:
 
 
 def titles(cells: Sequence[str]) -> str:
-    """The head row of a table, of HTML."""
+    """Returns the head row of a table from HTML cells."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in cells)
     return f"<thead><tr>{head}</tr></thead>"
 

@@ -1,4 +1,4 @@
-"""Every measure of every design, with its interval and its verdict against the baseline."""
+"""Shows every metric of every design, with its interval and its verdict against the baseline."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,13 +16,14 @@ _KINDS = {BETTER: "good", WORSE: "bad"}
 
 
 def title(metric: Metric) -> Words:
-    """The name of a measure at the head of a row."""
+    """Returns the name of a metric for the head of a row."""
     words = said(f"metric.{metric.name}", metric.title)
     return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
 
 
 def verdict(d: Difference | None, terms: Terms | None = None) -> str:
-    """The verdict as a chip: word, sign and change. What holds only when judged alone is said so and has no colour."""
+    """Draws the verdict as a chip: word, sign and change. A difference that is clear only when
+    judged alone says so and has no colour."""
     if d is None:
         return ""
     change = changes.by(d) if d.share is None else _percent(d.share)
@@ -33,7 +34,7 @@ def verdict(d: Difference | None, terms: Terms | None = None) -> str:
         return chip("none", Words(change, change))
     if d.verdict == UNCLEAR:
         return chip("open", say(f"verdict.{d.verdict}"), terms, "unclear")
-    # A mark, a drop or a price is neither good nor bad by itself.
+    # A mark, a drop or a price is neither good nor bad in itself.
     neutral = d.verdict in (LOWER, HIGHER)
     words = say(f"verdict.{'alone' if alone else 'exact' if d.deterministic else 'chip'}", verdict=say(f"verdict.{d.verdict}"), change=change)
     return chip("open" if alone else "none" if neutral else _KINDS[d.verdict], words, terms, "alone" if alone else "")
@@ -46,7 +47,7 @@ def _percent(share: float) -> str:
 
 
 def value(metric: Metric, of: Value | None, currency: str = "") -> str:
-    """The mean, with the interval below it."""
+    """Formats the mean, with the interval below it."""
     if of is None:
         return "–"
     shown = joined(metric.show(of.mean), currency) if metric is COST else short(metric, of.mean) if not metric.counter else metric.show(round(of.mean))
@@ -69,7 +70,7 @@ def section(designs: Designs, found: Comparison | None, terms: Terms, *, metrics
 
 def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Mapping[str, Mapping[str, Difference]], terms: Terms, currency: str) -> str:
     cells = []
-    # A drop or a mark is a means, not an end.
+    # Drops and marks explain results but are not judged.
     judged = found is not None and (not metric.counter or metric.main) and metric is not COST
     for design in designs.values():
         shown = value(metric, design.value(metric), currency)
@@ -85,7 +86,7 @@ def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Ma
 
 
 def _beside(metric: Metric, found: Comparison, design: Design) -> Difference | None:
-    """A measure that the comparison does not have."""
+    """Computes a difference that the comparison does not contain."""
     return difference(metric, found.of_name[found.baseline], design, design.seeds)
 
 

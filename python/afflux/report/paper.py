@@ -1,6 +1,7 @@
-"""`afflux report --format pdf`: every figure of `afflux.plot` that the results have numbers for, as files in a directory.
+"""`afflux report --format pdf`: writes every figure of `afflux.plot` for which the results have
+data, as files in a directory.
 
-`afflux.figure` draws the studies' own panels, as SVG and with nothing else installed.
+`afflux.figure` draws the studies' own panels as SVG and needs no other library.
 """
 
 import os
@@ -28,9 +29,11 @@ def write(
     whole_run: bool = False,
     hosts: bool = False,
 ) -> list[Path]:
-    """Writes into `dir` the figures that the results have numbers for: fct-cdf, slowdown-by-size, changes, queue, split, split-shares, split-difference.
+    """Writes into `dir` the figures for which the results have data: fct-cdf, slowdown-by-size,
+    changes, queue, split, split-shares, split-difference.
 
-    `format` is `pdf`, `svg` or `png`; `whole_run` and `hosts` are those of `plot.queues`. Raises `MissingExtra`, `ValueError`.
+    `format` is `pdf`, `svg` or `png`; `whole_run` and `hosts` are those of `plot.queues`. Raises
+    `MissingExtra`, `ValueError`.
     """
     with needed("plot", "a figure for papers"):
         from .printed import FORMATS

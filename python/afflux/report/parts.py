@@ -1,4 +1,5 @@
-"""Times in parts, by design: means over the runs, and the differences to the first design with their intervals. All parts add up."""
+"""Averages times in parts over the runs of each design, and computes the differences from the first
+design with their intervals. All parts add up."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ..words import text
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The mean of paired differences, in ns, with its 95 % interval where there is one."""
+    """Mean of paired differences in ns, with its 95 % interval if there is one."""
 
     by: int
     low: int | None
@@ -22,7 +23,7 @@ class Change:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves 0 out. Without an interval nothing is known."""
+        """True if the interval excludes 0. Without an interval, a difference is never clear."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     def shown(self) -> list[int | None]:
@@ -35,7 +36,7 @@ class Changes:
     pairs: int
     #: Mean total of the first design in these pairs, in ns.
     before: int
-    #: Every run gives the same difference.
+    #: True if every run gives the same difference.
     exact: bool
     parts: list[Change]
     total: Change
@@ -46,7 +47,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """By design, `None` where the parts are unknown."""
+    """Means and changes by design; `None` for designs whose parts are unknown."""
 
     means: list[list[int] | None]
     changes: list[Changes | None]
@@ -63,7 +64,7 @@ class Breakdown:
 
 
 def signed(ns: int) -> str:
-    """A difference with three digits: `+1.23 ms`, `−350 ns`."""
+    """Formats a difference with three digits: `+1.23 ms`, `−350 ns`."""
     return f"{'−' if ns < 0 else '+' if ns > 0 else ''}{text.time(abs(ns), 3)}"
 
 
@@ -90,6 +91,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def _mean(rows: Sequence[Sequence[int]]) -> list[int]:
-    """By part; the boundaries between the parts are rounded, so their sum is that of the mean."""
+    """Returns the mean of each part. Cumulative sums are rounded, so the parts add up to the
+    rounded total."""
     boundaries = [0, *map(round, accumulate(mean(values) for values in zip(*rows, strict=True)))]
     return [after - before for before, after in pairwise(boundaries)]

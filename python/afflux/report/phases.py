@@ -1,4 +1,4 @@
-"""Where the time of jobs went, phase by phase."""
+"""Splits the time of jobs into phases."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,7 +10,7 @@ from ..results.statistics import mean
 from ..words import Words, both, known, say, text
 from .parts import Breakdown, Changes, signed
 
-#: Phases shown, at most; the shortest are put together.
+#: Most phases that are shown. The shortest ones are combined.
 PHASES = 6
 #: Phases before the work of a Hadoop job, shown as one.
 START = {"submit": "start", "master": "start"}
@@ -18,7 +18,7 @@ OTHERS = "others"
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
-    """`None` if no job with phases finished."""
+    """Returns the phases by design; `None` if no job with phases finished."""
     runs = [[jobs(result) for result in design.results.values()] for design in designs]
     times: dict[str, list[int]] = {}
     for job in (job for of_design in runs for of_run in of_design for job in of_run):
@@ -35,21 +35,22 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
             return None
         whole = round(mean([sum(job.values()) for job in found]))
         shown = [round(mean([job.get(name, 0) for job in found])) for name in labels]
-        # Rounding, and phases that are not shown.
+        # The last phase takes the rounding error and the phases that are not shown.
         shown[-1] += whole - sum(shown)
         return shown
 
     found = Breakdown.of(designs, parts)
-    # Where the parts of a mean are read, a job is one of several.
+    # If a run has several jobs, the parts are means over jobs.
     several = max(len(of_run) for of_design in runs for of_run in of_design) > 1
     said = [both(_sentence(designs[0].name, design.name, labels, change)) if change else None for design, change in zip(designs, found.changes, strict=True)]
     return {"labels": labels, "several": several, "said": said, **found.shown()}
 
 
 def jobs(result: Result) -> list[dict[str, int]]:
-    """Of each finished job: ns by phase. They add up to its completion time.
+    """Returns the phases of each finished job in ns. They add up to its completion time.
 
-    Phases overlap. A phase counts from the end of the one before; where there is a gap, the one before lasts until the next begins.
+    Phases overlap. A phase counts from the end of the previous one. If there is a gap, the previous
+    phase lasts until the next begins.
     """
     found = []
     for job in (result.summary.get("jobs") or {}).get("each", []):
@@ -69,12 +70,12 @@ def jobs(result: Result) -> list[dict[str, int]]:
 
 
 def _sentence(baseline: str, design: str, labels: Sequence[str], change: Changes) -> Words:
-    """The difference in the job time, and the phase that makes most of it."""
+    """Words the difference in job time, and the phase that contributes most."""
     total = change.total
     if not any(part.by for part in change.parts):
         return say("phases.same", design=design, baseline=baseline)
     label, most = max(zip(labels, change.parts, strict=True), key=lambda item: abs(item[1].by))
-    # Shares of a difference mean something if it is one.
+    # Shares of a difference are meaningful only if the difference is established.
     share = most.by / total.by if total.by else 0.0
     if not (total.clear or change.exact) or share <= 0:
         return say("phases.open", design=design, baseline=baseline, phase=phase(label), by=signed(most.by))
@@ -83,5 +84,5 @@ def _sentence(baseline: str, design: str, labels: Sequence[str], change: Changes
 
 
 def phase(name: str) -> Words:
-    """The word for a phase; its name where there is none."""
+    """Returns the word for a phase; its name if there is no word."""
     return known(f"phase.{name}") or Words(name, name)

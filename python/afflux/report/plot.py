@@ -1,15 +1,17 @@
-"""Figures that a paper takes as they are. Each function returns a matplotlib figure; `save` writes it.
+"""Figures for papers. Each function returns a matplotlib figure; `save` writes it.
 
     from afflux import plot
-
     plot.completion_times(results).save("fct.pdf")
 
-`results` are results, result directories, or `afflux.Designs`. Results of one scenario name are one design with several seeds: lines and points are means over
-the seeds, and bands and bars are their 95 % intervals, from three seeds. `width` is `"column"` (3.4 inches), `"page"` (7 inches), or a number of
-inches. Text has 7 and 8 points. Lines differ in colour and dash, points in shape, bars in hatching, so a grey print can be read. A figure has no
-title: the paper's caption says what it shows. matplotlib is the extra `plot`.
+`results` are results, result directories, or `afflux.Designs`. Results of one scenario name are one
+design with several seeds: lines and points are means over the seeds, and bands and bars are their
+95 % intervals, from three seeds on. `width` is `"column"` (3.4 inches), `"page"` (7 inches), or a
+number of inches. Text has 7 and 8 points. Lines differ in colour and dash, points in shape, bars in
+hatching, so that a grey print can be read. A figure has no title: the paper's caption says what it
+shows. matplotlib is the extra `plot`.
 
-A figure raises `NothingToDraw`, a `ValueError`, if the results do not have what it shows, and `MissingExtra` without matplotlib.
+A figure raises `NothingToDraw`, a `ValueError`, if the results lack the data that it shows, and
+`MissingExtra` without matplotlib.
 """
 
 import os
@@ -36,18 +38,18 @@ Results = Designs | Iterable[Result | str | os.PathLike[str]]
 P = ParamSpec("P")
 Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
-#: As on the page (style.css): neighbours in the stack differ in lightness.
+#: Colours of the parts, as on the page (style.css). Neighbours in the stack differ in lightness.
 PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
 _PART_HATCHES = dict(zip(LABELS, ("", "////", "", "....", "", "\\\\\\\\", "", "xxxx", ""), strict=True))
 _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
-#: Measures of `changes`, if the results have them.
+#: Metrics of `changes`, used if the results have them.
 CHANGES = ("job_time_mean_ns", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p99", "goodput_bps")
-#: Ratios of the largest to the smallest change beyond which `changes` has a logarithmic axis.
+#: Ratio of the largest to the smallest change above which `changes` has a logarithmic axis.
 WIDE = 3.0
 
 
 class Combination(Protocol):
-    """A combination of the varied keys, as `Sweep.combinations` has it."""
+    """A combination of the varied keys, as `Sweep.combinations` returns it."""
 
     @property
     def values(self) -> Mapping[str, Any]: ...
@@ -58,7 +60,7 @@ class Combination(Protocol):
 
 
 class Swept(Protocol):
-    """What `afflux.sweep` returns."""
+    """A sweep, as `afflux.sweep` returns it."""
 
     keys: tuple[str, ...]
 
@@ -67,11 +69,12 @@ class Swept(Protocol):
 
 
 class NothingToDraw(ValueError):
-    """The results do not have what a figure shows."""
+    """The results lack the data that a figure shows."""
 
 
 def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
-    """matplotlib takes much of a style when something is drawn, so all of a function runs in it."""
+    """Runs a drawing function in the style of these figures. matplotlib reads much of a style at
+    drawing time, so the whole function must run in it."""
 
     @wraps(draw)
     def in_style(*args: P.args, **options: P.kwargs) -> "Figure":
@@ -83,9 +86,11 @@ def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
 
 @_drawn
 def completion_times(results: Results, *, measure: str = "fct", tail: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
-    """Distribution of completion times (`measure="slowdown"`: of slowdowns); with `tail` the share of flows above each value, on a logarithmic axis.
+    """Draws the distribution of completion times (`measure="slowdown"`: of slowdowns). With `tail`,
+    draws the share of flows above each value, on a logarithmic axis.
 
-    Flows that finished, without those that start in the warm-up. The line is the mean of the seeds' distributions.
+    Only finished flows that do not start in the warm-up count. The line is the mean of the seeds'
+    distributions.
     """
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'fct' or 'slowdown'")
@@ -122,10 +127,12 @@ def completion_times(results: Results, *, measure: str = "fct", tail: bool = Fal
 def slowdown_by_size(
     results: Results, *, measure: str = "slowdown", percentile: str | None = None, width: str | float = "column", height: float | None = None
 ) -> "Figure":
-    """A percentile of slowdowns (`measure="fct"`: of completion times) by flow size, with intervals over the seeds.
+    """Draws a percentile of slowdowns (`measure="fct"`: of completion times) by flow size, with
+    intervals over the seeds.
 
-    Classes of sizes have equally many flows. `percentile` is `"mean"`, `"p50"`, `"p95"`, `"p99"` or `"p999"`: by default the highest up to p99 that at least
-    half of the classes have. A class has a percentile if every seed has enough flows in it: 20 for p95, 100 for p99, 1,000 for p99.9.
+    Size classes have equally many flows. `percentile` is `"mean"`, `"p50"`, `"p95"`, `"p99"` or
+    `"p999"`. The default is the highest up to p99 that at least half of the classes have. A class
+    has a percentile if every seed has enough flows in it: 20 for p95, 100 for p99, 1,000 for p99.9.
     """
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'slowdown' or 'fct'")
@@ -134,7 +141,8 @@ def slowdown_by_size(
     designs, seeds, found = _by_seed(results)
 
     def samples(name: str) -> list[list[list[float] | None]]:
-        """By design and class of sizes: the values of its seeds; `None` if one seed has too few flows."""
+        """Returns, by design and size class, the values of the seeds; `None` if a seed has too few
+        flows."""
         own = [[one[measure][name] for of, one in zip(seeds, found["designs"], strict=True) if of == index] for index in range(len(designs))]
         return [[None if None in values else list(values) for values in zip(*of_design, strict=True)] for of_design in own]
 
@@ -147,7 +155,7 @@ def slowdown_by_size(
     for index, (design, classes) in enumerate(zip(designs, samples(chosen), strict=True)):
         there = [(high / 1e3, _estimate(values)) for (_, high), values in zip(found["sizes"], classes, strict=True) if values]
         every += [y for _, (y, _) in there]
-        # Beside each other, so that no interval hides another.
+        # Shifted sideways, so that no interval hides another.
         aside = 1.05 ** (index - (len(designs) - 1) / 2)
         _errors(axes, index, design.name, [x * aside for x, _ in there], [estimate for _, estimate in there])
     if not every:
@@ -167,7 +175,8 @@ def slowdown_by_size(
 
 @_drawn
 def designs(results: Results, metric: str = "fct_p99_ns", *, width: str | float = "column", height: float | None = None) -> "Figure":
-    """One measure of every design with its 95 % interval over the seeds. `metric` is the name of a row of `afflux compare --json`."""
+    """Draws one metric of every design with its 95 % interval over the seeds. `metric` is the name
+    of a row of `afflux compare --json`."""
     found = gather(results)
     wanted = _metric(metric)
     values = [(name, value) for name, design in found.items() if (value := design.value(wanted))]
@@ -188,15 +197,17 @@ def designs(results: Results, metric: str = "fct_p99_ns", *, width: str | float 
 def changes(
     results: Results, baseline: str | None = None, *, metrics: Sequence[str] = CHANGES, width: str | float = "column", height: float | None = None
 ) -> "Figure":
-    """The change of each measure from the baseline (by default the first design), with the 95 % intervals of `afflux.compare`.
+    """Draws the change of each metric from the baseline (default: the first design), with the 95 %
+    intervals of `afflux.compare`.
 
-    Designs are paired by seed. The axis is in per cent, and has ratios on a logarithmic scale if the largest ratio is more than three times the
-    smallest. Counts of events, and measures that the results do not have, are left out.
+    Designs are paired by seed. The axis is in per cent. If the largest ratio is more than three
+    times the smallest, it shows ratios on a logarithmic scale. Counts of events, and metrics that
+    the results lack, are left out.
     """
     found = gather(results)
     try:
         compared = compare(found, baseline)
-    except ValueError as error:  # one design, or no seed in common
+    except ValueError as error:  # only one design, or no seed in common
         raise NothingToDraw(str(error)) from None
     chosen = [_metric(name) for name in metrics]
     known = {(one.design, one.metric): one for one in compared.differences if one.ratio is not None}
@@ -221,7 +232,7 @@ def changes(
             whole = one.ratio_low is not None and one.ratio_high is not None and one.samples >= ENOUGH_SEEDS
             bounds = (shown(one.ratio_low or 0), shown(one.ratio_high or 0)) if whole else None
             at = row + (place - (len(compared.designs) - 1) / 2) * step
-            # The first colour is the baseline's in the other figures.
+            # In the other figures, the first colour is that of the baseline.
             _across(axes, names.index(name), label, at, shown(one.ratio), bounds)
             label = None
     axes.axvline(shown(1.0), color="black", linewidth=0.6)
@@ -230,7 +241,7 @@ def changes(
     one_design = f" of {compared.designs[0]}" if len(compared.designs) == 1 else ""
     if wide:
         axes.set(xscale="log", xlabel=f"Ratio{one_design} to {compared.baseline}")
-        # Not 10⁰.
+        # Plain numbers instead of 10⁰.
         axes.xaxis.get_major_locator().set_params(subs=(1, 2, 5) if wide_by < 100 else (1,))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter("")
@@ -251,10 +262,13 @@ def queues(
     width: str | float = "column",
     height: float | None = None,
 ) -> "Figure":
-    """Queue length over time, of the lowest seed: the longest within each interval. `[record] ports` must have recorded it.
+    """Draws the queue length over time, for the lowest seed: the longest queue within each
+    interval. `[record] ports` must have recorded it.
 
-    `ports` are names like `"switch0 port 0 → host0"`, one panel each; by default the port of a switch with the longest queue (with `hosts` of any node). The
-    time axis ends where the fabric gets quiet for longer than everything before, with `whole_run` when the run ends.
+    `ports` are names such as `"switch0 port 0 → host0"`, with a panel each. The default is the
+    switch port with the longest queue (with `hosts`: the port of any node). The time axis ends
+    where the fabric gets quiet for longer than everything before; with `whole_run` it ends at the
+    end of the run.
     """
     every = list(gather(results).values())
     found = series.of(every, hosts=hosts or ports is not None)
@@ -292,7 +306,8 @@ def queues(
 
 @_drawn
 def split(results: Results, *, shares: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
-    """The parts of the mean completion time, a bar per design; with `shares` the mean share of each flow's completion time."""
+    """Draws the parts of the mean completion time, a bar per design; with `shares`, the mean share
+    of each flow's completion time."""
     found = {design.name: parts_of.groups(parts_of.explained(design)) for design in gather(results).values()}
     shown = {name: groups[0].mean for name, groups in found.items() if groups}
     if not shown:
@@ -319,7 +334,8 @@ def split(results: Results, *, shares: bool = False, width: str | float = "colum
 
 @_drawn
 def split_difference(results: Results, baseline: str | None = None, *, width: str | float = "column", height: float | None = None) -> "Figure":
-    """The difference of each design's mean completion time from the baseline's (by default the first design), part by part."""
+    """Draws the difference of each design's mean completion time from the baseline's (default: the
+    first design), part by part."""
     found = gather(results)
     base = baseline or next(iter(found))
     shown = {name: change.all for name, change in parts_of.changes(found, base).items() if change}
@@ -348,9 +364,11 @@ def split_difference(results: Results, baseline: str | None = None, *, width: st
 def swept(
     found: Swept, key: str, metric: str = "fct_mean_ns", *, by: str | None = None, width: str | float = "column", height: float | None = None
 ) -> "Figure":
-    """A measure of a sweep over one of its varied keys, with 95 % intervals over the seeds; with `by`, another varied key, a line for each of its values.
+    """Draws a metric of a sweep over one of its varied keys, with 95 % intervals over the seeds.
+    With `by`, another varied key, draws a line for each of its values.
 
-    `metric` is the name of a row of `afflux compare --json`. Points without a result are left out. Intervals need three seeds with different results.
+    `metric` is the name of a row of `afflux compare --json`. Points without a result are left out.
+    Intervals need three seeds with different results.
     """
     wanted = _metric(metric)
     for name in (key, *([by] if by else [])):
@@ -385,9 +403,11 @@ def swept(
 
 @_drawn
 def lines(points: Mapping[str, Points], *, x: str, y: str, width: str | float = "column", height: float | None = None) -> "Figure":
-    """Lines of your own numbers in the same style: by name, values of x and of y. `x` and `y` label the axes, with units in parentheses.
+    """Draws your own numbers in the same style: values of x and of y, by the name of the line. `x`
+    and `y` label the axes, with units in parentheses.
 
-    A value of y may be a list, of the values that several seeds gave: then the line is their mean, with a band of its 95 % interval from three seeds.
+    A value of y may be a list of the values of several seeds. Then the line is their mean, with a
+    band of its 95 % interval from three seeds on.
     """
     figure, axes = _begin(width, height)
     for index, (name, (xs, ys)) in enumerate(points.items()):
@@ -405,14 +425,15 @@ def _printed() -> Any:
 
 
 def _begin(width: str | float, height: float | None, panels: int = 1) -> "tuple[Figure, Any]":
-    """A figure and its first axes; panels stand below each other and share the x axis."""
+    """Returns a figure and its first axes. Panels are below each other and share the x axis."""
     figure = _printed().Figure.sized(width, height)
     figure.subplots(panels, 1, sharex=True)
     return figure, figure.axes[0]
 
 
 def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]:
-    """The designs; for each sample its design's place; and what `completion.of` has of each sample."""
+    """Returns the designs, the index of the design of each sample, and the result of
+    `completion.of` over all samples."""
     every = list(gather(results).values())
     singles = [(place, Design(design.name, {seed: result})) for place, design in enumerate(every) for seed, result in design.samples.items()]
     found = completion.of([single for _, single in singles])
@@ -425,7 +446,7 @@ Estimated = tuple[float, tuple[float, float] | None]
 
 
 def _estimate(values: Sequence[float], most: float | None = None) -> Estimated:
-    """Mean, and its interval from three values."""
+    """Returns the mean and, from three values on, its interval."""
     found = interval(values) if len(values) >= ENOUGH_SEEDS else None
     return mean(values), found and (found[0], found[1] if most is None else min(found[1], most))
 
@@ -446,7 +467,7 @@ def _errors(axes: Any, index: int, name: str, xs: Sequence[float], estimates: Se
 
 
 def _across(axes: Any, index: int, name: str | None, at: float, value: float, bounds: tuple[float, float] | None) -> None:
-    """A point with its interval, on a horizontal scale."""
+    """Draws a point with its interval on a horizontal scale."""
     errors = [[value - bounds[0]], [bounds[1] - value]] if bounds else None
     axes.errorbar([value], [at], xerr=errors, label=name, capsize=2, elinewidth=0.9, linestyle="", **_printed().marker(index) | {"markersize": 4})
 
@@ -480,5 +501,5 @@ def _unit_of(metric: Metric, most: float) -> tuple[str, float]:
 
 
 def _percentile(name: str) -> str:
-    """`p999` as p99.9."""
+    """Formats a percentile: `p999` becomes p99.9."""
     return f"p{name[1:3]}" + (f".{name[3:]}" if name[3:] else "")

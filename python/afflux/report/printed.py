@@ -1,6 +1,6 @@
-"""The matplotlib figure of `afflux.plot`: its style, its sizes, and files that are the same for the same input.
+"""The matplotlib figure of `afflux.plot`: its style, its sizes, and reproducible files.
 
-Imports matplotlib, so it is imported when a figure is drawn.
+Imports matplotlib, so this module is only imported when a figure is drawn.
 """
 
 import io
@@ -15,13 +15,14 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from ..files.durable import NewFile
 
 FORMATS = ("pdf", "svg", "png")
-#: Inches: one column and both columns of the usual two-column styles.
+#: Widths in inches: one column and both columns of common two-column styles.
 WIDTHS = {"column": 3.4, "page": 7.0}
 HEIGHT = 2.2
 DPI = 300
-#: In notebooks.
+#: Resolution in notebooks, in dots per inch.
 SHOWN_DPI = 144
-#: Okabe and Ito's colours. Neighbours differ in hue and in lightness, so the first three can be told apart in a grey print.
+#: Colours of Okabe and Ito. Neighbours differ in hue and in lightness, so the first three can be
+#: distinguished in a grey print.
 COLOURS = ("#0072b2", "#e69f00", "#000000", "#56b4e9", "#d55e00", "#cc79a7", "#009e73")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (1, 2)), (0, (8, 2, 2, 2)))
 MARKERS = "osD^vPX"
@@ -48,10 +49,10 @@ STYLE: Any = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "figure.dpi": 100,
-    # TrueType, which journals accept; outlines in SVG, which look the same everywhere.
+    # TrueType in PDF, which journals accept; outlines in SVG, which look the same everywhere.
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
-    # The salt of identifiers in SVG is random otherwise.
+    # A fixed salt, because the identifiers in SVG would otherwise be random.
     "svg.hashsalt": "afflux",
 }
 _DATES = {"pdf": "CreationDate", "svg": "Date"}
@@ -62,23 +63,26 @@ def in_style() -> AbstractContextManager[None]:
 
 
 class Figure(MatplotlibFigure):
-    """A matplotlib figure for papers. `save` writes it with its fonts inside; notebooks show it as PNG."""
+    """A matplotlib figure for papers. `save` writes it with embedded fonts; notebooks show it as
+    PNG."""
 
     @classmethod
     def sized(cls, width: str | float = "column", height: float | None = None) -> "Figure":
-        """An empty figure; `width`, in inches or by name, and `height` in inches."""
+        """Returns an empty figure. `width` is in inches or a name, `height` in inches."""
         if isinstance(width, str) and width not in WIDTHS:
             raise ValueError(f"width {width!r}: write {' or '.join(map(repr, WIDTHS))}, or inches")
         with in_style():
             return cls(figsize=(WIDTHS[width] if isinstance(width, str) else width, height or HEIGHT), layout="constrained")
 
     def write(self, path: Path, format: str) -> None:
-        """Writes into an open or temporary file. There is no date in it, so the same figure gives the same bytes."""
+        """Writes to an open or temporary file. The file contains no date, so the same figure gives
+        the same bytes."""
         with in_style():
             self.savefig(path, format=format, dpi=DPI, metadata={_DATES[format]: None} if format in _DATES else None)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes `path`, a PDF, SVG or PNG file by its name. The same results give the same bytes. Raises `ValueError` for other names."""
+        """Writes `path` as PDF, SVG or PNG, by its ending. The same results give the same bytes.
+        Raises `ValueError` for other endings."""
         path = Path(path)
         format = path.suffix.removeprefix(".").lower()
         if format not in FORMATS:
@@ -96,16 +100,16 @@ class Figure(MatplotlibFigure):
 
 
 def line(index: int) -> dict[str, Any]:
-    """Colour and dash of a design. The first 49 designs differ."""
+    """Returns colour and dash of a design. The first 49 designs differ."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[(index + index // len(COLOURS)) % len(DASHES)]}
 
 
 def marker(index: int) -> dict[str, Any]:
-    """Colour and shape of a design's points."""
+    """Returns colour and shape of a design's points."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[(index + index // len(COLOURS)) % len(MARKERS)]}
 
 
 def bar(index: int) -> dict[str, Any]:
-    """Colour and hatching of a design's bars."""
+    """Returns colour and hatching of a design's bars."""
     hatch = HATCHES[(index + index // len(COLOURS)) % len(HATCHES)]
     return {"facecolor": COLOURS[index % len(COLOURS)], "hatch": hatch, "edgecolor": "white", "linewidth": 0.4}

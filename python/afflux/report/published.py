@@ -1,4 +1,5 @@
-"""The figure and the table of a study: simulated numbers beside published ones, as ratios on one axis."""
+"""Draws the figure and the table of a study: simulated numbers compared with published ones, as
+ratios on one axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ from . import differs
 from .axis import MINUS, axis, number
 from .markup import Terms, both, chip, colour, plain, titles
 
-#: Rows of the figure; the table has all.
+#: Most rows of the figure. The table has all.
 _ROWS = 8
-#: Beyond this factor a ratio is drawn at the end of the axis.
+#: A ratio beyond this factor is drawn at the end of the axis.
 _FAR = 4.0
 
 
@@ -25,13 +26,13 @@ class Published:
     ours: float | None
     low: float | None = None
     high: float | None = None
-    #: The published number is a lower bound.
+    #: True if the published number is a lower bound.
     at_least: bool = False
-    #: False if a parameter was fitted to it.
+    #: False if a parameter was fitted to this number.
     predicted: bool = True
     #: Prediction of the simplest model that knows the other published numbers.
     null: float | None = None
-    #: It follows from a formula; nobody published it.
+    #: True if the number follows from a formula and is not published.
     computed: bool = False
 
     @property
@@ -50,12 +51,13 @@ class Held:
 
 
 def figure(rows: Sequence[Published], terms: Terms) -> str:
-    """Ours by published, of the rows that have both; the farthest apart first. Empty without such rows."""
+    """Draws the ratio of simulated to published number for the rows that have both. If there are
+    too many rows, keeps those that differ most. Empty without such rows."""
     known = [row for row in rows if row.published and row.ours and row.published > 0 and row.ours > 0 and not row.computed]
     if not known:
         return ""
     shown = known if len(known) <= _ROWS else sorted(known, key=lambda row: -abs(_ratio(row) - 1))[:_ROWS]
-    # The order of the table.
+    # Restores the order of the table.
     shown = [row for row in known if row in shown]
     ratios = [
         min(max(end / row.published, 1 / _FAR), _FAR) for row in shown for end in (row.ours, row.low, row.high) if end is not None and end > 0 and row.published
@@ -118,7 +120,7 @@ def _bar(row: Published) -> str:
 
 
 def _error(row: Published) -> str:
-    """The error, or whether a bound is reached."""
+    """Formats the relative error, or says whether a lower bound is reached."""
     if row.ours is None or not row.published:
         return "–"
     if row.at_least:
@@ -132,7 +134,7 @@ def _error(row: Published) -> str:
 
 
 def section(rows: Sequence[Published], terms: Terms) -> str:
-    """All rows."""
+    """Returns the table of all rows."""
     nulls = any(row.null is not None for row in rows)
     roles = [role for role in ("fitted", "judged", "computed") if any(row.role == role and row.published is not None for row in rows)]
     head = [
@@ -161,7 +163,7 @@ def section(rows: Sequence[Published], terms: Terms) -> str:
 
 
 def checks(held: Sequence[Held]) -> str:
-    """The statements of the source, each with its verdict."""
+    """Lists the statements of the source, each with its verdict."""
     if not held:
         return ""
     lines = []
@@ -176,7 +178,7 @@ def checks(held: Sequence[Held]) -> str:
 
 
 def accuracy(rows: Sequence[Published]) -> list[Words]:
-    """How far the simulated numbers are from the published ones, and how many were fitted."""
+    """Says how far the simulated numbers are from the published ones, and how many were fitted."""
     errors = sorted(abs(_ratio(row) - 1) for row in rows if row.ours is not None and row.published and not row.at_least and row.role == "judged")
     fitted = sum(not row.predicted for row in rows)
     said = []

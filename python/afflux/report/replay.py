@@ -1,4 +1,5 @@
-"""What the replay shows: the fabric, and what every recorded port did over time, of the lowest seed of each design."""
+"""Collects the data of the replay: the fabric, and the recorded ports over time, for the lowest
+seed of each design."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,15 +9,18 @@ from ..results.designs import Design
 from ..results.result import Result
 from .series import COLUMNS, Recording, edges, reduced, sent_share
 
-#: Moments shown, at most; and at least, where there are very many ports.
+#: Most frames of the replay, and fewest if there are very many ports.
 FRAMES, FEWEST = 300, 24
-#: Values of queue and rate that a page holds, of all designs together; each is two bytes before it is deflated.
+#: Most values of queue and rate that a page holds, for all designs together. Each takes two bytes
+#: before compression.
 CELLS = 600_000
-#: Values are written as characters, from this one on: 1,700 steps, two bytes each in UTF-8.
+#: Criteria by which ports are kept if there are too many: those of links between switches first,
+#: then those with the largest values of these columns.
 ZERO, STEPS = 0x100, 1_700
-#: Of the ports, whatever there are too many of: those to switches first, then those with most to show.
+#: Criteria by which ports are kept if there are too many: those to hosts first, then those with the
+#: largest values of these columns.
 RANKS = ("drops", "queue_max", "tx_bytes")
-#: In the page, and where from.
+#: Counters by their names in the page, with the columns they are summed from.
 COUNTERS = {"d": ("drops", "in_discards"), "m": ("ecn_marks",), "p": ("pause_tx", "pause_rx")}
 
 
@@ -43,12 +47,13 @@ def of(designs: Sequence[Design]) -> dict[str, Any]:
 
 
 def _fabric(result: Result) -> dict[str, Any]:
-    """Nodes, and links by the places of their ends; the direction 2 * l is that from `a` to `b` of link l. Rates are by direction."""
+    """Returns the nodes, and the links by the indices of their ends. Direction 2 * l is that from
+    `a` to `b` of link l. Rates are per direction."""
     links = result.links
     first, second = (links.column(name)[::2] for name in ("from", "to"))
     nodes = list(dict.fromkeys([*first, *second]))
     number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {name: int(name[4:]) for name in nodes if result.is_host(name)}
-    # Hosts in their order, then switches in the order of the links.
+    # Hosts come first in their order, then switches in the order of the links.
     nodes.sort(key=lambda name: number.get(name, len(number)))
     place = {name: at for at, name in enumerate(nodes)}
     return {
@@ -62,7 +67,7 @@ def _fabric(result: Result) -> dict[str, Any]:
 
 def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str, Any]:
     until = recording.busy_until()
-    # As in series.py: what is shown at first, then the whole run if that is not the same.
+    # The same views as in series.py: first the default view, then the whole run if it differs.
     parts = [*([] if until is None else [recording.cut(until)]), recording]
     cells //= len(parts)
     directions = _directions(fabric)
@@ -79,14 +84,15 @@ def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str
 
 
 def _totals(recording: Recording, places: dict[int, int], metrics: Sequence[str]) -> dict[int, int]:
-    """By direction, of the whole run, where it is not zero."""
+    """Returns the sums over the whole run by direction, without zeros."""
     columns = [recording.table.column(COLUMNS[metric][0]) for metric in metrics]
     sums = {at: sum(sum(column[place :: recording.block]) for column in columns) for at, place in places.items()}
     return {at: total for at, total in sums.items() if total}
 
 
 def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], cells: int) -> dict[str, Any]:
-    """Of the ports by direction in which they send, each with the place of its row."""
+    """Returns a view: the values of the ports by the direction in which they send. `places` has the
+    row of each."""
     chosen = list(places)
     frames = max(min(FRAMES, cells // (2 * max(len(chosen), 1))), FEWEST)
     # A frame is a whole number of samples.
@@ -96,7 +102,7 @@ def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], 
     found: dict[int, dict[str, str]] = {at: {} for at in chosen}
 
     def column(metric: str) -> tuple[dict[int, list[int]], int]:
-        """By direction: a value per frame; and the highest of all."""
+        """Returns a value per frame for each direction, and the largest of all."""
         values = recording.table.column(COLUMNS[metric][0])
         combine: Callable[[Sequence[int]], int] = COLUMNS[metric][1]
         series = {at: reduced(values[places[at] :: recording.block], spans, combine) for at in chosen}
@@ -124,13 +130,14 @@ def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], 
         "frames": len(spans),
         "end_ns": recording.times[-1],
         "most": {"q": longest, **most},
-        # By direction of a link: what the port at its beginning did.
+        # Values by direction of a link: those of the port at its sending end.
         "series": found,
     }
 
 
 def _directions(fabric: dict[str, Any]) -> dict[tuple[str, int], int]:
-    """Of each port the direction in which it sends: a node's ports are numbered in the order of its links."""
+    """Returns, for each port, the direction in which it sends. A node's ports are numbered in the
+    order of its links."""
     ports: dict[int, int] = {}
     found = {}
     for link, ends in enumerate(zip(fabric["a"], fabric["b"], strict=True)):
@@ -164,7 +171,8 @@ def _added(one: Sequence[int], other: Sequence[int]) -> list[int]:
 
 
 def _step(value: int, most: int) -> int:
-    """By logarithm, so that short queues and long ones are told to the same share of themselves, about 1 %."""
+    """Quantises a value logarithmically, so that short and long queues have the same relative error
+    of about 1 %."""
     return 0 if value <= 0 else 1 + round((STEPS - 2) * math.log(value) / math.log(max(most, 2)))
 
 

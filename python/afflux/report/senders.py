@@ -1,4 +1,5 @@
-"""What senders knew over time, from senders.parquet: of the lowest seed of each design, the median of the senders at work."""
+"""Draws the recorded state of senders over time (senders.parquet): for the lowest seed of each
+design, the median over the active senders."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,14 +11,14 @@ from . import differs
 from .lines import Lines, draw
 from .markup import both
 
-#: Times shown, at most: a time is the median over its part of the run.
+#: Most points in time. Each is the median over its part of the run.
 TIMES = 300
-#: Column, and its unit.
+#: Columns with their units.
 MEASURES = {"cwnd_bytes": ("kB", 1e3), "flight_bytes": ("kB", 1e3), "srtt_ns": ("ms", 1e6), "pacing_bps": ("Mbps", 1e6)}
 
 
 def section(designs: Designs) -> str:
-    """Nothing where no senders were recorded."""
+    """Returns the section of the page; empty if no senders were recorded."""
     recorded = [design for design in designs.values() if "senders" in design.first.recorded and len(design.first.table("senders"))]
     colours = dict(zip(designs, differs.colours(designs), strict=True))
     figures = list(_figures(recorded, colours))
@@ -36,7 +37,7 @@ def _figures(designs: list[Design], colours: dict[str, int]) -> Iterator[str]:
 
 
 def _median(design: Design, column: str, size: float) -> list[tuple[float, float]]:
-    """Milliseconds, and the median of what senders had then."""
+    """Returns pairs of time in ms and median over the senders at that time."""
     table = design.first.table("senders")
     times, values = table.column("time_ns"), table.column(column)
     width = max(-(-max(times) // TIMES), 1)

@@ -1,4 +1,5 @@
-"""Series of ports, from ports.parquet: of the lowest seed of each design, of the ports with most to show, no finer than a screen."""
+"""Collects time series of ports (ports.parquet): for the lowest seed of each design, for the most
+notable ports, no finer than a screen shows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +12,13 @@ from ..results.statistics import mean
 from ..results.written import Table
 from . import busy
 
-#: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
+#: Most intervals; fewer if many queues were in use, so that there are at most `VALUES` values; but
+#: at least `FEWEST`.
 BUCKETS, VALUES, FEWEST = 1_500, 3_000_000, 200
-#: Ports shown, at most.
+#: Most ports.
 PORTS = 24
 
-#: Column of ports.parquet, and what becomes of the values of several intervals.
+#: Columns of ports.parquet, and how the values of several intervals are combined.
 COLUMNS: dict[str, tuple[str, Callable[[Sequence[int]], int]]] = {
     "queue_max": ("queue_bytes_max", max),
     "queue_min": ("queue_bytes", min),
@@ -30,21 +32,23 @@ COLUMNS: dict[str, tuple[str, Callable[[Sequence[int]], int]]] = {
     "tx_bytes": ("tx_bytes", sum),
     "rx_bytes": ("rx_bytes", sum),
 }
-#: By what ports are chosen, in turns: each gives its best one, then its second best …
+#: Criteria for choosing ports, used in turns: each contributes its best port, then its second best,
+#: and so on.
 RANKS = (("drops", "in_discards"), ("pause_tx", "pause_rx", "paused_ns"), ("queue_max",), ("ecn_marks",), ("tx_bytes",))
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A table of ports: blocks of rows, one block per sample, the same ports and queues in the same order in each."""
+    """A table of ports as blocks of rows: one block per sample, with the same ports and queues in
+    the same order."""
 
     table: Table
-    #: Samples' times.
+    #: Time of each sample.
     times: list[int]
-    #: Place in the block by port and queue.
+    #: Row within the block, by port and queue.
     places: dict[str, dict[int, int]]
     block: int
-    #: Ports of hosts.
+    #: Names of the ports of hosts.
     of_hosts: frozenset[str]
 
     @classmethod
@@ -72,38 +76,40 @@ class Recording:
         return self.times[1] - self.times[0] if len(self.times) > 1 else self.times[0]
 
     def busy_until(self) -> int | None:
-        """When it gets quiet; `None`: not before the end."""
+        """Returns the time at which the run gets quiet; `None` if it does not before its end."""
         return busy.until(self.times, self.summed("tx_bytes"), self.summed("queue_bytes_max"))
 
     def summed(self, column: str) -> list[int]:
-        """By sample: over all ports and their queues."""
+        """Returns the sum over all ports and their queues, for each sample."""
         values = self.table.column(column)
         return [sum(values[at : at + self.block]) for at in range(0, len(self.times) * self.block, self.block)]
 
     def cut(self, end: int) -> "Recording":
-        """The samples up to this time."""
+        """Returns the samples up to this time."""
         return replace(self, times=[time for time in self.times if time <= end] or self.times[:1])
 
     def used(self, ports: Sequence[str]) -> int:
-        """How many queues of these ports have sent anything; and the ports themselves."""
+        """Returns the number of queues of these ports that have sent frames, counting each port
+        itself too."""
         sent = self.table.column("tx_bytes")
         places = [place for port in ports for queue, place in self.places.get(port, {}).items() if queue == -1 or any(sent[place :: self.block])]
         return max(len(places), 1)
 
     def mean_queues(self, ports: Sequence[str]) -> list[dict[str, int]]:
-        """Bytes by port and queue, over the whole run."""
+        """Returns the mean bytes by port and queue, over the whole run."""
         column = self.table.column("queue_bytes")
         return [{str(queue): round(mean(column[place :: self.block])) for queue, place in self.places.get(port, {}).items()} for port in ports]
 
     def weights(self, metric: str) -> dict[str, int]:
-        """By port, over the whole run."""
+        """Returns the combined value of each port over the whole run."""
         name, combine = COLUMNS[metric]
         column = self.table.column(name)
         return {port: combine(column[queues.get(-1, min(queues.values())) :: self.block]) for port, queues in self.places.items()}
 
 
 def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | None:
-    """Ports of switches come first; without `hosts` there are no others, unless nothing else was recorded."""
+    """Returns the series. Ports of switches come first. Without `hosts`, ports of hosts are left
+    out unless nothing else was recorded."""
     recordings = [Recording.of(design) for design in designs]
     there = [recording for recording in recordings if recording]
     if not there:
@@ -118,16 +124,16 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
         "recorded": len({name for recording in there for name in recording.places}),
         "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
         "end_ns": end,
-        # What is shown at first is the first; the whole run is the second, if it is not the same.
+        # The first view is shown by default. The second one is the whole run, if it differs.
         "views": [_view(recordings, names, VALUES)] if until is None else [_view(part, names, VALUES // 2) for part in (short, recordings)],
         "share": None if until is None else sent_share([recording for recording in short if recording], there),
-        # By design, then port, then queue: the mean of the sampled queue lengths.
+        # Mean of the sampled queue lengths, by design, port and queue.
         "means": [recording and recording.mean_queues(names) for recording in recordings],
     }
 
 
 def sent_share(shown: Sequence["Recording"], whole: Sequence["Recording"]) -> float:
-    """How much of the bytes is in what is shown."""
+    """Returns the share of all sent bytes that the shown part contains."""
     part, everything = (sum(sum(recording.summed("tx_bytes")) for recording in of) for of in (shown, whole))
     return round(part / max(everything, 1), 4)
 
@@ -142,7 +148,7 @@ def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: 
     for index, recording in enumerate(recordings):
         if recording is None:
             continue
-        # The samples of each bucket; a sample at the end of a bucket belongs to it.
+        # Samples of each bucket. A sample at the end of a bucket belongs to it.
         spans = edges(recording.times, bucket)
         for metric, (column, combine) in COLUMNS.items():
             whole = recording.table.column(column)
@@ -165,7 +171,7 @@ def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: 
 
 
 def _chosen(recordings: Sequence[Recording], hosts: bool) -> list[str]:
-    """The ports with most to show, the first the most worth looking at."""
+    """Returns the most notable ports, the best first."""
     every = list(dict.fromkeys(port for recording in recordings for port in recording.places))
     inside = {*every}.difference(*(recording.of_hosts for recording in recordings))
     rankings = []
@@ -182,7 +188,7 @@ def _chosen(recordings: Sequence[Recording], hosts: bool) -> list[str]:
 
 
 def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
-    """First sample of each bucket, and the one after its last."""
+    """Returns, for each bucket, the index of its first sample and the index after its last one."""
     found, first = [], 0
     for place in range(-(-times[-1] // bucket)):
         last = first
@@ -194,7 +200,7 @@ def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
 
 
 def reduced(values: Sequence[int], spans: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
-    """A value per bucket, without the zeros at the end."""
+    """Returns a value per bucket, without zeros at the end."""
     reduced = [combine(values[first:last]) if last > first else 0 for first, last in spans]
     while reduced and not reduced[-1]:
         reduced.pop()

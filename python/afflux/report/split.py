@@ -1,4 +1,5 @@
-"""Where the time of flows went, by design: the parts of all completion times of a run, and of the difference to the first design."""
+"""Splits the completion times of flows into parts, by design, and compares them with those of the
+first design."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,12 +11,12 @@ from ..results.result import Result
 from ..words import Words, both, join, say, text
 from .parts import Breakdown, Changes, signed
 
-#: Key of a group of flows: grouping, and name in it.
+#: Key of a group of flows: the grouping, and the name of the group in it.
 Key = tuple[str, str]
 
 
 class Runs:
-    """Sums of every run by group of flows; each run is read once."""
+    """Sums of every run by group of flows. Each run is read once."""
 
     def __init__(self, designs: Sequence[Design]) -> None:
         self.sums: dict[int, dict[Key, Sums]] = {}
@@ -31,7 +32,7 @@ class Runs:
         return self.sums.get(id(result), {}).get(key)
 
     def parts(self, result: Result, key: Key) -> list[int] | None:
-        """By label; a run without such flows spent no time on them."""
+        """Returns the sum of each part. A run without such flows has zeros."""
         if id(result) not in self.sums:
             return None
         found = self.of(result, key)
@@ -44,7 +45,8 @@ class Runs:
         return sum(self.unfinished[id(result)][key] for result in design.results.values() if id(result) in self.unfinished)
 
     def keys(self) -> list[Key]:
-        """All flows once, then sizes and classes; the only one of them says what all say."""
+        """Returns all flows, then size classes and traffic classes. A single class is left out,
+        because it equals all flows."""
         every = list(dict.fromkeys(key for sums in self.sums.values() for key, found in sums.items() if found.flows))
         shown = [key for key in every if key == (GROUPINGS[0], ALL)]
         for by in GROUPINGS:
@@ -65,7 +67,7 @@ def _sums(one: Explanation) -> tuple[dict[Key, Sums], Counter[Key]]:
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
-    """`None` if the split of no design was recorded."""
+    """Returns the parts by group and design; `None` if no split was recorded."""
     runs = Runs(designs)
     if not (keys := runs.keys()):
         return None
@@ -73,7 +75,7 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
 
 
 def terms(found: dict[str, Any] | None) -> set[str]:
-    """The parts that the page shows, as keys of their definitions."""
+    """Returns the parts that the page shows, as keys of their definitions."""
     whole = [parts for parts in found["groups"][0]["designs"] if parts] if found else []
     return {f"part_{label}" for place, label in enumerate(LABELS) if any(parts[place] for parts in whole)}
 
@@ -94,7 +96,8 @@ def _group(designs: Sequence[Design], runs: Runs, key: Key) -> dict[str, Any]:
 
 
 def _sentence(designs: Sequence[Design], place: int, parts: Sequence[int], change: Changes | None) -> Words:
-    """Of a design beside the first one: the difference and the part that makes most of it. Of a design alone: its largest parts."""
+    """Words the difference from the first design and the part that contributes most. For a design
+    without a comparison: its largest parts."""
     names = {"design": designs[place].name, "baseline": designs[0].name}
     if change is None:
         return _largest(parts)

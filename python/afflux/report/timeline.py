@@ -1,11 +1,11 @@
-"""Job timelines, from jobs.parquet: of the lowest seed of a design."""
+"""Collects job timelines (jobs.parquet) of the lowest seed of a design."""
 
 from typing import Any
 
 from ..results.result import Result
 from . import busy
 
-#: Rows shown, at most; jobs and phases before tasks.
+#: Most rows. Jobs and phases take precedence over tasks.
 ROWS = 3_000
 
 
@@ -37,7 +37,7 @@ def of(result: Result) -> dict[str, Any] | None:
         "start": [columns["start_ns"][row] for row in rows],
         "finish": finishes,
         "end": end,
-        # When most bars had ended, if that is much earlier.
+        # Time at which most bars have ended, if that is much earlier than the end.
         "until": busy.bars([end if finish is None else finish for finish in finishes], end),
         "seed": result.summary["seed"],
     }

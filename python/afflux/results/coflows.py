@@ -1,4 +1,5 @@
-"""Completion times of jobs (queries, coflows, jobs of applications), from the tables of a result."""
+"""Computes completion times of jobs (queries, coflows, jobs of applications) from the tables of a
+result."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -7,8 +8,8 @@ from typing import Any
 from .result import Result
 from .statistics import mean, quantile
 
-#: Classes of coflows as in Varys (Chowdhury et al., SIGCOMM 2014, §7.2): short if the longest flow is below 5 MB, narrow
-#: if there are at most 50 flows.
+#: Limits of the coflow classes of Varys (Chowdhury et al., SIGCOMM 2014, §7.2): short if the
+#: longest flow is below 5 MB, narrow if there are at most 50 flows.
 SHORT_BYTES = 5_000_000
 NARROW_FLOWS = 50
 
@@ -20,11 +21,11 @@ class Job:
     bytes: int
     longest_bytes: int
     start_ns: int | None
-    #: `None` if it did not finish.
+    #: Completion time in nanoseconds; `None` if the job did not finish.
     completion_ns: int | None
     #: `query`, `coflow` or `job`.
     phase: str
-    #: Its block of traffic; `None` in results of versions before 0.4.
+    #: Traffic block of the job; `None` in results of versions before 0.4.
     block: str | None
 
     @property
@@ -38,12 +39,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times of a set of jobs, nanoseconds; of the finished ones."""
+    """Statistics of the completion times in nanoseconds of a set of jobs. Only finished jobs
+    count."""
 
     name: str
     jobs: int
     finished: int
-    #: Number of flows of a job, the least and the most.
+    #: Smallest and largest number of flows of a job.
     flows: tuple[int, int]
     mean_ns: float | None
     p50_ns: float | None
@@ -63,7 +65,7 @@ class Times:
 
 
 def jobs(result: Result) -> list[Job]:
-    """The jobs that started, but not in the warm-up, in the order of the scenario."""
+    """Returns the jobs that started after the warm-up, in the order of the scenario."""
     blocks = list((result.summary.get("jobs") or {}).get("by_block", {}))
     widths: dict[str, int] = {}
     longest: dict[str, int] = {}
@@ -80,12 +82,13 @@ def jobs(result: Result) -> list[Job]:
 
 
 def block_of(job: str, blocks: Iterable[str]) -> str | None:
-    """The block of traffic that a job belongs to: it has the name of the block, then a dot and a name of its own if the block has several."""
+    """Returns the traffic block of a job. A job has the name of its block. If the block has several
+    jobs, a dot and a name follow."""
     return next((block for block in blocks if job == block or job.startswith(f"{block}.")), None)
 
 
 def by_block(all_jobs: list[Job]) -> list[Times]:
-    """All of them together, then block by block, in the order of the scenario."""
+    """Returns the times of all jobs together, then of each block, in the order of the scenario."""
     blocks: dict[str, list[Job]] = {}
     for job in all_jobs:
         if job.block is not None:
@@ -94,7 +97,7 @@ def by_block(all_jobs: list[Job]) -> list[Times]:
 
 
 def by_kind(all_jobs: list[Job]) -> list[Times]:
-    """All of them together, then class by class."""
+    """Returns the times of all jobs together, then of each class."""
     kinds: dict[str, list[Job]] = {}
     for job in all_jobs:
         kinds.setdefault(job.kind, []).append(job)
@@ -103,6 +106,6 @@ def by_kind(all_jobs: list[Job]) -> list[Times]:
 
 
 def slowest(all_jobs: list[Job], count: int) -> list[Job]:
-    """Those that took longest."""
+    """Returns the `count` finished jobs with the longest completion times."""
     finished = [job for job in all_jobs if job.completion_ns is not None]
     return sorted(finished, key=lambda job: -(job.completion_ns or 0))[:count]

@@ -1,4 +1,5 @@
-"""Results by design: those of one scenario name are one design, run with several seeds."""
+"""Groups results by design. The results of one scenario name are one design, run with several
+seeds."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,21 +14,23 @@ from . import doubts
 from .result import Result
 from .statistics import interval, mean
 
-#: Results of one design may differ in these keys and in `[record]`. Threads and engines change no result; inputs are compared by their hash.
+#: Keys in which results of one design may differ, in addition to `[record]`. Threads and engines do
+#: not change results; inputs are compared by hash.
 _SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description"}
 
 
 @dataclass(frozen=True)
 class Value:
-    """A metric of a design: the mean over its samples, with a 95 % interval where there are several."""
+    """A metric of a design: the mean over its samples and, if there are several, the 95 %
+    interval."""
 
-    #: The metric; its name ends in the unit of the values (`_ns`, `_bps`).
+    #: The metric. Its name ends in the unit of the values (`_ns`, `_bps`).
     metric: Metric
     #: Mean over the samples.
     mean: float
     #: Lower end of the 95 % interval; None with one sample.
     low: float | None
-    #: Upper end.
+    #: Upper end of the 95 % interval; None with one sample.
     high: float | None
     #: Number of distinct results.
     seeds: int
@@ -45,22 +48,23 @@ class Design:
 
     #: Name of the scenario.
     name: str
-    #: By seed, ascending.
+    #: Results by seed, in ascending order.
     results: Mapping[int, Result]
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds, ascending."""
+        """Seeds in ascending order."""
         return list(self.results)
 
     @property
     def first(self) -> Result:
-        """The result of the lowest seed: the one whose series are shown."""
+        """Result of the lowest seed. Its time series are the ones that are shown."""
         return next(iter(self.results.values()))
 
     @cached_property
     def samples(self) -> Mapping[int, Result]:
-        """By seed, without seeds that repeat an earlier result: equal result hashes are one sample."""
+        """Results by seed without repeated results: seeds with equal result hashes are one
+        sample."""
         by_hash: dict[object, int] = {}
         for seed, result in self.results.items():
             by_hash.setdefault(result.summary.get("result_hash") or seed, seed)
@@ -68,15 +72,15 @@ class Design:
 
     @property
     def deterministic(self) -> bool:
-        """Whether several seeds gave the same result."""
+        """True if several seeds gave the same result."""
         return len(self.results) > 1 == len(self.samples)
 
     def by_seed(self, metric: Metric) -> dict[int, float]:
-        """The metric by seed, without seeds that lack it."""
+        """Returns the metric by seed. Seeds that lack it are left out."""
         return _known(metric, self.results)
 
     def value(self, metric: Metric) -> Value | None:
-        """Mean and interval of a metric; None if no seed has it."""
+        """Returns mean and interval of a metric; None if no seed has it."""
         values = list(_known(metric, self.samples).values())
         if not values:
             return None
@@ -97,7 +101,7 @@ class Designs(Mapping[str, Design]):
 
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
-        #: Notes on the origin of the results, each once.
+        #: Notes on the origin of the results, without duplicates.
         self.notes = tuple(dict.fromkeys((*notes, *doubts.of(result for design in self.values() for result in design.results.values()))))
 
     def __getitem__(self, name: str) -> Design:
@@ -113,14 +117,15 @@ class Designs(Mapping[str, Design]):
         return len(self._designs)
 
     def led_by(self, name: str) -> "Designs":
-        """The same designs, this one first. Raises `KeyError`."""
+        """Returns the same designs with this one first. Raises `KeyError`."""
         first = self[name]
         made = Designs([])
         made._designs, made.notes = {first.name: first, **self._designs}, self.notes
         return made
 
     def metrics(self) -> list[Metric]:
-        """Metrics that at least one design has, without counters that are zero everywhere. Those of classes and blocks follow those of all flows."""
+        """Returns the metrics that at least one design has, without counters that are zero
+        everywhere. Metrics of classes and blocks follow those of all flows."""
         summaries = [result.summary for design in self.values() for result in design.results.values()]
         place = [metric.name for metric in METRICS].index("goodput_flow_mean_bps") + 1
         every = [*METRICS[:place], *of_blocks(summaries), *of_classes(summaries, self._tenants()), *METRICS[place:]]
@@ -128,7 +133,8 @@ class Designs(Mapping[str, Design]):
         return [metric for metric, values in known if values and (any(values) or not metric.counter)]
 
     def _tenants(self) -> set[str] | None:
-        """The classes that blocks of traffic name in the scenarios; None if no scenario is known."""
+        """Returns the classes that traffic blocks name in the scenarios; None if no scenario is
+        known."""
         texts = [text for design in self.values() if (text := design.first.scenario)]
         return {block["class"] for text in texts for block in toml.with_defaults(text).get("traffic", []) if "class" in block} if texts else None
 
@@ -136,8 +142,9 @@ class Designs(Mapping[str, Design]):
 def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:
     """Groups results, or result directories, by the names of their scenarios.
 
-    Raises `FileNotFoundError` if a directory holds no result, `ValueError` if two of a name have the same seed or differ in more than the seed, if
-    results are of several versions of afflux, or if one lacks what this version writes.
+    Raises `FileNotFoundError` if a directory holds no result. Raises `ValueError` if two results of
+    one name have the same seed or differ in more than the seed, if results are of several versions
+    of afflux, or if one lacks a key that this version writes.
     """
     if isinstance(results, Designs):
         return results
@@ -160,15 +167,16 @@ def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> De
     return Designs((Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes)
 
 
-#: Keys of summary.json that each comparison needs.
+#: Keys of summary.json that every comparison needs.
 _NEEDED = ("afflux_version", "name", "seed", "flows", "fct", "result_hash")
 
 
 def _versions(results: Sequence[Result]) -> list[Words]:
-    """Refuses results of several versions, and says if all are of another version than this one: what a number means may have changed between them."""
+    """Refuses results of several versions, because the meaning of a number may have changed between
+    them. Returns a note if all results are of another version than this one."""
     by_version: dict[str, list[Result]] = {}
     for result in results:
-        # What was not written was made just now.
+        # A result without a directory was made just now, by this version.
         version = str(result.summary.get("afflux_version", "unknown" if result.dir else __version__))
         if result.dir and (missing := [key for key in _NEEDED if key not in result.summary]):
             raise ValueError(f"{_where(result)}: summary.json has no {missing[0]!r} (made by afflux {version}, this is {__version__}): {_AGAIN}")
@@ -195,7 +203,8 @@ def _where(result: Result) -> str:
 
 
 def _different(one: Result, other: Result) -> list[str]:
-    """Keys of the resolved scenarios that differ; nothing is known of results that were not written."""
+    """Returns the keys of the resolved scenarios that differ. Empty if a result was not written,
+    because its scenario is unknown."""
     first_text, second_text = one.scenario, other.scenario
     if first_text is None or second_text is None:
         return []

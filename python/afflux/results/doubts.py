@@ -1,4 +1,5 @@
-"""Results that failed an internal check. They are kept, and every command that shows one names the check."""
+"""Reports results that failed an internal check. They are kept, and every command that shows one
+names the check."""
 
 import warnings
 from collections.abc import Iterable
@@ -9,17 +10,18 @@ from .result import Result
 
 
 def of(results: Iterable[Result]) -> list[Words]:
-    """A sentence for each result that failed a check."""
+    """Returns a sentence for each result that failed a check."""
     return [_sentence(result) for result in results if count(result)]
 
 
 def count(result: Result) -> int:
-    """Number of failed checks; 0 for results of older versions, which have no such count."""
+    """Returns the number of failed checks; 0 for results of older versions, which have no such
+    count."""
     return int(result.summary.get("failed_checks_total", 0))
 
 
 def warned(result: Result) -> Result:
-    """The result, after a `RuntimeWarning` if it failed a check."""
+    """Returns the result, after a `RuntimeWarning` if it failed a check."""
     for sentence in of([result]):
         warnings.warn(sentence, RuntimeWarning, stacklevel=3)
     return result

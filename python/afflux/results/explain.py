@@ -1,4 +1,4 @@
-"""Where each flow's time went."""
+"""Explains each flow's completion time as a sum of parts."""
 
 import re
 from array import array
@@ -16,23 +16,24 @@ from .written import Table
 if TYPE_CHECKING:
     from .result import Result
 
-#: Propagation and serialization, then the waits in the order in which ties are decided.
+#: Labels of the parts: propagation and serialization, then the waits in the order in which ties are
+#: decided.
 LABELS = ("propagation", "serialization", "recovery", "reordering", "paused", "queueing", "pacing", "window", "application")
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A finished flow and the parts of its completion time; they add up to it exactly."""
+    """A finished flow and the parts of its completion time, which add up to it exactly."""
 
     #: The flow's number in the run.
     id: int
-    #: Class of its traffic.
+    #: Traffic class of the flow.
     flow_class: str
-    #: Number of the host from which it goes.
+    #: Number of the sending host.
     src: int
-    #: Number of the host to which it goes.
+    #: Number of the receiving host.
     dst: int
-    #: Payload.
+    #: Payload in bytes.
     bytes: int
     #: Completion time in nanoseconds.
     fct_ns: int
@@ -40,49 +41,51 @@ class Flow:
     slowdown: float
     #: Nanoseconds of each part, by label.
     parts_ns: dict[str, int]
-    #: Name of the host from which it goes.
+    #: Name of the sending host.
     src_name: str
-    #: Name of the host to which it goes.
+    #: Name of the receiving host.
     dst_name: str
-    #: Of the queueing, nanoseconds in the sender's own host; `None` where its transport does not tell.
+    #: Part of the queueing in the sender's own host, in nanoseconds; `None` if its transport does
+    #: not report it.
     host_ns: int | None = None
 
     def share(self, label: str) -> float:
-        """Share of a part in the completion time, 0 to 1."""
+        """Returns the share (0 to 1) of a part in the completion time."""
         return self.parts_ns[label] / self.fct_ns if self.fct_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As `afflux explain --json` prints it."""
+        """Returns the flow as `afflux explain --json` prints it."""
         head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
         head |= {"src_name": self.src_name, "dst_name": self.dst_name}
         times = {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
         return head | times | {"queueing_host_ns": self.host_ns}
 
 
-#: Name of the group of all flows, and the two other groupings.
+#: Name of the group of all flows, and the two ways of grouping.
 ALL = "all"
 GROUPINGS = ("size", "class")
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """A group of flows of one run: number of flows, and sums of their parts in whole nanoseconds."""
+    """A group of flows of one run: number of flows, and sums of their parts in whole
+    nanoseconds."""
 
     #: Number of flows.
     flows: int
     #: Sums in nanoseconds, by label.
     parts_ns: dict[str, int]
-    #: The sum over flows of each part's share in its flow's completion time.
+    #: Sum over the flows of each part's share in its flow's completion time.
     shares: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A port: its longest queue and its losses in the whole run."""
+    """A port with its longest queue and its losses in the whole run."""
 
     node: str
     peer: str
-    #: Whether the port belongs to a host.
+    #: True if the port belongs to a host.
     at_host: bool
     bytes_max: int
     wait_ns_max: int
@@ -93,23 +96,24 @@ class Queue:
 
 
 def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
-    """The ports of ports.parquet with a standing queue, the longest first."""
+    """Returns the ports of ports.parquet that had a standing queue, the longest first."""
     found: dict[tuple[int, str, str], list[int]] = {}
     highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
     sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
-    # Row -1 is the whole port.
+    # Queue -1 stands for the whole port.
     for row, key in enumerate(zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)):
         if key[0] == -1:
             values = found.setdefault(key[1:], [0] * 6)
             values[:2] = [max(values[place], column[row]) for place, column in enumerate(highest)]
             values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
-    # Those that stood for no longer than a frame of 9000 B hide nothing.
+    # Queues of at most 10,000 B are left out: they are about one frame of 9000 B.
     standing = sorted(((key, values) for key, values in found.items() if values[0] > 10_000), key=lambda item: -item[1][0])
     return [Queue(node, peer, is_host(node), *values) for (_, node, peer), values in standing]
 
 
 def busiest_link(result: "Result") -> tuple[str, str, float] | None:
-    """The direction of a link that was in use for the largest share of the run: its two nodes and this share. None where links carried nothing."""
+    """Returns the direction of a link that was in use for the largest share of the run: its two
+    nodes and this share. None if links carried nothing."""
     if "links" not in result.recorded:
         return None
     links = result.links
@@ -121,30 +125,32 @@ class Explanation:
     """The split of every finished flow of a run."""
 
     def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
-        # Integers in arrays take a fifth of the memory of lists; -1 stands for unknown values.
+        # Arrays of integers need a fifth of the memory of lists; -1 stands for unknown values.
         self._ids, self._src, self._dst, self._bytes, self._start, self._fct = (
             _whole(flows.column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
         )
         self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
-        #: Results of earlier versions have no such column.
+        #: Results of earlier versions lack this column.
         self._host = flows.column("queueing_host_ns") if "queueing_host_ns" in flows else None
         known: dict[str, str] = {}
         self._class = [known.setdefault(name, name) for name in flows.column("class")]
         self._slowdown = flows.column("slowdown")
         self._explained = bytes(part >= 0 for part in self._parts["propagation"])
-        # A flow whose parts do not add up (a failed check) has none.
+        # A flow whose parts do not add up (a failed check) has no split.
         if not any(self._explained) and any(fct >= 0 for fct in self._fct) and not summary.get("failed_checks_total"):
             raise LookupError("the split was not recorded: set explain = true in [record] and run again")
         names: list[str] = summary.get("host_names", [])
         self._host_name = lambda host: names[host] if names else f"host{host}"
-        self._sizes = list(summary["slowdown"]["by_size"])  # ["all"] if the classes were switched off
+        # ["all"] if size classes were switched off.
+        self._sizes = list(summary["slowdown"]["by_size"])
         self._warmup, self._end = summary["warmup_ns"], summary["simulated_ns"]
 
     def __len__(self) -> int:
         return sum(self._explained)
 
     def flow(self, id: int) -> Flow:
-        """One flow by its identifier. Raises `LookupError` if there is none, or it did not finish."""
+        """Returns one flow by its identifier. Raises `LookupError` if it does not exist or did not
+        finish."""
         try:
             row = self._ids.index(id)
         except ValueError:
@@ -156,21 +162,21 @@ class Explanation:
         return self._flow(row)
 
     def slowest(self, count: int) -> list[Flow]:
-        """The flows with the largest slowdown, the worst first."""
+        """Returns the flows with the largest slowdown, the worst first."""
         slowdown = self._slowdown
         return [self._flow(row) for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))]
 
     def same_flows(self, other: "Explanation") -> bool:
-        """Whether the other run has the same flows: identifiers, hosts, bytes and starts."""
+        """True if the other run has the same flows: identifiers, hosts, bytes and starts."""
         mine, theirs = ((one._ids, one._src, one._dst, one._bytes, one._start) for one in (self, other))
         return mine == theirs
 
     def counted(self) -> bytes:
-        """By row: whether the flow finished and started after the warm-up."""
+        """Returns, for each row, whether the flow finished and started after the warm-up."""
         return bytes(done and start >= self._warmup for done, start in zip(self._explained, self._start, strict=True))
 
     def names(self, by: str) -> list[str]:
-        """By row: the name of the flow's size class or class of traffic."""
+        """Returns, for each row, the name of the flow's size class or traffic class."""
         if by == "class":
             return self._class
         if by != "size":
@@ -179,7 +185,8 @@ class Explanation:
         return [self._sizes[bisect_left(bounds, bytes)] for bytes in self._bytes]
 
     def sums(self, names: Sequence[str], counted: bytes) -> dict[str, Sums]:
-        """Over the rows that count: all of them, then by name. Size classes are in the summary's order, classes of traffic in the alphabet's."""
+        """Returns sums over the rows that count: of all of them, then by name. Size classes are in
+        the order of the summary, traffic classes in alphabetical order."""
         found = {ALL: self._sums(counted)}
         there = set(compress(names, counted)) - {ALL}
         for name in [size for size in self._sizes if size in there] or sorted(there):
@@ -187,7 +194,8 @@ class Explanation:
         return found
 
     def left_out(self, names: Sequence[str], counted: bytes) -> Counter[str]:
-        """Flows that started after the warm-up and do not count: all, and by name."""
+        """Returns the numbers of flows that started after the warm-up and do not count: of all, and
+        by name."""
         rows = zip(self._start, counted, names, strict=True)
         found = Counter(name for start, counts, name in rows if self._warmup <= start <= self._end and start >= 0 and not counts)
         found[ALL] = found.total()
@@ -217,7 +225,8 @@ def _whole(column: Sequence[int | None]) -> "array[int]":
 
 
 def _bytes(size_class: str) -> int:
-    """The lower bound in the name of a size class of the summary: `100KB_10MB`, `gt_10MB`."""
+    """Returns the lower bound in bytes in the name of a size class of the summary: `100KB_10MB`,
+    `gt_10MB`."""
     found = re.search(r"(\d+)(B|KB|MB|GB|TB)", size_class)
     if not found:
         raise ValueError(f"not a size class with a lower bound: {size_class}")

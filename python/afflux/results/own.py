@@ -1,4 +1,5 @@
-"""The files of a result directory: which ones afflux wrote. Only these are replaced with a result, and only with one."""
+"""Finds out which files of a result directory afflux wrote. Only these are replaced with a result,
+and only together with it."""
 
 import os
 from collections.abc import Iterable
@@ -13,9 +14,11 @@ _WITHOUT_DIGESTS = frozenset({SUMMARY, SCENARIO, STORED, LIVE, *(f"{table}.parqu
 
 
 def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | None:
-    """Why a directory with a summary.json must not be replaced: it holds something that afflux did not write. `None`: it may, or has no summary.json.
+    """Returns the reason why a directory with a summary.json must not be replaced: it holds files
+    that afflux did not write. `None` if it may be replaced, or has no summary.json.
 
-    With `of_batch` the manifest of a batch names the directory, so its summary.json may be damaged.
+    With `of_batch`, the manifest of a batch names the directory, so its summary.json may be
+    damaged.
     """
     dir = Path(dir)
     if not (dir / SUMMARY).is_file():
@@ -26,7 +29,8 @@ def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | Non
         if not of_batch:
             return f"{error}, or choose another directory: --force replaces only results of afflux"
         names = _WITHOUT_DIGESTS
-    # Names here, digests when the directory is claimed: before the run, and again before files are deleted (`Claim` in Rust).
+    # This function checks the names. Digests are checked when the directory is claimed: before the
+    # run, and again before files are deleted (`Claim` in Rust).
     with os.scandir(dir) as entries:
         others = sorted(entry.name for entry in entries if entry.name not in names or entry.is_dir(follow_symlinks=False))
     if not others:
@@ -40,14 +44,15 @@ def refuse_parts(paths: Iterable[str | os.PathLike[str]]) -> None:
         place = Path(os.path.realpath(path))
         try:
             part = place.is_file() and place.name in _names(place.parent)
-        except (NotAsWritten, OSError):  # no result there
+        except (NotAsWritten, OSError):  # the directory holds no result
             continue
         if part:
             raise ValueError(f"{path} is part of the result in {place.parent}: choose another name")
 
 
 def _names(dir: Path) -> frozenset[str]:
-    """Names of the files of a result. Raises `NotAsWritten`, and `OSError` if there is no summary.json."""
+    """Returns the names of a result's files. Raises `NotAsWritten`, and `OSError` if there is no
+    summary.json."""
     path = dir / SUMMARY
     summary = parsed(path.read_bytes(), path)
     if not isinstance(summary.get("afflux_version"), str):

@@ -1,4 +1,4 @@
-"""What `afflux live` says of a run in real time."""
+"""Reads the report of `afflux live` about a run in real time."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ LIVE = "live.json"
 
 
 def of(result: Result) -> dict[str, Any] | None:
-    """`live.json` of a result; `None` of a simulation."""
+    """Returns the `live.json` of a result; `None` for a simulation."""
     if result.dir is None or LIVE not in result.digests:
         return None
     result.check(LIVE)
@@ -19,7 +19,8 @@ def of(result: Result) -> dict[str, Any] | None:
 
 
 def mean_wait_ns(report: dict[str, Any], queue: Queue) -> float | None:
-    """Mean time that a byte spent in a port, by Little's law from the mean queue and the throughput. `None` if the port sent nothing."""
+    """Returns the mean time in ns that a byte spent in a port, by Little's law from the mean queue
+    and the throughput. `None` if the port sent nothing."""
     for port in report["ports"]:
         if (port["node"], port["peer"]) == (queue.node, queue.peer) and port["tx_bytes"]:
             return 1e9 * float(port["queue_bytes_mean"]) * float(report["duration_s"]) / float(port["tx_bytes"])

@@ -1,4 +1,4 @@
-"""Results: of a run just made, or read from a directory."""
+"""Results of a run that was just made, or read from a directory."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from .format import migrated
 from .written import DamagedResult, NotAsWritten, Table, checked, parsed
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
-#: A file of a result directory whose tables are on shared storage: the URL of their folder.
+#: File of a result directory whose tables are on shared storage. It holds the URL of their folder.
 STORED = "stored.url"
 TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "senders", "gaps", "waits")
 
@@ -30,36 +30,40 @@ class UncheckedResult(UserWarning):
 
 
 class Result(Displayed):
-    """`summary` as a dict, and tables over Arrow's PyCapsule interface: `polars.DataFrame(result.flows)`."""
+    """A result: `summary` as a dict, and tables over Arrow's PyCapsule interface:
+    `polars.DataFrame(result.flows)`."""
 
-    #: The keys of `summary.json`: counters, completion times, hashes. Times are in nanoseconds (`_ns`), rates in bits per second (`_bps`).
+    #: Content of `summary.json`: counters, completion times, hashes. Times are in nanoseconds
+    #: (`_ns`), rates in bits per second (`_bps`).
     summary: dict[str, Any]
-    #: The result directory; `None` if nothing was written.
+    #: Result directory; `None` if nothing was written.
     dir: Path | None
     #: Names of the recorded tables.
     recorded: list[str]
 
     def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], Table]) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
-        #: The folder on shared storage with the tables that are not in `dir`.
+        #: Folder on shared storage with the tables that are not in `dir`; None if there is none.
         self.stored: Folder | None = None
         self._checked: set[str] = set()
         self._tables: dict[str, Table] = {}
 
     @classmethod
     def of_run(cls, run: _core.Result) -> "Result":
-        """Of a run that was just made."""
+        """Makes the result of a run that was just carried out."""
         return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, lambda name: Table(name, run.table(name), None, lambda _: ()))
 
     @classmethod
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
-        """Reads a result directory. A table is read, and compared with its digest, when it is first used.
+        """Reads a result directory. A table is read, and compared with its digest, when it is first
+        used.
 
-        A result of the previous format (afflux 0.1) gets today's keys, with values that say "not recorded"; its files stay as they are. Tables on shared
-        storage are read from there.
+        A result of the previous format (afflux 0.1) gets today's keys, with values that mean "not
+        recorded". Its files stay unchanged. Tables on shared storage are read from there.
 
-        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest or is not as afflux writes it,
-        `NewerResult` if a later version of the format wrote it. Warns `UncheckedResult` if there are no digests.
+        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file
+        differs from its digest or is not as afflux writes it, `NewerResult` if a later version of
+        the format wrote it. Warns `UncheckedResult` if there are no digests.
         """
         path = Path(dir)
         try:
@@ -86,18 +90,21 @@ class Result(Displayed):
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 by file name, without `summary.json`; empty for a result that was not written, or that an older version wrote."""
+        """SHA-256 by file name, without `summary.json`. Empty for a result that was not written, or
+        that an older version wrote."""
         return self.summary.get("digests", {})
 
     def check(self, *names: str) -> None:
-        """Compares these files of the result directory (by default all) with their digests, each once. Raises `DamagedResult`."""
+        """Compares these files of the result directory (default: all) with their digests, each
+        once. Raises `DamagedResult`."""
         for name in names or self.digests:
             if self.dir is not None and name in self.digests and name not in self._checked:
                 with self._file(name):
                     pass
 
     def sizes(self) -> Mapping[str, int]:
-        """Sizes in bytes of those files of the result that exist, here or on shared storage, by name."""
+        """Returns the sizes in bytes of the result's files that exist, here or on shared storage,
+        by name."""
         assert self.dir is not None
         here = {name: (self.dir / name).stat().st_size for name in self.digests if (self.dir / name).is_file()}
         elsewhere = self.stored.sizes() if self.stored and len(here) < len(self.digests) else {}
@@ -105,7 +112,8 @@ class Result(Displayed):
 
     @contextmanager
     def _file(self, name: str) -> Iterator[Path]:
-        """A file of the result directory, or a copy of the one on shared storage, compared with its digest."""
+        """Yields a file of the result directory, or a copy of the one on shared storage, after
+        comparing it with its digest."""
         assert self.dir is not None
         path = self.dir / name
         if self.stored is None or path.is_file():
@@ -144,15 +152,17 @@ class Result(Displayed):
 
     @property
     def ended_early(self) -> str | None:
-        """Why the run ended before its traffic and before `until`; None if it ran to its end."""
+        """Reason why the run ended before its traffic and before `until`; None if it ran to its
+        end."""
         return self.summary["notes"][-1] if self.summary.get("early_end") else None
 
     def _named(self, column: str) -> Collection[int]:
-        """The numbers that a column of a table may name: identifiers of flows, or numbers of hosts (none if hosts have no names)."""
+        """Returns the numbers that a column of a table may contain: identifiers of flows, or
+        numbers of hosts (none if hosts have no names)."""
         return self.flows.column("id") if column == "flow" else range(len(self.summary.get("host_names", [])))
 
     def table(self, name: str) -> Table:
-        """A table by name. Raises `LookupError` if it was not recorded."""
+        """Returns a table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:
             raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario")
         if name not in self._tables:
@@ -161,41 +171,43 @@ class Result(Displayed):
 
     @property
     def flows(self) -> Table:
-        """One row per flow."""
+        """Table with one row per flow."""
         return self.table("flows")
 
     @property
     def ports(self) -> Table:
-        """One row per port, queue and sampling interval."""
+        """Table with one row per port, queue and sampling interval."""
         return self.table("ports")
 
     @property
     def links(self) -> Table:
-        """One row per direction of a link."""
+        """Table with one row per direction of a link."""
         return self.table("links")
 
     @property
     def jobs(self) -> Table:
-        """One row per job, phase and task."""
+        """Table with one row per job, phase and task."""
         return self.table("jobs")
 
     @property
     def paths(self) -> Table:
-        """One row per flow and path."""
+        """Table with one row per flow and path."""
         return self.table("paths")
 
     def host_name(self, host: int) -> str:
-        """The name of a host in the scenario: `host3` unless it has another name."""
+        """Returns the name of a host in the scenario: `host3` unless it has another name."""
         names: list[str] = self.summary.get("host_names", [])
         return names[host] if names else f"host{host}"
 
     def is_host(self, node: str) -> bool:
-        """Whether a node of a table is a host. Hosts without names are called host0, host1, …, which is no name of a switch."""
+        """True if a node of a table is a host. Hosts without names are called host0, host1, …;
+        switches never have such names."""
         names: list[str] = self.summary.get("host_names", [])
         return node in names if names else node.startswith("host") and node[4:].isdecimal()
 
     def explain(self) -> Explanation:
-        """Where the flows' time went. Raises `LookupError` if it was not recorded."""
+        """Splits the flows' completion times into parts. Raises `LookupError` if the parts were not
+        recorded."""
         if "flows" not in self.recorded:
             raise LookupError(f"{self.dir} has no flows.parquet: there is nothing to explain")
         # The explanation copies the columns that it needs, so the table is not kept.
@@ -203,7 +215,8 @@ class Result(Displayed):
         return Explanation(self._read("flows") if flows is None else flows, self.summary)
 
     def report(self, path: str | os.PathLike[str], *, answer: str | None = None) -> Path:
-        """Writes an HTML report of this result alone; `afflux.report.write` takes several."""
+        """Writes an HTML report of this result alone. `afflux.report.write` takes several
+        results."""
         from .. import report
 
         return report.write([self], path, answer=answer)
@@ -222,7 +235,7 @@ def _stored(dir: Path) -> Folder | None:
 
 
 def file_digest(path: Path) -> str | None:
-    """SHA-256 of a file; `None` if there is none."""
+    """Returns the SHA-256 of a file; `None` if the file does not exist."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -234,11 +247,13 @@ _SEALED = re.compile(rb'"summary_digest": "([0-9a-f]{64})"')
 
 
 def _checked_summary(path: Path) -> dict[str, Any]:
-    """Reads the summary, and compares it with the digest that it contains and with the keys that afflux writes."""
+    """Reads the summary, and compares it with the digest that it contains and with the keys that
+    afflux writes."""
     data = path.read_bytes()
     if sealed := _SEALED.search(data):
         digest = sealed[1].decode()
-        found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()  # as when it was computed
+        # The digest was computed with this field empty.
+        found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()
         if found != digest:
             raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {digest[:12]}…): restore it, or simulate again")
     summary = parsed(data, path)

@@ -1,4 +1,4 @@
-"""What senders knew of their connections, if that was recorded: windows, round trips, what was in flight."""
+"""Summarises the recorded state of senders: windows, round-trip times, bytes in flight."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,14 +8,15 @@ from typing import Any
 
 from .written import Table
 
-#: A window counts as full from this share of it in flight on: the frames on their way to the NIC, and those that an acknowledgement has just let go, are
-#: not there.
+#: Share of the window in flight from which the window counts as full. The missing part are frames
+#: on their way to the NIC, and frames that an acknowledgement has just released.
 FULL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Medians over the samples of the senders of one class; `None` where they have no such thing."""
+    """Medians over the samples of the senders of one class; `None` if the senders lack the
+    value."""
 
     flow_class: str
     samples: int
@@ -24,7 +25,7 @@ class Known:
     srtt_ns: float | None
     flight_bytes: float
     pacing_bps: float | None
-    #: Share of the samples with a window in which it was full.
+    #: Share of the samples with a window in which the window was full.
     window_full: float | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -32,7 +33,8 @@ class Known:
 
 
 def known(senders: Table, flows: Table, only: Iterable[int] | None = None) -> list[Known]:
-    """By class of a connection's first flow, or of those in `only`."""
+    """Returns the medians by class of a connection's first flow. `only` limits them to these
+    flows."""
     names = dict(zip(flows.column("id"), flows.column("class"), strict=True))
     chosen = None if only is None else set(only)
     of_class: dict[str, list[tuple[Any, ...]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""How a result and a table look in an interactive session."""
+"""Shows a result and a table in an interactive session."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 from ..display import MOST_COLUMNS, Card, Grid, plural
 from ..words import text
 
-#: Rows of a table that are shown.
+#: Number of table rows that are shown.
 FIRST = 5
 
 
 def of_table(name: str, columns: Sequence[str], rows: range, types: Mapping[str, str], values: Callable[[str], Sequence[Any]]) -> Card:
-    """The columns with their types, the number of rows, and the first of them. `values` gives a whole column, so only columns that are shown, or whose
-    type is not among `types`, are asked for."""
+    """Returns the card of a table: columns with their types, number of rows, and the first rows.
+    `values` returns a whole column. It is called only for columns that are shown or whose type is
+    not in `types`."""
     shown = columns[:MOST_COLUMNS]
     found = {column: values(column) for column in columns if column in shown or column not in types}
     named = ", ".join(f"{column} {types.get(column) or _type(found[column])}" for column in columns)
@@ -22,7 +23,7 @@ def of_table(name: str, columns: Sequence[str], rows: range, types: Mapping[str,
 
 
 def _type(values: Sequence[Any]) -> str:
-    """The type of a column that no table of a result has, in Arrow's words."""
+    """Returns the type, in Arrow's words, of a column that is not a standard column of a result."""
     kinds = {type(value) for value in values} - {type(None)}
     known = {int: "int64", float: "double", str: "string", bool: "bool"}
     return known.get(kinds.pop(), "other") if len(kinds) == 1 else "other" if kinds else "(empty)"
@@ -37,7 +38,7 @@ def _brief(value: Any) -> str:
 
 
 def of_result(summary: Mapping[str, Any], recorded: Sequence[str], place: object | None) -> Card:
-    """Name, seed, flows, and the main numbers with their units."""
+    """Returns the card of a result: name, seed, flows, and the main numbers with their units."""
     facts = [("flows", _flows(summary.get("flows") or {}))]
     times, slowdown, jobs = ((summary.get(key) or {}) for key in ("fct", "slowdown", "jobs"))
     if jobs:
@@ -71,7 +72,7 @@ def _distribution(group: Mapping[str, Any], suffix: str, show: Callable[[Any], s
 
 
 def _counts(summary: Mapping[str, Any], **nouns: str) -> str:
-    """The counters that are not zero, and in any case the first one."""
+    """Formats the counters that are not zero, and always the first one."""
     found = {noun: summary.get(key) or 0 for key, noun in nouns.items()}
     first = next(iter(found))
     return ", ".join(plural(count, noun) for noun, count in found.items() if count or noun == first)

@@ -1,4 +1,5 @@
-"""Completion times and their parts: means over groups of flows, and how they differ between two designs. Everything adds up to the nanosecond."""
+"""Averages the parts of completion times over groups of flows, and compares them between two
+designs. All parts add up to the nanosecond."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,26 +13,29 @@ from .designs import Design, Designs
 from .explain import LABELS, Explanation, Sums
 from .result import Result
 
-#: A sentence names the largest parts of a difference until the rest is below a share of all changes.
+#: Most parts of a difference that a sentence names, and the share of all changes below which a part
+#: is not named.
 NAMED, REST = 4, 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean completion time of some flows and the mean of each part, in whole nanoseconds."""
+    """Mean completion time of some flows and the mean of each part, in whole nanoseconds."""
 
     #: Number of flows.
     flows: int
     #: Mean completion time.
     fct_ns: int
-    #: They add up to `fct_ns`.
+    #: Mean of each part in nanoseconds. The parts add up to `fct_ns`.
     parts_ns: dict[str, int]
-    #: The mean over flows of each part's share in its flow's completion time: every flow has the same weight.
+    #: Mean over the flows of each part's share in its flow's completion time: every flow has the
+    #: same weight.
     flow_shares: dict[str, float]
 
     @classmethod
     def of(cls, runs: Iterable[Sums]) -> "Mean | None":
-        """The mean over runs of each run's mean; `None` without flows. The boundaries between the parts are rounded, so their sum closes."""
+        """Returns the mean over runs of each run's mean; `None` without flows. Cumulative sums are
+        rounded, so the parts add up exactly."""
         counted = [run for run in runs if run.flows]
         if not counted:
             return None
@@ -44,35 +48,37 @@ class Mean:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Each part's share in the mean completion time: a flow weighs as much as the time it took."""
+        """Share of each part in the mean completion time: a flow is weighted by its completion
+        time."""
         return {label: ns / self.fct_ns if self.fct_ns else 0.0 for label, ns in self.parts_ns.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the mean as `--json` prints it."""
         return {"flows": self.flows, "mean_fct_ns": self.fct_ns, "parts_ns": self.parts_ns}
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Where the time of all flows, or of a size class or a class of traffic, went."""
+    """Parts of the mean completion time of all flows, of a size class or of a traffic class."""
 
     #: `size` or `class`.
     by: str
-    #: Name of the size class or class of traffic; `all` for all flows.
+    #: Name of the size class or traffic class; `all` for all flows.
     name: str
     #: Mean completion time and parts of its flows.
     mean: Mean
-    #: Flows that started and did not finish: they have no completion time.
+    #: Number of flows that started and did not finish. They have no completion time.
     unfinished: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the group as `--json` prints it."""
         shares = {"shares": self.mean.shares, "flow_shares": self.mean.flow_shares}
         return {self.by: self.name} | self.mean.to_dict() | {"unfinished": self.unfinished} | shares
 
 
 def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -> list[Group]:
-    """All flows, then each size class or class of traffic, of all these runs of one design; flows that started in the warm-up are left out."""
+    """Returns all flows, then each size class or traffic class, over all these runs of one design.
+    Flows that started in the warm-up are left out."""
     runs: dict[tuple[str, str], list[Sums]] = {}
     unfinished: Counter[tuple[str, str]] = Counter()
     for one in explanations:
@@ -92,34 +98,36 @@ class Change:
 
     #: `size` or `class`.
     by: str
-    #: Name of the size class or class of traffic; `all` for all flows.
+    #: Name of the size class or traffic class; `all` for all flows.
     name: str
     #: Mean completion time and parts with the baseline.
     baseline: Mean
     #: Mean completion time and parts with the design.
     design: Mean
-    #: Flows without a completion time: paired those that did not finish in both, else those of the baseline and those of the design.
+    #: Number of flows without a completion time. If paired: one number, of flows that did not
+    #: finish in both. Otherwise: the number of the baseline and that of the design.
     left_out: tuple[int, ...]
 
     @property
     def fct_ns(self) -> int:
-        """Change of the mean completion time in nanoseconds; negative: the design is faster."""
+        """Change of the mean completion time in nanoseconds; negative if the design is faster."""
         return self.design.fct_ns - self.baseline.fct_ns
 
     @property
     def parts_ns(self) -> dict[str, int]:
-        """They add up to `fct_ns`."""
+        """Change of each part in nanoseconds. The parts add up to `fct_ns`."""
         return {label: ns - self.baseline.parts_ns[label] for label, ns in self.design.parts_ns.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the change as `--json` prints it."""
         sides = {"baseline": self.baseline.to_dict(), "design": self.design.to_dict()}
         return {self.by: self.name} | sides | {"difference_ns": self.fct_ns, "parts_ns": self.parts_ns, "left_out": list(self.left_out)}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two designs' mean completion times, and what makes the difference: all flows first, then each group."""
+    """Mean completion times of two designs and the parts that differ, for all flows and for each
+    group."""
 
     #: Name of the baseline.
     baseline: str
@@ -127,27 +135,27 @@ class Comparison:
     design: str
     #: Number of seeds that both have.
     seeds: int
-    #: The flows are the same in both, and only those are in here that finished in both.
+    #: True if both designs have the same flows. Then only flows that finished in both count.
     paired: bool
-    #: Of all flows, then of each group.
+    #: Changes of all flows, then of each group.
     changes: tuple[Change, ...]
 
     @property
     def all(self) -> Change:
-        """The change over all flows."""
+        """Change over all flows."""
         return self.changes[0]
 
     def of(self, by: str, name: str) -> Change | None:
-        """The change of a group; `None` if the group is empty in one of the designs."""
+        """Returns the change of a group; `None` if the group is empty in one of the designs."""
         return next((change for change in self.changes if (change.by, change.name) == (by, name)), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the comparison as `--json` prints it."""
         head = {"baseline": self.baseline, "design": self.design, "seeds": self.seeds, "paired": self.paired}
         return head | {"answer": self.sentence(), "groups": [change.to_dict() for change in self.changes]}
 
     def sentence(self) -> Words:
-        """The difference and the parts that make most of it."""
+        """Returns the difference as text, with the parts that contribute most."""
         change = self.all
         words = {"design": self.design, "baseline": self.baseline, "new": text.time(change.design.fct_ns), "old": text.time(change.baseline.fct_ns)}
         if not any(change.parts_ns.values()):
@@ -157,7 +165,7 @@ class Comparison:
         return say(key, by=text.time(abs(change.fct_ns)), parts=join(named, (", ", "、")), **words)
 
     def note(self) -> Words:
-        """The flows that the comparison covers, and those that it leaves out."""
+        """Says which flows the comparison covers, and which it leaves out."""
         change = self.all
         seeds = say("seeds.one" if self.seeds == 1 else "seeds.many", count=self.seeds)
         if self.paired:
@@ -171,25 +179,25 @@ class Comparison:
 
 
 class Pairs:
-    """Runs of a design, each beside the baseline's run with the same seed."""
+    """Collects runs of a design, each paired with the baseline's run of the same seed."""
 
     def __init__(self, by: Sequence[str]) -> None:
         self._by = by
         self._runs: list[dict[bool, list[Side]]] = []
 
     def add(self, baseline: Explanation, design: Explanation) -> None:
-        """Where both have the same flows, those count that finished in both."""
+        """Adds a pair of runs. If both have the same flows, those that finished in both count."""
         same = baseline.same_flows(design)
         sides = baseline, design
         found = {False: [Side.of(one, self._by, one.counted()) for one in sides]}
         if same:
             both = bytes(map(and_, *(one.counted() for one in sides)))
-            # Classes are the baseline's.
+            # The classes are those of the baseline.
             found[True] = [Side.of(one, self._by, both, baseline) for one in sides]
         self._runs.append(found)
 
     def compared(self, baseline: str, design: str) -> "Comparison | None":
-        """`None` if nothing finished."""
+        """Returns the comparison over all pairs; `None` if no flow finished."""
         paired = all(True in run for run in self._runs)
         sides = [[run[paired][side] for run in self._runs] for side in (0, 1)]
         changes = []
@@ -203,7 +211,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One run: times of its flows and number of flows left out, by grouping and group."""
+    """One run: sums over its flows and number of flows left out, by grouping and group."""
 
     sums: dict[tuple[str, str], Sums]
     left_out: Counter[tuple[str, str]]
@@ -220,10 +228,11 @@ class Side:
 
 
 def compare(baseline: Result, design: Result, by: str = "size", *, names: tuple[str, str] | None = None) -> Comparison | None:
-    """One result less another, the baseline.
+    """Returns the difference of a result from the baseline.
 
-    Where both have the same flows (identifier, ends, bytes and start) the two are compared flow by flow, over those that finished in both. Else the means
-    are taken over all flows that finished in each. `None` if nothing finished. Raises `LookupError` if the split was not recorded.
+    If both have the same flows (identifier, ends, bytes and start), they are compared flow by flow,
+    over those that finished in both. Otherwise the means are taken over all flows that finished in
+    each. `None` if no flow finished. Raises `LookupError` if the split was not recorded.
     """
     pairs = Pairs([by])
     pairs.add(baseline.explain(), design.explain())
@@ -231,11 +240,13 @@ def compare(baseline: Result, design: Result, by: str = "size", *, names: tuple[
 
 
 def changes(designs: Designs, baseline: str, by: Sequence[str] = ("size",)) -> dict[str, Comparison | None]:
-    """Each other design less the baseline, over the seeds that both have; `None` where the split was not recorded, or nothing finished."""
+    """Returns the difference of each other design from the baseline, over the seeds that both have.
+    `None` if the split was not recorded, or no flow finished."""
     base = designs[baseline]
     pairs = {name: Pairs(by) for name in designs if name != baseline}
     missing = set()
-    # A baseline's run is read once, and one run of another design at a time.
+    # Each run of the baseline is read once, and only one run of another design is in memory at a
+    # time.
     for seed in base.seeds:
         others = [name for name in pairs if seed in designs[name].results]
         before = _explained(base.results[seed]) if others else None
@@ -249,7 +260,7 @@ def changes(designs: Designs, baseline: str, by: Sequence[str] = ("size",)) -> d
 
 
 def explained(design: Design) -> Iterator[Explanation]:
-    """Of each run in which the split was recorded; one at a time."""
+    """Yields the split of each run in which it was recorded, one at a time."""
     return (one for result in design.results.values() if (one := _explained(result)))
 
 
@@ -261,7 +272,7 @@ def _explained(result: Result) -> Explanation | None:
 
 
 def _largest(parts_ns: dict[str, int]) -> list[tuple[str, int]]:
-    """The parts that changed most, as many as a sentence names."""
+    """Returns the parts that changed most, as many as a sentence names."""
     ordered = sorted(((label, ns) for label, ns in parts_ns.items() if ns), key=lambda item: -abs(item[1]))
     whole = sum(abs(ns) for _, ns in ordered)
     return [item for place, item in enumerate(ordered[:NAMED]) if place == 0 or abs(item[1]) >= REST * whole]

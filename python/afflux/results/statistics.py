@@ -1,4 +1,4 @@
-"""Means, percentiles as in summaries, and intervals by Student's t.
+"""Computes means, percentiles as in summaries, and intervals by Student's t.
 
 Coverage of the 95 % intervals, each of 100,000 samples (tests/test_statistics.py holds the functions to 93 to 97 %):
 
@@ -21,13 +21,14 @@ from functools import cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-#: With fewer there is no verdict: two values may be alike by chance, and t's factor for them is 12.7.
+#: Fewest seeds for a verdict. Two values may be equal by chance, and the factor of Student's t for
+#: them is 12.7.
 ENOUGH_SEEDS = 3
-#: What the program advises.
+#: Number of seeds that the program advises.
 ADVISED_SEEDS = 5
-#: A deviation of less than this share of the largest value is rounding.
+#: A standard deviation below this share of the largest value is a rounding error.
 _ROUNDING = 1e-12
-#: Seeds beyond which it is not searched for how many would decide.
+#: Largest number of seeds in the search for the number that would decide.
 _MOST_SEEDS = 1_000_000
 
 
@@ -36,14 +37,15 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The sample's standard deviation, with n - 1; 0 where values differ by rounding only."""
+    """Returns the sample standard deviation (n - 1); 0 if values differ only by rounding."""
     middle = mean(values)
     found = math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
     return 0.0 if found <= _ROUNDING * max(map(abs, values)) else found
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
-    """Linear, as numpy's; `ordered` ascending and not empty."""
+    """Returns the quantile by linear interpolation, as numpy does. `ordered` must be ascending and
+    not empty."""
     place = q * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -51,12 +53,15 @@ def quantile(ordered: Sequence[float], q: float) -> float:
 
 
 def interval(values: Sequence[float], *, signed: bool = False) -> tuple[float, float] | None:
-    """95 % interval of the mean of a quantity that is never negative, or of a `signed` one.
+    """Returns the 95 % interval of the mean of a quantity that is never negative, or of a `signed`
+    one.
 
-    Of positive values: Olsson's form of Cox's method (U. Olsson, Journal of Statistics Education 13 (1), 2005), whose width in logarithms is
-    t·sqrt(s²/n + s⁴/(2(n - 1))), here around the arithmetic mean, so that the interval holds the mean that is shown. Simulated times are skewed, for
-    which plain t is too short. Signed, or where a value is 0: plain t, not below 0 unless signed. None with fewer than two values, and where the
-    bounds are beyond all sense.
+    Positive values use Olsson's form of Cox's method (U. Olsson, Journal of Statistics Education 13
+    (1), 2005), whose width in logarithms is t·sqrt(s²/n + s⁴/(2(n - 1))). Here it is centred on the
+    arithmetic mean, so that the interval contains the mean that is shown. Simulated times are
+    skewed, and plain t intervals are too short for them. Signed values, and values that include 0,
+    use plain t, not below 0 unless signed. None with fewer than two values, and if the bounds are
+    absurdly wide.
     """
     if len(values) < 2:
         return None
@@ -70,13 +75,13 @@ def interval(values: Sequence[float], *, signed: bool = False) -> tuple[float, f
     return None if half > _WIDEST else (middle * math.exp(-half), middle * math.exp(half))
 
 
-#: Half of an interval in logarithms beyond which its bounds mean nothing.
+#: Half width of an interval, in logarithms, beyond which its bounds mean nothing.
 _WIDEST = math.log(1e9)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of a sample of differences, by Student's t."""
+    """The mean of a sample of differences, judged by Student's t."""
 
     mean: float
     deviation: float
@@ -84,24 +89,25 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Estimate":
-        """Of two values or more."""
+        """Makes the estimate from at least two values."""
         return cls(mean(values), deviation(values), len(values))
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The 95 % interval; where all values are alike it is that value."""
+        """The 95 % interval; the value itself if all values are equal."""
         half = student(self.size - 1) * self.deviation / math.sqrt(self.size) if self.deviation else 0.0
         return self.mean - half, self.mean + half
 
     @property
     def p(self) -> float:
-        """The chance of a mean as far from 0 as this where the true one is 0."""
+        """Probability of a mean at least this far from 0 if the true mean is 0."""
         if not self.deviation:
             return 0.0 if self.mean else 1.0
         return tail(abs(self.mean) * math.sqrt(self.size) / self.deviation, self.size - 1)
 
     def decided_by(self, level: float = 1 - CONFIDENCE) -> int | None:
-        """With how many values the mean would differ from 0 at this level, if mean and deviation stayed what they are. None: never."""
+        """Returns the sample size with which the mean would differ from 0 at this level, if mean
+        and standard deviation stayed the same. None if no size would."""
         if abs(self.mean) <= _ROUNDING:
             return None
         least, most = max(self.size, ENOUGH_SEEDS), _MOST_SEEDS
@@ -109,7 +115,8 @@ class Estimate:
         def decided(size: int) -> bool:
             return tail(abs(self.mean) * math.sqrt(size) / self.deviation, size - 1) < level if self.deviation else True
 
-        # Student's t is wider than the normal distribution, by which fewer values decide, but mostly only two or three fewer.
+        # The search starts at the size by the normal distribution. Student's t is wider, but mostly
+        # needs only two or three values more.
         normal = NormalDist().inv_cdf(1 - level / 2) * self.deviation / abs(self.mean)
         least, step = max(least, math.floor(min(normal * normal, most))), 1
         while not decided(min(least + step, most)):
@@ -124,7 +131,9 @@ class Estimate:
 
 
 def holm(chances: Sequence[float], level: float = 1 - CONFIDENCE) -> list[bool]:
-    """Which of several tests hold together (S. Holm, Scandinavian Journal of Statistics 6, 1979): where nothing differs, one holds with this chance."""
+    """Returns which of several tests hold when judged together (S. Holm, Scandinavian Journal of
+    Statistics 6, 1979). If nothing differs, the probability that any test holds is at most
+    `level`."""
     held = [False] * len(chances)
     for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
         if chances[place] * (len(chances) - rank) > level:
@@ -135,23 +144,25 @@ def holm(chances: Sequence[float], level: float = 1 - CONFIDENCE) -> list[bool]:
 
 @cache
 def student(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """Student's t: the value that is exceeded on both sides together with the chance 1 - confidence."""
+    """Returns Student's t: the value whose two-sided tail probability is 1 - confidence."""
     low, high = 0.0, 1.0
     while tail(high, freedom) > 1 - confidence:
         high *= 2
-    # Halved until nothing lies between.
+    # Bisection until no number lies between.
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if tail(middle, freedom) > 1 - confidence else (low, middle)
     return high
 
 
 def tail(t: float, freedom: int) -> float:
-    """The chance that Student's t is farther from 0 than `t`, on both sides together."""
+    """Returns the two-sided tail probability: the chance that Student's t is farther from 0 than
+    `t`."""
     return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """Regularized; by its continued fraction, NIST DLMF 8.17.22, evaluated by Lentz's method."""
+    """Returns the regularized incomplete beta function by its continued fraction, NIST DLMF
+    8.17.22, evaluated by Lentz's method."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

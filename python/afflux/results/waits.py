@@ -1,4 +1,4 @@
-"""Queueing by cause: the waits of frames by class of traffic, if they were recorded."""
+"""Queueing by cause: sums the recorded waits of frames by traffic class."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -8,13 +8,15 @@ from typing import Any
 from ..words import text
 from .written import Table
 
-#: Causes that are no class: frames of the same flow, and no frame at all (the port was paused, or held the frame back).
+#: Causes that are not a class: frames of the same flow, and no frame at all (the port was paused,
+#: or held the frame back).
 OWN, NOBODY = "its own flow", "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """What frames of one class waited for while frames of another were sent, and where most of it was."""
+    """Total wait of the frames of one class while frames of another were sent, and the port with
+    the largest part of it."""
 
     flow_class: str
     behind: str
@@ -32,17 +34,18 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How long frames waited at one port, in sum."""
+    """Total wait of frames at one port."""
 
     node: str
     peer: str
-    #: The port is a host's NIC.
+    #: True if the port is a host's NIC.
     at_host: bool
-    #: Waits behind frames of other flows, or while the port was paused or held the frame back.
+    #: Wait in ns behind frames of other flows, or while the port was paused or held the frame back.
     wait_ns: int
     #: Share of `wait_ns` in that of all ports.
     share: float
-    #: Waits behind earlier frames of the same flow. A sender that is alone causes them, too: the split calls them serialization.
+    #: Wait in ns behind earlier frames of the same flow. It occurs even if the sender is alone; the
+    #: split counts it as serialization.
     own_wait_ns: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,7 +53,8 @@ class Place:
 
 
 def places(waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | None = None) -> list[Place]:
-    """The ports at which frames (of the flows in `only`, if given) waited, the worst first. Acknowledgements wait too, and count."""
+    """Returns the ports at which frames (of the flows in `only`, if given) waited, the worst first.
+    Waits of acknowledgements count too."""
     chosen = None if only is None else set(only)
     sums: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0, 0])
     columns = (waits.column(name) for name in ("flow", "own", "node", "port", "peer", "wait_ns"))
@@ -63,7 +67,8 @@ def places(waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | N
 
 
 def where(found: Iterable[Place]) -> str | None:
-    """In a sentence: at which nodes frames waited for others, the worst first. None if they did nowhere."""
+    """Says in a sentence at which nodes frames waited for others, the worst first. None if they did
+    not wait."""
     nodes: dict[str, float] = defaultdict(float)
     hosts = 0.0
     for place in found:
@@ -83,12 +88,13 @@ def where(found: Iterable[Place]) -> str | None:
     return f"Of the time that frames waited for others, {listed}."
 
 
-#: Nodes that the sentence names.
+#: Most nodes that the sentence names.
 _NAMED = 4
 
 
 def behind(waits: Table, flows: Table, only: Iterable[int] | None = None) -> list[Behind]:
-    """By class of the waiting flows (or of those in `only`), the longest waits of each class first. Acknowledgements wait too, and count."""
+    """Returns the waits by class of the waiting flows (limited to `only`, if given), the longest of
+    each class first. Waits of acknowledgements count too."""
     names = dict(zip(flows.column("id"), flows.column("class"), strict=True))
     chosen = None if only is None else set(only)
     sums: dict[tuple[str, str], dict[tuple[str, int, str], int]] = defaultdict(lambda: defaultdict(int))

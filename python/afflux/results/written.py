@@ -1,7 +1,9 @@
-"""A result as afflux writes it: the keys of summary.json and the columns of its tables, with types and ranges. Whatever reads a result gets values that
-were checked here first, so that a result of another program, or one that was edited and sealed again, ends with one plain sentence.
+"""Checks a result against the format that afflux writes: keys of summary.json and columns of its
+tables, with types and ranges. All readers get values that were checked here first. So a result of
+another program, or one that was edited and sealed again, causes one plain error message.
 
-A table is checked column by column when a column is used: a report reads a third of the columns of a large result.
+A table is checked column by column, when a column is used: a report reads a third of the columns of
+a large result.
 """
 
 import json
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: Largest whole number: of 64 bits. Largest other number: nothing that is simulated comes near it, and sums and products of such numbers are finite.
+#: Largest whole number: 64 bits. Largest other number: no simulated value comes near it, and sums
+#: and products of such numbers are finite.
 _MOST_WHOLE, _MOST = 2**64 - 1, 1e24
 
 
@@ -41,7 +44,7 @@ class NotAsWritten(DamagedResult, ValueError):
 
 @dataclass(frozen=True)
 class _Kind:
-    """Values of one type and range. `words` follow "expected"."""
+    """Values of one type and range. `words` follow "expected" in a message."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -52,7 +55,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _ByName:
-    """An object with any names, whose values are alike."""
+    """An object with any names, whose values are all of one kind."""
 
     of: Any
     names: re.Pattern[str] = re.compile(r"(?s).*")
@@ -94,7 +97,8 @@ class _Maybe:
     of: Any
 
 
-#: Keys of summary.json: an object, a list, an object by names, or values of one kind. Keys that are not here are kept and not used.
+#: Keys of summary.json: an object, a list, an object by names, or values of one kind. Keys that are
+#: not listed here are kept and not used.
 _SUMMARY: dict[str, Any] = {
     "afflux_version": _TEXT,
     "build": _TEXT | None,
@@ -136,7 +140,8 @@ _SUMMARY: dict[str, Any] = {
 
 
 class _Object(dict[str, Any]):
-    """An object of a summary: a key that it lacks is refused where it is used, because earlier versions wrote fewer."""
+    """An object of a summary. A missing key is refused only when it is used, because earlier
+    versions wrote fewer keys."""
 
     def __init__(self, values: Mapping[str, Any], key: str, path: Path) -> None:
         super().__init__(values)
@@ -150,7 +155,8 @@ class _Object(dict[str, Any]):
 
 
 def parsed(data: bytes, path: Path) -> dict[str, Any]:
-    """A summary, as far as that it names a scenario and a seed. Raises `NotAsWritten`."""
+    """Parses a summary and checks only that it names a scenario and a seed. Raises
+    `NotAsWritten`."""
     found = read_object(data, path)
     for key in ("name", "seed"):
         if key not in found:
@@ -159,7 +165,7 @@ def parsed(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def read_object(data: bytes, path: Path) -> dict[str, Any]:
-    """An object of JSON. Raises `NotAsWritten`."""
+    """Parses a JSON object. Raises `NotAsWritten`."""
 
     def refused(constant: str) -> None:
         raise NotAsWritten(path, f"{constant} is no number of JSON")
@@ -182,7 +188,8 @@ def read_object(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def checked(summary: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """A summary, after its keys were compared with those that afflux writes. Raises `NotAsWritten`, also later, where a key that it lacks is used."""
+    """Returns a summary after comparing its keys with those that afflux writes. Raises
+    `NotAsWritten`, also later if a missing key is used."""
     found: dict[str, Any] = _checked(summary, {key: spec for key, spec in _SUMMARY.items() if key in summary}, "", path)
     for job in (found.get("jobs") or {}).get("each", []):
         if job["finish_ns"] is not None and job["start_ns"] is None:
@@ -230,7 +237,8 @@ def _shown(value: Any) -> str:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-#: Columns of each table, as its Rust test lists them (crates/results/src/tables/tests.rs). `?`: may be null. `-1`: least value, where it is not 0.
+#: Columns of each table, as its Rust test lists them (crates/results/src/tables/tests.rs). `?`: may
+#: be null. `-1`: smallest value, if it is not 0.
 _COLUMNS = {
     "flows": "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, ideal_ns i64, "
     "slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, "
@@ -249,7 +257,7 @@ _COLUMNS = {
     "gap_ns_deviation f64?, gap_ns_most i64?",
     "waits": "flow i64, node string, port i32, peer string, behind string?, own bool?, frames i64, wait_ns i64",
 }
-#: Columns that are null in the same rows: the last one of each is the one that the others are compared with.
+#: Columns that are null in the same rows. The others of a group are compared with its last one.
 _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "flows": (
         ("finish_ns", "slowdown", "fct_ns"),
@@ -257,10 +265,10 @@ _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "jobs": (("node_name", "node"),),
 }
-#: Columns of which a value needs one in the other column.
+#: Columns whose values need a value in the other column.
 _NEEDS = {"flows": {"fct_ns": "start_ns", "propagation_ns": "fct_ns"}, "jobs": {"finish_ns": "start_ns"}}
 _TYPES: dict[str, tuple[str, type]] = {"i64": ("whole numbers", int), "i32": ("whole numbers", int), "f64": ("numbers", float)}
-#: The types in Arrow's words.
+#: Types in Arrow's words.
 _ARROW_TYPES = {"i64": "int64", "i32": "int32", "f64": "double", "string": "string", "bool": "bool"}
 _TYPES |= {"string": ("texts", str), "bool": ("true and false", bool)}
 
@@ -282,30 +290,34 @@ _TABLES = {name: dict(_columns(text)) for name, text in _COLUMNS.items()}
 
 
 class Table(Displayed):
-    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and pandas take it too.
+    """An Arrow table (PyCapsule interface): `pyarrow.table(t)`, `polars.DataFrame(t)`; DuckDB and
+    pandas take it too.
 
-    `t["fct_ns"]` is a column as a list. `t[["id", "fct_ns"]]` is a table of these columns, and `t[10:20]` a table of these rows.
+    `t["fct_ns"]` is a column as a list. `t[["id", "fct_ns"]]` is a table of these columns, and
+    `t[10:20]` a table of these rows.
     """
 
     def __init__(
         self, name: str, inner: _core.Table, path: Path | None = None, others: Callable[[str], Collection[int]] = lambda _: (), part: Part | None = None
     ) -> None:
-        """`path` is that of a table that was read, which is checked; `others` are values of a table and column that this one refers to."""
+        """`path` is the file of a table that was read and is checked. `others` returns the values
+        that a column may refer to in another table."""
         self._name, self._inner, self._path, self._others = name, inner, path, others
         self._part = part
         self._checked: set[str] = set()
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns, in their order."""
+        """Names of the columns, in order."""
         return self._inner.column_names if self._part is None else list(self._part.columns)
 
     def column(self, name: str) -> list[Any]:
-        """A column as a list; nulls are `None`. Raises `KeyError` if there is none, `NotAsWritten` if it has values that afflux does not write."""
+        """Returns a column as a list; nulls are `None`. Raises `KeyError` if it does not exist,
+        `NotAsWritten` if it has values that afflux does not write."""
         return self._column(name) if self._part is None else self._part.of_list(self._column(self._known(name)))
 
     def _column(self, name: str) -> list[Any]:
-        """A column of the whole table."""
+        """Returns a column of the whole table."""
         spec = _TABLES.get(self._name, {}).get(name)
         if self._path is None or spec is None:
             return self._inner.column(self._known(name))
@@ -313,7 +325,7 @@ class Table(Displayed):
             raise NotAsWritten(self._path, f"it has no column {name}")
         try:
             values = self._inner.column(name)
-        except TypeError:  # a type that no column has
+        except TypeError:  # the column has a type that no column of afflux has
             raise NotAsWritten(self._path, f"column {name} has other values than {_TYPES[spec.type][0]}") from None
         if name not in self._checked:
             if found := self._wrong(name, spec, values):
@@ -336,7 +348,7 @@ class Table(Displayed):
         return self._unrelated(name, values)
 
     def _unrelated(self, name: str, values: list[Any]) -> str | None:
-        """A contradiction to another column."""
+        """Returns a contradiction to another column as text; None if there is none."""
         for group in _NULL_TOGETHER.get(self._name, ()):
             if name in group[:-1] and group[-1] in self._inner:
                 for row, (value, other) in enumerate(zip(values, self._inner.column(group[-1]), strict=True), 1):
@@ -352,7 +364,7 @@ class Table(Displayed):
         return None
 
     def refuse(self, found: str) -> NotAsWritten:
-        """The exception for rows that contradict each other."""
+        """Returns the exception for rows that contradict each other."""
         return NotAsWritten(self._path or f"{self._name}.parquet", found)
 
     @overload
@@ -378,7 +390,7 @@ class Table(Displayed):
         return Table(self._name, self._inner, self._path, self._others, part)
 
     def _known(self, name: str) -> str:
-        """A name of a column. Raises `KeyError` if there is none of this name."""
+        """Returns the name if the table has a column of this name. Raises `KeyError`."""
         if name not in self.column_names:
             raise KeyError(spelling.unknown("column", name, self.column_names))
         return name
@@ -390,17 +402,20 @@ class Table(Displayed):
         return len(self._inner if self._part is None else self._part.rows)
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A `pyarrow.Table`, without a copy of the columns. Raises `MissingExtra`, an `ImportError`, if pyarrow is not installed."""
+        """Returns a `pyarrow.Table` without copying the columns. Raises `MissingExtra`, an
+        `ImportError`, if pyarrow is not installed."""
         made = library("Table.to_arrow", "pyarrow").table(self._inner)
         return made if self._part is None else self._part.of_frame(made, "take")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A `pandas.DataFrame`. Raises `MissingExtra`, an `ImportError`, if pandas or pyarrow, which converts the columns, is not installed."""
+        """Returns a `pandas.DataFrame`. Raises `MissingExtra`, an `ImportError`, if pandas or
+        pyarrow, which converts the columns, is not installed."""
         library("Table.to_pandas", "pandas", "pyarrow")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> "polars.DataFrame":
-        """A `polars.DataFrame`, without a copy of the columns. Raises `MissingExtra`, an `ImportError`, if polars is not installed."""
+        """Returns a `polars.DataFrame` without copying the columns. Raises `MissingExtra`, an
+        `ImportError`, if polars is not installed."""
         made = library("Table.to_polars", "polars").DataFrame(self._inner)
         return made if self._part is None else self._part.of_frame(made, "__getitem__")
 
@@ -411,7 +426,8 @@ class Table(Displayed):
         return (self._inner if self._part is None else self._cut()).__arrow_c_stream__(requested_schema)
 
     def _cut(self) -> Any:
-        """A part of a table in a library that can cut columns. Raises `MissingExtra` if neither pyarrow nor polars is installed."""
+        """Returns this part as a table of a library that can cut columns. Raises `MissingExtra` if
+        neither pyarrow nor polars is installed."""
         with suppress(MissingExtra):
             return self.to_arrow()
         with suppress(MissingExtra):
@@ -424,8 +440,9 @@ class Table(Displayed):
         return shown.of_table(self._name, self.column_names, rows, types, self._values)
 
     def _values(self, name: str) -> Sequence[Any]:
-        """The values of a whole column, for a look at some of them: not compared with what afflux writes."""
+        """Returns the values of a whole column to show some of them. They are not compared with
+        what afflux writes."""
         try:
             return self._inner.column(name)
-        except TypeError:  # a type that no column of afflux has
+        except TypeError:  # the column has a type that no column of afflux has
             return ["?"] * len(self._inner)

@@ -1,4 +1,5 @@
-"""Parts of a study, each of which `afflux study NAME PART` runs alone: some of its points, or a series of runs of its own."""
+"""Parts of a study, each of which `afflux study NAME PART` runs alone: some of its points, or a
+series of separate runs."""
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from ..files import durable
 
-#: The duration of what nobody has measured as a whole.
+#: Duration of a part that was not measured as a whole.
 NOT_MEASURED = "not measured"
 
 
@@ -17,38 +18,41 @@ NOT_MEASURED = "not measured"
 class Part:
     name: str
     question: str
-    #: On two cores; of a series, which runs one simulation at a time, on one.
+    #: Duration on two cores. A series runs one simulation at a time, so its duration is on one
+    #: core.
     duration: str = NOT_MEASURED
 
 
 @dataclass(frozen=True)
 class Slice(Part):
-    """The points of the study whose names fit. Their results are those of the whole study."""
+    """The points of the study with certain names. Their results are shared with the whole study."""
 
     has: Callable[[str], bool] = lambda name: True
 
 
 def named(*patterns: str) -> Callable[[str], bool]:
-    """Chooses the points whose names fit one of the patterns."""
+    """Selects the points whose names match one of the patterns."""
     return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)
 class Series(Part):
-    """Runs that are not points of the study: a line of each is kept in a file, from which tables are made.
+    """Runs that are not points of the study. Each has a line in a file, from which tables are made.
 
-    A run that has its line is not simulated again, so a series that was cut off continues. Lines that come with afflux count as well.
+    A run with a line is not simulated again, so a series that was interrupted continues. Lines that
+    are shipped with afflux count too.
     """
 
-    #: The lines that come with afflux. None: the series has none.
+    #: File with the lines that are shipped with afflux; None if there is none.
     shipped: Path | None = None
-    #: The runs that the series consists of, by the lines that are in the file: which ones it wants may depend on those before. `True`: only one seed.
+    #: Returns the runs of the series, given the file: later runs may depend on its lines. With
+    #: `True`, only runs of one seed.
     wanted: Callable[[Path, bool], Iterable[Any]] = lambda file, quick: ()
-    #: The runs that have a line.
+    #: Returns the runs that have a line.
     there: Callable[[Path], Iterable[Any]] = lambda file: ()
-    #: Simulates a run, appends its line, and says in a few words what came out.
+    #: Simulates a run, appends its line, and returns the outcome in a few words.
     simulate: Callable[[Any, Path], str] = lambda run, file: ""
-    #: The tables of the file.
+    #: Returns the tables made from the file.
     tables: Callable[[Path], str] = lambda file: ""
 
     def missing(self, file: Path, quick: bool = False) -> list[Any]:
@@ -56,25 +60,25 @@ class Series(Part):
         return [run for run in dict.fromkeys(self.wanted(file, quick)) if run not in there]
 
     def count(self, quick: bool = False) -> int:
-        """Number of runs, counted with the lines that come with afflux."""
+        """Returns the number of runs, given the lines that are shipped with afflux."""
         return len(dict.fromkeys(self.wanted(self._none, quick)))
 
     def kept(self, quick: bool = False) -> int:
-        """How many of them come with afflux."""
+        """Returns how many of these runs are shipped with afflux."""
         return self.count(quick) - len(self.missing(self._none, quick))
 
     @property
     def _none(self) -> Path:
-        """A file to read what comes with afflux from."""
+        """File from which the shipped lines are read."""
         return self.shipped or Path("/nonexistent/runs.csv")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What a series gave."""
+    """Outcome of a series."""
 
     part: str
-    #: Where all lines are.
+    #: File with all lines.
     file: Path
     simulated: int
     runs: int
@@ -85,7 +89,8 @@ class Ended:
 
 
 def run(series: Series, out: Path, *, quick: bool = False, fresh: bool = False, tell: Callable[[str], None] = print) -> Ended:
-    """Simulates the runs without a line in `out/runs.csv`, one at a time. `fresh` begins with an empty file, else it begins with what comes with afflux."""
+    """Simulates the runs without a line in `out/runs.csv`, one at a time. Starts with the shipped
+    lines, or with an empty file if `fresh`."""
     file = out / (series.shipped.name if series.shipped else "runs.csv")
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: name a directory")

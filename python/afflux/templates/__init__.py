@@ -1,4 +1,4 @@
-"""Commented scenarios to begin with: `afflux new`."""
+"""Templates of `afflux new`: commented scenarios to start from."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +11,21 @@ FILES = Path(__file__).parent
 @dataclass(frozen=True)
 class Template:
     name: str
-    #: A line for the list of templates: the first of the file.
+    #: First line of the file, shown in the list of templates.
     title: str
     text: str
-    #: For a template with several designs: tenants with their goals, and the designs, in a file of their own.
+    #: Goals and designs, for a template with several designs: text of a separate file with the
+    #: tenants, their goals, and the designs.
     goals: str | None = None
 
 
 def every() -> list[Template]:
-    """By name."""
+    """Returns all templates, sorted by name."""
     return [_read(path) for path in sorted(FILES.glob("*.toml"))]
 
 
 def find(name: str) -> Template:
-    """Raises `LookupError` if there is none of this name."""
+    """Returns the template of this name. Raises `LookupError`."""
     path = FILES / f"{name}.toml"
     if path not in FILES.glob("*.toml"):
         raise LookupError(spelling.unknown("template", name, [template.name for template in every()]))

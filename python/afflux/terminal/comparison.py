@@ -1,4 +1,4 @@
-"""Designs against a baseline."""
+"""Shows the comparison of designs with a baseline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -37,7 +37,7 @@ def _against(found: Comparison, design: str, shown: Mapping[str, str], chosen: S
 
 
 def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Iterator[RenderableType]:
-    """A line per metric. Established differences are bold."""
+    """Renders a table with a line per metric. Established differences are bold."""
     colours = {"better": "green", "worse": "red"}
     made = table(title, "", baseline, design, "change", "95 % interval", "verdict", labels=[-1])
     zero = [d.metric.title for d in found if d.baseline_mean == d.design_mean == 0]
@@ -53,7 +53,8 @@ def differences(title: str, baseline: str, design: str, found: Sequence[Differen
 
 
 def verdicts(found: Comparison) -> Iterator[RenderableType]:
-    """A table per design, with a line for each of the main metrics or of those asked for: values, change and verdict against the baseline."""
+    """Renders a table per design, with a line for each main metric or each metric asked for:
+    values, change and verdict against the baseline."""
     metrics = found.asked or [metric for metric in SHORT if not metric.counter]
     shown = settings.short_names([found.baseline, *found.designs])
     for design in found.designs:

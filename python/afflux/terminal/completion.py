@@ -1,4 +1,4 @@
-"""Completion in the shell: keys and values of scenarios from the schema, names of designs from results."""
+"""Shell completion: keys and values of scenarios from the schema, names of designs from results."""
 
 import contextlib
 import glob
@@ -17,7 +17,9 @@ DEEPEST = 5
 
 
 def assignments(incomplete: str) -> list[str]:
-    """Each `key.path=` that begins with `incomplete`; behind the equals sign each value that the schema names. Of values with commas the last one."""
+    """Completes `key.path=value`. Without an equals sign, returns each `key.path=` that begins with
+    `incomplete`. With one, returns each value that the schema names. In a list with commas, the
+    last value is completed."""
     key, equals, text = incomplete.partition("=")
     if not equals:
         return [f"{known}=" for known in _every() if known.startswith(key)]
@@ -26,7 +28,7 @@ def assignments(incomplete: str) -> list[str]:
 
 
 def values(key: str) -> list[str]:
-    """The words that a key takes, without quotes."""
+    """Returns the words that a key accepts, without quotes."""
     schema = _schema()
     nodes = [schema]
     for part in key.split("."):
@@ -43,7 +45,8 @@ def values(key: str) -> list[str]:
 
 
 def designs(words: list[str], incomplete: str) -> list[str]:
-    """The names of the designs in those of the words that are result directories; the shell has not expanded patterns."""
+    """Returns the names of the designs in those of the words that are result directories. The shell
+    has not expanded patterns yet."""
     from ..results.result import SUMMARY
 
     found: dict[str, None] = {}
@@ -64,7 +67,7 @@ def _every() -> list[str]:
 
 
 def _choices(node: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The node and all that it may be instead."""
+    """Returns the node and all alternatives of it."""
     yield node
     if "$ref" in node:
         yield from _choices(schema["$defs"][node["$ref"].rpartition("/")[2]], schema)
@@ -84,13 +87,15 @@ def _keys(node: dict[str, Any], schema: dict[str, Any], prefix: str, deep: int) 
             yield from _keys(items, schema, f"{prefix}0.", deep - 1)
 
 
-#: Set by bash's completion function, which passes the words of the line in COMP_WORDS, one per line.
+#: Environment variable set by bash's completion function, and its value. The function passes the
+#: words of the line in COMP_WORDS, one per line.
 _BASH = ("_AFFLUX_COMPLETE", "complete_bash")
 
 
 @contextlib.contextmanager
 def whole_words() -> Iterator[None]:
-    """Bash takes `=` for a word of its own and completes only what follows it: joins such words, and prints what follows."""
+    """Works around bash, which takes `=` for a separate word and completes only the text after it.
+    Joins such words before the completion, and prints only the text after `=`."""
     if os.environ.get(_BASH[0]) != _BASH[1]:
         yield
         return
@@ -108,7 +113,7 @@ def whole_words() -> Iterator[None]:
 
 
 def _joined(words: list[str], place: int) -> tuple[list[str], int]:
-    """The words with those around each `=` joined, and the number of the word with the number `place`."""
+    """Joins the words around each `=`. Returns the words and the new index of the word `place`."""
     joined: list[str] = []
     current = 0
     for number, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Printing and failing, for all commands."""
+"""Printing and error handling for all commands."""
 
 import errno
 import json
@@ -25,20 +25,22 @@ from . import pager
 if TYPE_CHECKING:
     from ..batch import Outcome
 
-# Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
+# Exit codes: wrong scenario or option; failure while running. After a signal the code is 128 + its
+# number (`signals`).
 WRONG, FAILED = 2, 1
-#: The group of options that name inputs, in the help of importers and exporters.
+#: Group of options that name inputs, in the help of importers and exporters.
 INPUT = "Input"
 
 
 def example(*lines: str) -> str:
-    """The end of a command's help."""
+    """Returns the end of a command's help with its examples."""
     return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in map(escape, lines))
 
 
 @contextmanager
 def failures(failed: int = FAILED) -> Iterator[None]:
-    """Turns exceptions into a message on stderr and an exit code: 2, or `failed` if not the user's input is wrong."""
+    """Turns exceptions into a message on stderr and an exit code: 2 if the user's input is wrong,
+    `failed` otherwise."""
     try:
         with signals.working(), _unchecked_told():
             yield
@@ -53,14 +55,14 @@ def failures(failed: int = FAILED) -> Iterator[None]:
         raise typer.Exit(failed) from None
 
 
-#: Errors of the system that come from the name of a file that the user gave.
+#: System error codes that come from a file name that the user gave.
 _NAMED_WRONGLY = {errno.EACCES, errno.EEXIST, errno.EINVAL, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT}
 _NAMED_WRONGLY |= {errno.ENOTDIR, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
 def _unchecked_told() -> Iterator[None]:
-    """Prints one note about all results without digests."""
+    """Prints a single note about all results without digests."""
     unchecked: list[str] = []
     with warnings.catch_warnings():
         others = warnings.showwarning
@@ -81,22 +83,25 @@ def _unchecked_told() -> Iterator[None]:
                 print(f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked", file=sys.stderr)
 
 
-#: Replacements of characters that a terminal would obey or hide: pictures of control characters, and a mark for changes of the writing direction.
+#: Replacements of characters that a terminal would obey or hide: pictures for control characters,
+#: and a mark for changes of the writing direction.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 
 
-#: The characters of `_PICTURES` as JSON escapes them; JSON escapes the others of them itself, and ends lines with one.
+#: JSON escapes of the characters in `_PICTURES` that JSON itself does not escape. (JSON ends lines
+#: with a control character, which must stay.)
 _ESCAPED = {code: f"\\u{code:04x}" for code in _PICTURES if code >= 0x7F}
 
 
 def visible(text: str) -> str:
-    """Text whose only control characters are line ends and tabs."""
+    """Replaces all control characters except line ends and tabs."""
     return text.translate(_PICTURES)
 
 
 class _Visible(RenderHook):
-    """Names come from files, so their control characters must not reach the terminal."""
+    """Removes control characters from everything that is printed. Names come from files, and their
+    control characters must not reach the terminal."""
 
     class Part:
         def __init__(self, inner: RenderableType) -> None:
@@ -111,7 +116,8 @@ class _Visible(RenderHook):
 
 
 def warn(warnings: Iterable[object], strict: bool = False) -> None:
-    """One line per warning on stderr. With `strict` warnings are errors, and the command ends."""
+    """Prints one line per warning on stderr. With `strict`, warnings are errors and the command
+    ends."""
     every = list(warnings)
     for warning in every:
         note(warning, "error: " if strict else "warning: ")
@@ -120,17 +126,17 @@ def warn(warnings: Iterable[object], strict: bool = False) -> None:
 
 
 def complain(error: object) -> None:
-    """A line on stderr, without numbers of errors of the system."""
+    """Prints an error as a line on stderr, without system error numbers."""
     print(f"error: {visible(plain.words(error if isinstance(error, BaseException) else str(error)))}", file=sys.stderr)
 
 
 def note(text: object, mark: str = "note: ") -> None:
-    """A line on stderr."""
+    """Prints a line on stderr."""
     print(visible(f"{mark}{text}"), file=sys.stderr)
 
 
 def warn_of_doubts(results: Iterable[Result]) -> bool:
-    """Names the results that failed an internal check on stderr. Returns whether there are any."""
+    """Names the results that failed an internal check on stderr. Returns True if there are any."""
     found = doubts.of(results)
     for sentence in found:
         complain(sentence)
@@ -138,14 +144,15 @@ def warn_of_doubts(results: Iterable[Result]) -> bool:
 
 
 def lacks_points(outcome: "Outcome") -> bool:
-    """Names the points of a batch that failed, and the results that failed an internal check, on stderr. Returns whether there are any."""
+    """Names the failed points of a batch, and the results that failed an internal check, on stderr.
+    Returns True if there are any."""
     for failure in outcome.failures:
         complain(f"{failure.point}: {failure.error}")
     return warn_of_doubts(outcome.results.values()) or bool(outcome.failures)
 
 
 def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
-    """Prints the parts; with `paged`, what is longer than the terminal goes to the pager."""
+    """Prints the parts. With `paged`, output longer than the terminal goes to the pager."""
     command = pager.command() if paged else None
     console = _console(colours=command is None or pager.coloured(command))
     if command is None:
@@ -159,7 +166,7 @@ def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
 
 
 def _console(*, colours: bool) -> Console:
-    # Without markup: a name such as [bold] is text.
+    # Markup is off, so that a name such as [bold] stays text.
     console = Console(highlight=False, markup=False) if colours else Console(highlight=False, markup=False, color_system=None)
     console.push_render_hook(_Visible())
     return console
@@ -179,12 +186,12 @@ def width() -> int:
 
 
 def print_text(text: str) -> None:
-    """Prints text from files as it is, except characters that a terminal would obey."""
+    """Prints text from files unchanged, except characters that a terminal would obey."""
     sys.stdout.write(visible(text))
 
 
 def print_json(value: Any) -> None:
-    """Prints JSON, in which control characters are escaped."""
+    """Prints JSON with control characters escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     sys.stdout.write(text.translate(_ESCAPED) + "\n")
 
@@ -200,19 +207,20 @@ def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> N
 
 
 def write_files(files: Mapping[Path, Writer], force: bool) -> None:
-    """Writes output files, all or none. Raises `ValueError` if one exists, unless `force`, and in any case if the command reads it or it belongs to a
-    result."""
+    """Writes output files, all or none. Raises `ValueError` if one exists and `force` is not set.
+    Raises it with `force` too if the command reads the file or the file belongs to a result."""
     own.refuse_parts(files)
     delivery.deliver(files, force, [each for path in _read.get() for each in (path, *toml.named(path))])
 
 
-#: The files that the running command was given.
+#: Files that the running command was given.
 _read: ContextVar[Sequence[Path]] = ContextVar("read", default=())
 
 
 @contextmanager
 def reading(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[None]:
-    """Around a command: its arguments, and its options of the group "Input", name files that no output may replace."""
+    """Surrounds a command: its arguments, and its options of the group "Input", name files that no
+    output may replace."""
     paths: list[Path] = []
     for param in params:
         if param.param_type_name == "argument" or getattr(param, "rich_help_panel", None) == INPUT:

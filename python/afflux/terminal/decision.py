@@ -1,4 +1,4 @@
-"""Decisions: the answer, the goals by design, and where everything is."""
+"""Shows decisions: the answer, the goals by design, and the paths of all files."""
 
 from collections.abc import Iterator
 from pathlib import Path

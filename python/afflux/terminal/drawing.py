@@ -1,4 +1,4 @@
-"""Tables and bars."""
+"""Draws tables and bars."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ..words import Marked, text
 
-#: One colour per label, the same wherever a label is shown.
+#: Colour of each label, used wherever the label is shown.
 COLOURS = {
     "propagation": "bright_black",
     "serialization": "blue",
@@ -27,7 +27,7 @@ COLOURS = {
     "application": "bright_blue",
 }
 
-#: A letter per label, in bars of several labels: they can be read without colours.
+#: Letter of each label in stacked bars, which are thus readable without colours.
 LETTERS = {
     "propagation": "P",
     "serialization": "S",
@@ -40,20 +40,21 @@ LETTERS = {
     "application": "A",
 }
 
-#: Columns of words are broken into lines of at least this many characters.
+#: Least width in characters to which columns of words are wrapped.
 PROSE = 24
 
 
 class Fitted(Table):
     """A table whose cells are never clipped.
 
-    A table that is too wide for the terminal is made narrower in this order: heads and columns of words are broken into lines, columns that only
-    illustrate (`extras`) are left out, names and labels are broken between their words, and columns move to further tables below, which repeat the names.
+    If a table is too wide for the terminal, it is made narrower in this order: heads and columns of
+    words are wrapped, columns that only illustrate (`extras`) are left out, names and labels are
+    wrapped between their words, and columns move to further tables below, which repeat the names.
     """
 
     #: Number of columns, from the left, that name the row.
     names = 1
-    #: Columns that may be left out.
+    #: Indices of columns that may be left out.
     extras: tuple[int, ...] = ()
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
@@ -70,7 +71,7 @@ class Fitted(Table):
         if _together(least) > room:
             places = [place for place in places if place not in self.extras]
         least = self._broken_labels(places, least, room)
-        # Names are kept whole unless they leave no room for the widest of the other columns.
+        # Names stay whole unless they leave too little space for the widest of the other columns.
         names = places[: self.names]
         beside = max((least[place] for place in places[self.names :]), default=0)
         while names and _together([*(least[place] for place in names), beside]) > room:
@@ -85,7 +86,8 @@ class Fitted(Table):
             yield from self._of(chosen, widest, least, room, first=part == 0).__rich_console__(console, options)
 
     def _broken_labels(self, places: Sequence[int], least: list[int], room: int) -> list[int]:
-        """Widths with names and labels broken between their words, as far as one table for all columns needs it. If they do not suffice for that: `least`."""
+        """Returns the widths with names and labels wrapped between their words, as far as needed
+        for one table with all columns. Returns `least` if wrapping does not suffice for that."""
         excess, made = _together([least[place] for place in places]) - room, list(least)
         labels = [place for place in places if self.columns[place].justify == "left" and place not in self.extras]
         for place in sorted(labels, key=lambda place: -least[place]):
@@ -97,11 +99,13 @@ class Fitted(Table):
         return made if excess <= 0 else least
 
     def _parts(self, names: list[int], others: list[int], least: list[int], room: int) -> Iterator[list[int]]:
-        """The columns of each table: as few tables as possible, then as few as possible with one column besides the names, then of about equal width."""
+        """Splits the columns into tables. Prefers few tables, then few tables with a single column
+        next to the names, then tables of about equal width."""
 
         @cache
         def best(start: int) -> tuple[int, int, int, tuple[int, ...]]:
-            """For the columns from `start` on: number of tables, of those with one column, the sum of their squared widths, and where each table ends."""
+            """Returns, for the columns from `start` on: number of tables, number of tables with one
+            column, sum of the squared widths, and the end index of each table."""
             if start == len(others):
                 return 0, 0, 0, ()
             found = []
@@ -118,7 +122,8 @@ class Fitted(Table):
             yield [*names, *others[start:end]]
 
     def _of(self, chosen: list[int], widest: list[int], least: list[int], room: int, *, first: bool) -> Table:
-        """A table of some of the columns; what is left of the width goes to those that are narrower than they could be, from the left."""
+        """Returns a table of the chosen columns. Spare width goes, from the left, to columns that
+        are narrower than their widest cell."""
         left = room - _together([least[place] for place in chosen])
         made = Table(title=self.title if first else "", title_justify=self.title_justify, title_style=self.title_style, show_header=self.show_header)
         _plain(made)
@@ -132,12 +137,12 @@ class Fitted(Table):
         return made
 
     def _natural(self, console: Console, options: ConsoleOptions, column: Column) -> int:
-        # No column is wider than the terminal; the padding is no part of it.
+        # The width may exceed the terminal's. Padding is not included.
         free = options.update(max_width=10_000)
         return max(Measurement.get(console, free, cell).maximum for cell in (column.header, *column.cells, ""))
 
     def _least(self, console: Console, options: ConsoleOptions, column: Column, natural: int) -> int:
-        """The width at which every cell is whole, and the head is broken into few lines."""
+        """Returns the width at which every cell is whole and the head is wrapped into few lines."""
         cells = max((Measurement.get(console, options.update(max_width=10_000), cell).maximum for cell in column.cells), default=0)
         head = _narrowest(column.header) if isinstance(column.header, str) else natural
         words = not column.no_wrap and column._index >= self.names
@@ -145,22 +150,22 @@ class Fitted(Table):
 
 
 def _together(widths: Sequence[int]) -> int:
-    """Between two columns are a blank and the line of the box."""
+    """Returns the total width of columns. A blank and the line of the box separate two columns."""
     return sum(widths) + 2 * max(len(widths) - 1, 0)
 
 
-#: Longest word of a head that is not broken after a hyphen, a dot or the like.
+#: Longest word of a head, in characters, that is not broken after a hyphen, a dot or the like.
 _WORD = 14
 
 
 def _narrowest(head: str) -> int:
-    """The least width at which a head takes at most five lines and its words are whole."""
+    """Returns the least width at which a head takes at most five lines and its words are whole."""
     longest = min(max((len(word.rstrip()) for word in _pieces(head)), default=0), PROSE)
     return next(width for width in range(max(longest, 1), len(head) + 2) if len(_broken(head, width).split("\n")) <= 5)
 
 
 def _pieces(head: str) -> Iterator[str]:
-    """The parts of a head between which a line may end."""
+    """Yields the parts of a head between which a line may end."""
     for word in re.split(r"(?<=\s)", head):
         yield from re.split(r"(?<=[\-_,=./])", word) if len(word.rstrip()) > _WORD else [word]
 
@@ -181,10 +186,11 @@ def _plain(made: Table) -> None:
 
 
 def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), labels: Sequence[int] = (), extras: Sequence[int] = ()) -> Fitted:
-    """A plain table: the first `left` columns name the row and are aligned to the left, numbers to the right.
+    """Returns a plain table. The first `left` columns name the row and are aligned left, numbers
+    are aligned right.
 
-    By place, where -1 is the last: `words` and `labels` are aligned to the left. Where there is little room, `words` are broken into lines and
-    `extras` are left out.
+    `words`, `labels` and `extras` are column indices (-1 is the last). `words` and `labels` are
+    aligned left. If the table is too wide, `words` are wrapped and `extras` are left out.
     """
     made = Fitted(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
     _plain(made)
@@ -197,7 +203,8 @@ def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), l
 
 
 def paragraphs(**columns: int) -> Table:
-    """A table of sentences as wide as the terminal. Each column has a share of the width; one with the share 0 is as wide as its longest line."""
+    """Returns a table of sentences as wide as the terminal. Each column has a share of the width; a
+    column with share 0 is as wide as its longest line."""
     made = Table(expand=True, leading=1)
     _plain(made)
     for column, share in columns.items():
@@ -206,14 +213,15 @@ def paragraphs(**columns: int) -> Table:
 
 
 def bar(share: float, width: int, colour: str) -> Text:
-    """A horizontal bar in eighths of a character."""
+    """Returns a horizontal bar with a resolution of an eighth of a character."""
     eighths = round(share * width * 8)
     full, rest = divmod(eighths, 8)
     return Text("█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest], style=colour)
 
 
 def stacked(shares: dict[str, float], width: int) -> Text:
-    """Shares side by side, each as its letter on its colour, exactly `width` characters if they add up to one."""
+    """Draws shares next to each other, each as its letter on its colour. The bar is exactly `width`
+    characters wide if the shares add up to one."""
     line, done, total = Text(), 0, 0.0
     for label, share in shares.items():
         total += share
@@ -224,16 +232,16 @@ def stacked(shares: dict[str, float], width: int) -> Text:
 
 
 def diverging(value: int, most: int, width: int, colour: str) -> Text:
-    """A bar from the middle to the left for less, to the right for more."""
+    """Draws a bar from the middle: to the left if negative, to the right if positive."""
     half = (width - 1) // 2
     length = round(abs(value) / most * half) if most else 0
-    # A value too small for a block is a thin line.
+    # A nonzero value too small for a block is drawn as a thin line.
     less, more = ("█" * length or "▕", "") if value < 0 else ("", "█" * length or "▏") if value > 0 else ("", "")
     return Text(less.rjust(half), style=colour).append("│", style="dim").append(more, style=colour)
 
 
 def legend(labels: Sequence[str]) -> Text:
-    """The letters of stacked bars with their labels."""
+    """Returns the letters of stacked bars with their labels."""
     return Text("  ").join(Text.assemble((LETTERS[label], _on(label)), (f"\N{NO-BREAK SPACE}{label}", "dim")) for label in labels)
 
 
@@ -242,18 +250,21 @@ def _on(label: str) -> str:
 
 
 def zeros(names: Sequence[str]) -> Iterator[Text]:
-    """The sentence below a table that names the rows left out because all their values are zero."""
+    """Yields the sentence below a table that names the rows left out because all their values are
+    zero."""
     if names:
         listed = f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else f"{names[0]} is"
         yield Text(f"{listed} zero and not shown", style="dim")
 
 
-#: An answer of more characters than fit on a screen.
+#: Most characters of an answer that is shown as one paragraph. A longer one does not fit on a
+#: screen.
 _PARAGRAPH = 1_600
 
 
 def answer(words: str) -> Text:
-    """The marked parts of an answer are bold; an answer without parts is bold as a whole. The parts of a long answer stand on lines of their own."""
+    """Renders an answer. Its marked parts are bold; an answer without parts is bold as a whole. The
+    parts of a long answer are on separate lines."""
     if not isinstance(words, Marked):
         return Text(words, style="bold")
     between = "\n" if len(words) > _PARAGRAPH and len(words.parts) > 1 else " "

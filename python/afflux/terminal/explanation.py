@@ -1,4 +1,5 @@
-"""Where the time went: of a flow, of groups of flows, of the difference between two results."""
+"""Shows which parts make up completion times: of a flow, of groups of flows, of the difference
+between two results."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,9 +36,9 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
 
 
 def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
-    """A line per flow, with its largest part."""
+    """Renders a line per flow, with its largest part."""
     made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went", labels=[-1])
-    # Width that the other columns leave; the label of the largest part follows the bar.
+    # Width that the other columns leave. The label of the largest part follows the bar.
     room = max(min(width - 78, 40), 10)
     for one in flows:
         shares = {label: one.share(label) for label in LABELS}
@@ -51,7 +52,8 @@ def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
 
 
 def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Iterator[RenderableType]:
-    """Where the time went, by group: of all completion times together, or as the mean of each flow's shares."""
+    """Renders the parts of the completion time by group: of the mean completion time, or as the
+    mean of each flow's shares."""
     if not groups:
         yield Text("no flow finished: there is no completion time to split")
         return
@@ -81,7 +83,7 @@ def _group(group: split.Group | split.Change) -> str:
 
 
 def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
-    """The difference between two designs' mean completion times, part by part."""
+    """Renders the difference between two designs' mean completion times, part by part."""
     yield Text(found.sentence(), style="bold")
     whole = found.all
     names = settings.short_names([found.baseline, found.design])
@@ -113,7 +115,7 @@ def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
 
 
 def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
-    """The longest queues of switches, with `hosts` also those of hosts."""
+    """Renders the longest queues of switches, with `hosts` also those of hosts."""
     at_hosts = [queue for queue in every if queue.at_host]
     longest = [queue for queue in every if hosts or not queue.at_host][:count]
     if longest:
@@ -136,7 +138,7 @@ _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "
 
 
 def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableType]:
-    """Where packets of real hosts spent their time."""
+    """Renders a live run: where packets of real hosts spent their time."""
     yield Text.assemble(("Live run", "bold"), f" of {text.duration(report['duration_s'])}, {text.count(report['packets']['delivered'])} packets delivered")
     yield Text("Only packets of real hosts are known, not their flows: they have no completion time to split.")
     made = table("Where a packet's time goes", "", "", "", left=1)
@@ -158,10 +160,11 @@ def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableT
 
 
 def places(found: Sequence[Place], count: int = 5) -> Iterator[RenderableType]:
-    """The ports at which frames waited, the worst first."""
+    """Renders the ports at which frames waited, the worst first."""
     if not found:
         return
-    # Ports where a flow waited only for its own frames are no congestion, and are listed only where there is nothing else.
+    # A port where flows waited only for their own frames is not congested. Such ports are listed
+    # only if there are no others.
     worst = [one for one in found if one.wait_ns] or found
     made = table("Where frames waited, by port (sums over frames)", "port", "for others", "share", "for their own flow")
     for one in worst[:count]:
@@ -175,7 +178,7 @@ def places(found: Sequence[Place], count: int = 5) -> Iterator[RenderableType]:
 
 
 def own_hosts(queueing: dict[str, Any] | None) -> Iterator[RenderableType]:
-    """How much of the queueing was in the senders' own hosts, as the summary has it."""
+    """Says how much of the queueing was in the senders' own hosts, from the summary."""
     if not queueing or not (total := queueing["host_mean_ns"] + queueing["network_mean_ns"]):
         return
     host = queueing["host_mean_ns"]
@@ -184,13 +187,13 @@ def own_hosts(queueing: dict[str, Any] | None) -> Iterator[RenderableType]:
 
 
 def unknown_places(busiest: tuple[str, str, float] | None) -> Iterator[RenderableType]:
-    """What to record, if the result does not say where frames waited."""
+    """Says what to record so that the next result shows where frames waited."""
     hint = "" if busiest is None else f"; the busiest link was {busiest[0]} → {busiest[1]}, in use {text.share(busiest[2])} of the time"
     yield Text(f"where queueing took place was not recorded: run again with --set record.waits=all{hint}", style="dim")
 
 
 def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
-    """The classes behind which frames of each class waited."""
+    """Renders the classes behind which frames of each class waited."""
     if not found:
         return
     made = table("Queueing by cause: which class each class waited behind", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3)
@@ -200,7 +203,8 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
 
 
 def senders(found: Sequence[Known]) -> Iterator[RenderableType]:
-    """What senders of each class knew."""
+    """Renders the recorded sender state of each class: window, threshold, bytes in flight,
+    round-trip time, pacing."""
     if not found:
         return
     made = table("What senders knew: medians over their samples", "class", "window", "threshold", "in flight", "window full", "round trip", "pacing")

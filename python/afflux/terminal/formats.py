@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-#: An option: its names with its value, and its help with its default.
+#: An option in the help: its names with its value, and its help text with its default.
 _Row = tuple[str, str]
 
 
@@ -68,7 +68,7 @@ def _options(command: Any, context: Any) -> list[_Row]:
 
 
 def _common(every: Sequence[Sequence[_Row]]) -> dict[str, str]:
-    """Options that mean the same for most formats, with their most frequent help."""
+    """Returns the options common to most formats, with their most frequent help text."""
     common: dict[str, str] = {}
     for names in dict.fromkeys(names for rows in every for names, _ in rows):
         if any(option in names for option in ("--out", "--force", "--json")):

@@ -1,4 +1,4 @@
-"""Keys of scenario files on a terminal."""
+"""Shows keys of scenario files on a terminal."""
 
 import re
 from collections.abc import Iterator
@@ -13,12 +13,13 @@ from ..files import toml
 from ..reference import facts
 from ..reference.document import Key, Table, document
 
-#: Longer defaults of a list of keys are cut: the key's own entry has them.
+#: Longest default in a list of keys, in characters. Longer ones are cut; the key's own entry has
+#: them in full.
 LONG = 34
 
 
 def shown(one: Key | Table, kinds: list[str]) -> Iterator[RenderableType]:
-    """A key with all that is known about it, or a table with its keys."""
+    """Renders a key with everything known about it, or a table with its keys."""
     if isinstance(one, Key):
         yield from _key(one, kinds)
         for name in one.type.tables:
@@ -59,13 +60,14 @@ def _key(key: Key, kinds: list[str]) -> Iterator[RenderableType]:
 
 
 def models(key: Key) -> list[Any]:
-    """The models that the key belongs to, unless they are so many that they explain nothing."""
+    """Returns the models that the key belongs to, or nothing if there are more than three, which
+    would explain little."""
     found = facts.models(key) or facts.models(key.table)
     return found if len(found) <= 3 else []
 
 
 def _keys(table: Table, place: str) -> Iterator[RenderableType]:
-    """A line per key, then the kinds, of a table that stands at `place`."""
+    """Renders a line per key, then the kinds, of a table that is used at `place`."""
     title = _titled(place, [table.kind] if table.kind else [])
     yield Text(f"Keys of {title}{' with every kind' if table.kinds else ''}", style="bold")
     grid = Grid.grid(padding=(0, 2))
@@ -91,14 +93,15 @@ def _list(rows: list[tuple[str, str]]) -> Iterator[RenderableType]:
 
 
 def _short(key: Key) -> str:
-    """The type without its alternatives' details, and with the words that may be written if they are few."""
+    """Returns the type without the details of its alternatives. Lists the accepted words if they
+    are few."""
     words = [re.split(r"[:;]", word)[0] for word in key.type.words]
     choices = " or ".join(toml.value(value) for value, _ in key.type.choices)
     return " or ".join(words).replace("one of these words", choices if key.name != "kind" and len(choices) <= LONG else "a word")
 
 
 def _cut(text: str) -> str:
-    """The first of several statements about a default."""
+    """Returns the first of several statements about a default, cut to twice `LONG` characters."""
     first = re.split(r"(?<=[^:]); | \((?=[^)]*\)$)", text)[0]
     return first if len(first) <= 2 * LONG else first[: 2 * LONG].rsplit(" ", 1)[0] + " …"
 
@@ -108,13 +111,14 @@ def _sentence(text: str) -> str:
 
 
 def _paragraphs(text: str) -> Text:
-    """What is said about each of several kinds stands on a line of its own."""
+    """Splits a description into lines: each statement about one of several kinds is on a separate
+    line."""
     text = " ".join(text.split())
     return Text(re.sub(r"(?!^)\s*\b(?=With `\w+`: )", "\n", text))
 
 
 def described(one: Key | Table, kinds: list[str]) -> dict[str, Any]:
-    """The same as JSON."""
+    """Returns, for `--json`, the information that `shown` renders."""
     if isinstance(one, Table):
         return {"path": one.place, "kind": one.kind, "text": " ".join(one.text.split()), "keys": [_described(key) for key in one.keys]} | _kinds(one)
     tables = [document().by_definition[name] for name in one.type.tables]

@@ -1,4 +1,4 @@
-"""Many simulations: sweeps, and what a study found."""
+"""Shows many simulations: sweeps, and the findings of a study."""
 
 from collections.abc import Iterator, Sequence
 
@@ -43,7 +43,7 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
 
 
 def _intervals(every: Sequence[Combination], keys: Sequence[str], shown: Sequence[Metric]) -> Iterator[RenderableType]:
-    """A line per combination with the 95 % intervals of its means."""
+    """Renders a line per combination with the 95 % intervals of its means."""
     if not shown:
         return
     made = table("95 % intervals of these means", *keys, *(metric.title for metric in shown), left=len(keys))
@@ -67,7 +67,7 @@ def _interval(metric: Metric, value: Mean | None) -> str:
     low, high = next(((low, high) for low, high in pairs if low != high), ("–", "–"))
     if low == high:
         return "–"
-    # A unit that both ends have stands once.
+    # If both ends have the same unit, it is written once.
     number, _, unit = low.rpartition(" ")
     return f"{number} – {high}" if number and high.endswith(f" {unit}") else f"{low} – {high}"
 

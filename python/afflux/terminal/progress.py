@@ -14,7 +14,7 @@ from ..words import text
 if TYPE_CHECKING:
     import rich.progress
 
-#: Seconds between two plain lines.
+#: Interval of plain lines in seconds.
 LINES_EVERY = 5.0
 
 
@@ -37,7 +37,7 @@ class Pace:
         then, before = self._last
         if now > then:
             rate = (hops - before) / (now - then)
-            # Smoothed over about two seconds.
+            # Moving average over about two seconds.
             self.rate += (rate - self.rate) * min(1.0, (now - then) / 2.0) if self.rate else rate
         self._last = (now, hops)
         by_time = progress.now_ns / self._until_ns if self._until_ns else 0.0
@@ -56,7 +56,7 @@ class Pace:
 
 @contextmanager
 def shown(scenario: Scenario, console: Console) -> Iterator[Show]:
-    """The callback that shows a run; removes the bar afterwards."""
+    """Yields the callback that shows a run, and removes the bar afterwards."""
     pace = Pace(scenario)
     if console.is_terminal:
         with _bar(console, pace) as show:
@@ -91,11 +91,11 @@ class _Batch:
         self._console, self._show = console, show
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
-        #: When a line was last printed before the first point began.
+        #: Time at which a line was last printed before the first point began.
         self._told = self._began
 
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
-        """The points themselves are not named beforehand."""
+        """Ignores the list of points: this display names them only when they finish."""
 
     def preparing(self, done: int, total: int) -> None:
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""What studies there are, and what each consists of."""
+"""Shows the list of studies, and the parts and assumptions of each."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ def _cores() -> int:
 
 
 def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
-    """A row for each study; `duration` is that of the whole study on this machine."""
+    """Returns a row for each study. `duration` is estimated for the whole study on this machine."""
     return [
         {
             "study": study.name,
@@ -36,7 +36,7 @@ def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
 
 
 def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
-    """The list of studies."""
+    """Renders the list of studies."""
     if not every:
         yield Text("there are no built-in studies yet")
         return
@@ -52,14 +52,15 @@ def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _origin() -> str:
-    """Where durations come from: `check` would take minutes to estimate so many simulations."""
+    """Says where durations come from. They are shipped with afflux, because `check` would take
+    minutes to estimate so many simulations."""
     cores = _cores()
     shipped = f"measured on {MEASURED_ON} cores, comes with afflux"
     return shipped if cores == MEASURED_ON else f"{shipped}, here for {plural(cores, 'core')}"
 
 
 def about(study: Study) -> dict[str, Any]:
-    """A study with its parts and assumptions, for programs."""
+    """Returns a study with its parts and assumptions, for JSON output."""
     whole, quick = study.points(False), study.points(True)
     (row,) = listed([study])
     parts = [
@@ -72,7 +73,8 @@ def about(study: Study) -> dict[str, Any]:
 
 
 def _duration(part: Part) -> str:
-    """A series runs one simulation at a time, so more cores do not help it."""
+    """Returns the expected duration of a part. A series runs one simulation at a time, so more
+    cores do not shorten it."""
     return here(part.duration, _cores()) if isinstance(part, Slice) else part.duration
 
 
@@ -107,5 +109,5 @@ def study(of: Study) -> Iterator[RenderableType]:
 
 
 def series(found: Ended) -> Iterator[RenderableType]:
-    """Output of `afflux study NAME PART` where the part is a series of runs."""
+    """Output of `afflux study NAME PART` if the part is a series of runs."""
     yield Text(f"{plural(found.runs, 'run')}, {text.count(found.simulated)} simulated now; written to {found.file.parent}", style="dim")

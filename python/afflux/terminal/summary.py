@@ -1,4 +1,4 @@
-"""The summary of a run."""
+"""Shows the summary of a run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from ..results.result import Result
 from ..words import text
 from .drawing import plural, table
 
-#: Titles of the table of jobs, by the kind of them all.
+#: Title of the table of jobs if all jobs are of this kind.
 _SLOWEST = {"query": "Slowest queries", "coflow": "Slowest coflows", "job": "Slowest jobs"}
 
 
@@ -66,7 +66,8 @@ def _counts(s: dict[str, Any]) -> RenderableType:
 
 
 def _classes(s: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Goodput of each class of traffic, and how evenly its flows share it. A class that is the only one has all the goodput, so only the latter is told."""
+    """Yields the goodput of each traffic class, and how evenly its flows share it. The goodput is
+    left out if there is only one class, which has all of it."""
     groups = (s.get("goodput") or {}).get("by_class", {})
     for name, group in groups.items():
         fair = ""
@@ -118,7 +119,7 @@ def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
 
 
 def _widths(flows: tuple[int, int]) -> str:
-    """Number of flows of a job, of the least and the most."""
+    """Returns the number of flows of a job, or the range from the smallest to the largest."""
     least, most = map(text.count, flows)
     return least if least == most else f"{least} to {most}"
 

@@ -1,7 +1,9 @@
-"""Values of the command line, without pydantic where it is not needed.
+"""Converts values of the command line without pydantic where possible.
 
-Newer versions of typer convert values with pydantic, whose import takes a third of the time in which a command starts. Texts, paths, numbers as they are
-usually written, and options that are not given need no more than what is here. Everything else is left to typer, and so are its messages.
+Newer versions of typer convert values with pydantic, whose import takes a third of the start-up
+time of a command. This module converts the common cases: strings, paths, numbers in their usual
+notation, and options that are not given. typer handles everything else, including the error
+messages.
 """
 
 import os
@@ -11,14 +13,15 @@ from typing import Any, get_args, get_origin
 
 
 def convert_here(params: Iterable[Any]) -> None:
-    """Has these parameters convert values as this module does. Versions of typer without these names convert as they do."""
+    """Makes these parameters convert their values with this module. Versions of typer without these
+    attributes keep their own conversion."""
     for param in params:
         if getattr(param, "_runtime_param", ...) is None and hasattr(param, "type_descriptor") and hasattr(param, "get_runtime_param"):
             param._runtime_param = _Conversion(param.type_descriptor)
 
 
 class _Conversion:
-    """In place of the object with which typer converts the values of a parameter."""
+    """Replacement of the object with which typer converts the values of a parameter."""
 
     def __init__(self, descriptor: Any) -> None:
         self._descriptor = descriptor
@@ -43,7 +46,7 @@ class _Conversion:
 
     @staticmethod
     def _single(value: Any, of: Any, about: Any) -> Any:
-        """None if it is left to typer."""
+        """Converts one value; None leaves it to typer."""
         if of is str and type(value) is str:
             return value
         if of is int and (type(value) is int or (type(value) is str and value.isascii() and value.isdigit() and len(value) < 19)):
@@ -51,7 +54,7 @@ class _Conversion:
             inside = (about.min is None or about.min <= number) and (about.max is None or number <= about.max)
             return number if inside else None
         if of is Path and isinstance(value, (str, Path)) and not (about.exists or about.resolve_path) and about.file_okay and about.dir_okay:
-            # Typer refuses what cannot be read, or written where that is asked for.
+            # typer refuses files that cannot be read, or cannot be written if that is required.
             wanted = about.readable * os.R_OK | about.writable * os.W_OK
             return Path(value) if os.access(value, wanted) or not os.path.lexists(value) else None
         return None

@@ -1,4 +1,4 @@
-"""Searching for settings: `afflux tune`. Needs Optuna (extra `tune`) once it searches."""
+"""Searches for the best settings: `afflux tune`. The search needs Optuna (extra `tune`)."""
 
 from .result import Candidate, Drift, Tuning
 from .search import tune

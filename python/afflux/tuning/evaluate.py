@@ -1,4 +1,4 @@
-"""Simulating settings: each with every seed, the hopeless ones with the first few only."""
+"""Simulates settings: good ones with every seed, hopeless ones only with the first few seeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ from ..results.statistics import ENOUGH_SEEDS
 from ..words import Words
 from .result import OWN, Candidate
 
-#: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
+#: A setting is dropped if it is worse than a known one by more than this share, with every one of
+#: the first seeds and in all objectives.
 HOPELESS = 0.05
 
 
 @dataclass
 class Evaluator:
-    """Simulates settings in one directory: what is there is not simulated again."""
+    """Simulates settings in one directory. Existing results are not simulated again."""
 
     scenario: Source
     fixed: Mapping[str, Any]
@@ -32,19 +33,19 @@ class Evaluator:
     out: Path
     executor: Executor
     watch: Watch
-    #: Settings with warnings are refused, as wrong ones are.
+    #: True if settings with warnings are refused, like invalid ones.
     strict: bool = False
 
     def __post_init__(self) -> None:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
         self._warnings: dict[str, None] = {}
-        #: What batches have to say, each thing once.
+        #: Notes of all batches, without duplicates.
         self.notes: list[str] = []
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of all settings, each once."""
+        """Warnings of all settings, without duplicates."""
         return tuple(self._warnings)
 
     def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
@@ -63,13 +64,14 @@ class Evaluator:
         try:
             warnings = batch.load(self.scenario, {**self.fixed, **changes}).warnings
         except _core.ScenarioError:
-            return True  # told with the others
+            return True  # reported with the others
         if warnings:
             self._errors.setdefault(name_of(changes), str(warnings[0]))
         return not warnings
 
     def race(self, every: Sequence[Mapping[str, Any]], seeds: Sequence[int], known: Sequence[Candidate]) -> list[Candidate]:
-        """With the first seeds, and then with the others those that are not hopeless beside what is known."""
+        """Simulates settings with the first seeds, and then with the other seeds those that are not
+        hopeless compared with `known`."""
         first = seeds[: first_seeds(len(seeds))]
         self.simulate(every, first)
         begun = [self.candidate(changes, first) for changes in every]
@@ -80,7 +82,7 @@ class Evaluator:
         return [self.candidate(c.changes, first if c.name in lost else seeds, stopped=c.name in lost) if c.values else c for c in begun]
 
     def candidate(self, changes: Mapping[str, Any], seeds: Sequence[int], stopped: bool = False) -> Candidate:
-        """What is known of a setting. Raises `LookupError` if a summary does not have an objective."""
+        """Returns a setting with its values. Raises `LookupError` if an objective is missing."""
         name = name_of(changes)
         results = self._results.get(name, {})
         if name in self._errors or not all(seed in results for seed in seeds):
@@ -98,7 +100,7 @@ class Evaluator:
         return Design(name, dict(sorted(self._results.get(name, {}).items())))
 
     def doubts(self) -> list[Words]:
-        """Results that failed checks of their own."""
+        """Sentences about results that failed their own checks."""
         return doubts.of(result for results in self._results.values() for result in results.values())
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
@@ -110,12 +112,14 @@ def name_of(changes: Mapping[str, Any]) -> str:
 
 
 def first_seeds(count: int) -> int:
-    """A third, but two, without which chance looks like certainty."""
+    """Returns the number of first seeds: a third of all, but at least two, because with one seed
+    chance looks like certainty."""
     return min(count, max(2, -(-count // 3)))
 
 
 def hopeless(one: Candidate, other: Candidate, objectives: Sequence[Metric]) -> bool:
-    """Is one worse than the other with every seed and in every objective, by more than a little?"""
+    """True if `one` is worse than `other` by more than `HOPELESS`, with every seed and in every
+    objective."""
     if not one.values or not other.values:
         return False
     for metric in objectives:
@@ -130,7 +134,8 @@ def hopeless(one: Candidate, other: Candidate, objectives: Sequence[Metric]) -> 
 
 
 def front(means: Sequence[Sequence[float]]) -> list[int]:
-    """Of points with coordinates that are to be low: those that no other one is below or beside in all."""
+    """Returns the indices of the Pareto front; coordinates are better if lower. A point is not on
+    the front if another one is at most as high in all coordinates and lower in one."""
 
     def beaten(one: Sequence[float], other: Sequence[float]) -> bool:
         return all(b <= a for a, b in zip(one, other, strict=True)) and any(b < a for a, b in zip(one, other, strict=True))
@@ -139,7 +144,8 @@ def front(means: Sequence[Sequence[float]]) -> list[int]:
 
 
 def lowered(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[list[float]]:
-    """Means over these seeds (which may repeat), with a sign that makes lower better."""
+    """Returns the means over these seeds (which may repeat), with a sign that makes lower values
+    better."""
     made = []
     for candidate in candidates:
         assert candidate.values
@@ -149,7 +155,8 @@ def lowered(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds
 
 
 def alike(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[int | None]:
-    """How many of the others each one cannot be told from: no objective differs clearly, by t over the paired seeds. None with too few seeds."""
+    """Returns, for each candidate, the number of others that cannot be distinguished from it: no
+    objective differs clearly by a t test over the paired seeds. None with too few seeds."""
     if len(seeds) < ENOUGH_SEEDS:
         return [None] * len(candidates)
     counts = [0] * len(candidates)

@@ -1,4 +1,4 @@
-"""What is searched for: a number of the summary, to be low or high."""
+"""Objectives of a search: numbers of the summary to minimize or maximize."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from ..metrics import METRICS, Metric, named
 from ..spelling import unknown
 from ..words import text
 
-#: Short names.
+#: Short names of objectives.
 ALIASES = {
     "job_time": "job_time_mean_ns",
     "fct": "fct_mean_ns",
@@ -18,13 +18,14 @@ ALIASES = {
 
 
 def names() -> list[str]:
-    """Short names, then the metrics."""
+    """Returns the short names, then the names of the metrics."""
     return [*ALIASES, *(metric.name for metric in METRICS)]
 
 
 def objective(words: str) -> Metric:
-    """A metric by name, one of a class (`class.web.fct_p99`), or a path into summary.json as
-    `fct.by_size.le_100KB.p99_ns`; `:min` or `:max` may follow. Raises `ValueError`."""
+    """Parses an objective: the name of a metric, of a metric of a class (`class.web.fct_p99`), or a
+    path into summary.json such as `fct.by_size.le_100KB.p99_ns`. `:min` or `:max` may follow.
+    Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
         raise ValueError(f"--objective {words}: write the metric alone, or with :min or :max after it")
@@ -47,7 +48,7 @@ def objective(words: str) -> Metric:
 
 
 def objectives(every: Sequence[str]) -> tuple[Metric, ...]:
-    """Raises `ValueError`."""
+    """Parses several objectives. Raises `ValueError`."""
     found = tuple(map(objective, every))
     if not found:
         raise ValueError("--objective is missing: name one metric or several, as in --objective job_time")

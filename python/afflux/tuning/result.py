@@ -1,4 +1,4 @@
-"""What came of a search."""
+"""Results of a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ..comparison.paired import BETTER, WORSE, Difference
 from ..comparison.phrases import told, what_of
 from ..metrics import Metric
 
-#: How the scenario's own setting is called.
+#: Name of the baseline: the scenario without changes.
 OWN = "as-it-is"
 
 
@@ -18,26 +18,27 @@ OWN = "as-it-is"
 class Candidate:
     """A setting that was tried."""
 
-    #: Name of its points.
+    #: Name of the setting's points.
     name: str
-    #: Keys and what they were set to; empty for the scenario as it is.
+    #: Changed keys with their values; empty for the baseline.
     changes: Mapping[str, Any]
-    #: Of each objective by seed; None: a point failed or was refused.
+    #: Value of each objective by seed; None if a point failed or was refused.
     values: Mapping[str, Mapping[int, float]] | None
-    #: It was given up after the first seeds.
+    #: True if the setting was dropped after the first seeds.
     stopped: bool = False
-    #: How many of the other settings it cannot be told from, in any objective. None if it was not simulated with all seeds, or these are too few.
+    #: Number of other settings that cannot be distinguished from this one in any objective. None if
+    #: it was not simulated with all seeds, or the seeds are too few.
     alike: int | None = None
-    #: Why it has no values; None if it has.
+    #: Reason why it has no values; None if it has values.
     error: str | None = None
 
     def mean(self, metric: Metric) -> float | None:
-        """Mean of an objective over the seeds; None if it was not simulated."""
+        """Returns the mean of an objective over the seeds; None if it was not simulated."""
         found = self.values[metric.name].values() if self.values else ()
         return sum(found) / len(found) if found else None
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the candidate as `--json` prints it."""
         means = {name: sum(of.values()) / len(of) for name, of in self.values.items()} if self.values else None
         seeds = len(next(iter(self.values.values()))) if self.values else 0
         head = {"name": self.name, "set": dict(self.changes), "means": means, "seeds": seeds, "stopped": self.stopped}
@@ -46,60 +47,66 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Drift:
-    """What happens to an objective when a threshold of the chosen setting is another one, all else the same."""
+    """Sensitivity of an objective to one threshold of the chosen setting, with all other keys
+    unchanged."""
 
-    #: The key that is varied.
+    #: Key of the threshold that is varied.
     key: str
-    #: The objective.
+    #: Objective that is measured.
     metric: Metric
-    #: The lowest value down to which nothing measured is worse than the chosen one.
+    #: Lower end of the safe range: down to it, no measured value is worse than the chosen one.
     low: Any
-    #: The highest value up to which nothing measured is worse than the chosen one.
+    #: Upper end of the safe range: up to it, no measured value is worse than the chosen one.
     high: Any
-    #: The first value on each side that is too far, if one was tried.
+    #: First harmful value on each side, if one was tried.
     harm: tuple[tuple[Any, Difference | None], ...]
-    #: Every value that was tried, from below, against the chosen setting; None: refused or failed.
+    #: Every value that was tried, in ascending order, with its difference from the chosen setting;
+    #: None if it was refused or failed.
     tried: tuple[tuple[Any, Difference | None], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the sensitivity as `--json` prints it."""
         tried = [{"value": value, "difference": difference and difference.to_dict()} for value, difference in self.tried]
         return {"key": self.key, "metric": self.metric.name, "from": self.low, "to": self.high, "tried": tried}
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """A search: what was tried, what is best, and how sure that is."""
+    """Result of a search: the settings tried, the best ones, and the uncertainty."""
 
-    #: The metrics that were optimized, in the order of their importance.
+    #: Metrics that were optimized, the most important first.
     objectives: tuple[Metric, ...]
-    #: The keys that were varied.
+    #: Keys that were varied.
     keys: tuple[str, ...]
-    #: The scenario as it is.
+    #: The baseline: the scenario without changes.
     own: Candidate
-    #: Everything else that was tried, in order.
+    #: All other settings that were tried, in the order of the search.
     candidates: tuple[Candidate, ...]
-    #: The best; with several objectives all that nothing beats in every one of them, the first objective's best first.
+    #: The best setting. With several objectives: the settings that no other one beats in every
+    #: objective, the best in the first objective first.
     front: tuple[Candidate, ...]
-    #: With one objective: the best few and the scenario as it is, over twice the seeds, the best of them first; empty with several.
+    #: With one objective: the best few and the baseline over twice the seeds, the best first. Empty
+    #: with several objectives.
     finalists: tuple[Candidate, ...]
-    #: What to take: the best in the last objective of those that are hardly behind in the others.
+    #: The recommended setting: the best in the last objective of those that are within `slack` of
+    #: the best in the other objectives.
     chosen: Candidate
-    #: The chosen setting against the scenario as it is, over seeds that the search has not seen; empty if it is the scenario's own.
+    #: Differences of the chosen setting from the baseline, over seeds that the search did not use.
+    #: Empty if the baseline is chosen.
     confirmed: tuple[Difference, ...]
-    #: What other values of each threshold of the chosen setting cost.
+    #: Effect of other values of each threshold of the chosen setting.
     sensitivity: tuple[Drift, ...]
-    #: What limits the answer, in sentences.
+    #: Limits of the answer, one sentence each.
     notes: tuple[str, ...]
-    #: Results that failed checks of their own, a sentence for each.
+    #: Sentences about results that failed their own checks.
     doubts: tuple[str, ...]
-    #: The chosen scenario, resolved.
+    #: Path of the chosen scenario, with all defaults written out.
     path: Path
-    #: Of the settings that were tried, each once.
+    #: Warnings of the settings that were tried, without duplicates.
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the result as `--json` prints it."""
         return {
             "objectives": [{"metric": metric.name, "lower_is_better": metric.lower_is_better} for metric in self.objectives],
             "own": self.own.to_dict(),
@@ -115,7 +122,7 @@ class Tuning:
         }
 
     def sentence(self) -> str:
-        """The answer in words."""
+        """Returns the answer as text."""
         if not self.chosen.changes:
             return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
         what = ", ".join(f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items())

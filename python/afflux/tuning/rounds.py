@@ -1,4 +1,4 @@
-"""The batches of a search, watched as one."""
+"""Shows the batches of a search as one."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -7,20 +7,21 @@ from ..batch import Watch
 
 
 class Rounds:
-    """Tells a watch of every point that is simulated; `planned` is the most that there can be."""
+    """Forwards the progress of all rounds to one watch. `planned` is the largest possible number of
+    points."""
 
     def __init__(self, watch: Watch, planned: int) -> None:
         self._watch = watch
         watch.begin(planned, 0)
 
     def preparing(self, done: int, total: int) -> None:
-        """A round has few points."""
+        """Ignored: a round has few points."""
 
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         self._watch.listed(dirs, done)
 
     def begin(self, total: int, reused: int) -> None:
-        """Of one batch: the search has said all that is known beforehand."""
+        """Ignored: the total number of points was announced at the start of the search."""
 
     def finished(self, point: str, seconds: float, error: str | None) -> None:
         self._watch.finished(point, seconds, error)

@@ -1,4 +1,4 @@
-"""The search: Optuna asks, the executors answer."""
+"""The search: Optuna proposes settings, the executors simulate them."""
 
 import os
 import random
@@ -21,11 +21,13 @@ from .rounds import Rounds
 from .space import DRIFTS, Choices, Parameter, Range, parameter
 
 BEST = "best.toml"
-#: Settings asked for at a time, whatever the number of cores: what is asked for next depends on what came of those before.
+#: Number of settings proposed at a time. It does not depend on the number of cores, because the
+#: next proposals depend on the results of earlier ones.
 BATCH = 4
-#: With one objective, so many of the best are simulated with further seeds before one is chosen.
+#: With one objective: number of best settings that are simulated with further seeds before one is
+#: chosen.
 FINALISTS = 3
-#: Below this share a difference is nothing that an answer hangs on.
+#: Relative difference below which no answer depends on it.
 NEGLIGIBLE = 0.01
 
 
@@ -48,17 +50,23 @@ def tune(
     watch: Watch | None = None,
     strict: bool = False,
 ) -> Tuning:
-    """Searches for the settings that make an objective best, or several: then for all that nothing beats in every one.
+    """Searches for the settings that make an objective best. With several objectives, finds all
+    settings that no other one beats in every objective.
 
         found = afflux.tune("star.toml", {"switch.ecn.k": "5kB..500kB"}, ["throughput", "fct_p99"], budget=20)
 
-    `budget` settings are tried, beside the scenario as it is, with every one of `seeds` (hopeless ones with the first few only). Of a front
-    the setting is chosen that is best in the last objective, of those that are at most the share `slack` from the best in the ones before;
-    with one objective the best three and the scenario as it is first meet again with as many other seeds. The chosen one is then held
-    against the scenario as it is, with other seeds again. `seed` is the search's own. The same call gives the same answer
-    on any executor and any number of cores, and continues where it was stopped: everything is kept in `out` (by default
-    `out/tune-<scenario name>`). Raises `ScenarioError`, `ValueError` for a range or objective that cannot be read, `MissingExtra` without
-    Optuna, `RunError` if the scenario as it is fails. With `strict` a scenario with warnings is refused, and settings with warnings are not tried.
+    In addition to the baseline (the unchanged scenario), `budget` settings are tried with every one
+    of `seeds`; hopeless ones only with the first few. With several objectives, a setting qualifies
+    if it is within the share `slack` of the best in all objectives but the last, and the best in
+    the last objective is chosen. With one objective, the best three and the baseline are first
+    simulated with as many further seeds. The chosen setting is then compared with the baseline over
+    seeds that are new again. `seed` is the seed of the search itself.
+
+    The same call gives the same answer on any executor and any number of cores, and continues where
+    it was stopped: everything is kept in `out` (default: `out/tune-<scenario name>`). Raises
+    `ScenarioError`, `ValueError` for a range or objective that cannot be read, `MissingExtra`
+    without Optuna, `RunError` if the baseline fails. With `strict` a scenario with warnings is
+    refused, and settings with warnings are not tried.
     """
     with extras.needed("tune", "afflux tune"):
         import optuna
@@ -143,7 +151,8 @@ def _search(optuna: Any, evaluator: Evaluator, space: Sequence[Parameter], own: 
     distributions = {one.key: _distribution(optuna, one) for one in space}
     tried: dict[str, Candidate] = {}
     asked = 0
-    # In a small space what is asked for has been tried already, again and again.
+    # In a small search space the sampler keeps proposing settings that were already tried, so the
+    # number of proposals is limited too.
     while len(tried) < budget and asked < 10 * budget:
         trials = [study.ask(distributions) for _ in range(min(BATCH, budget - len(tried)))]
         asked += len(trials)
@@ -158,12 +167,13 @@ def _search(optuna: Any, evaluator: Evaluator, space: Sequence[Parameter], own: 
 
 
 def _first(budget: int) -> int:
-    """How many settings are spread evenly before the search begins to learn."""
+    """Returns the number of settings that are spread evenly before the search begins to learn."""
     return max(min(budget, BATCH), budget // 3)
 
 
 def _spread(space: Sequence[Parameter], count: int, seed: int) -> list[dict[str, Any]]:
-    """A Latin hypercube: every range is cut into as many parts as there are settings, and each part is used once."""
+    """Returns a Latin hypercube: every range is cut into as many parts as there are settings, and
+    each part is used once."""
     draws = random.Random(seed)
     columns: dict[str, list[Any]] = {}
     for one in space:
@@ -185,7 +195,8 @@ def _distribution(optuna: Any, one: Parameter) -> Any:
 
 
 def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candidate, metrics: Sequence[Metric]) -> None:
-    """The difference to the scenario as it is with the same seeds: what seeds have in common is no news."""
+    """Reports a result to Optuna as the relative difference from the baseline with the same seeds.
+    This removes the variation that both have in common."""
     if candidate.values is None:
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
         return
@@ -196,13 +207,15 @@ def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candid
 
 def _front(candidates: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]) -> list[Candidate]:
     means = lowered(candidates, metrics, seeds)
-    # Of equals the first: the scenario as it is before all others.
+    # If settings are equal, the first one stays: the baseline precedes all others.
     places = [place for place in front(means) if means.index(means[place]) == place]
     return [candidates[place] for place in sorted(places, key=lambda place: means[place])]
 
 
 def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int], slack: float) -> Candidate:
-    """Objective by objective: what is at most `slack` away from the best of the first one, and of those in the second, and so on."""
+    """Returns the best setting, objective by objective: first the settings within `slack` of the
+    best in the first objective, of those the ones within `slack` in the second, and so on. The last
+    objective decides."""
     means = lowered(best, metrics, seeds)
     left = list(range(len(best)))
     for place in range(len(metrics) - 1):
@@ -212,7 +225,8 @@ def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequenc
 
 
 def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]) -> tuple[list[Candidate], list[int]]:
-    """The few best and the scenario as it is once more, with as many other seeds: the best over all of them first. And all seeds seen."""
+    """Simulates the best few and the baseline with as many further seeds. Returns them with the
+    best over all seeds first, and all seeds used."""
     metrics = evaluator.objectives
     means = {candidate.name: mean for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)}
     own, *others = whole
@@ -230,7 +244,8 @@ def _fresh(seen: Sequence[int], count: int) -> range:
 
 
 def _confirm(evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]) -> tuple[Difference, ...]:
-    """Whoever is chosen for its numbers was lucky with them too: other seeds tell what remains."""
+    """Compares the chosen setting with the baseline over new seeds. A setting that was chosen for
+    its numbers was partly lucky, and new seeds show the remaining difference."""
     fresh = _fresh(seen, count)
     evaluator.simulate([{}, chosen.changes], fresh)
     return _differences(evaluator, {}, chosen.changes, fresh)
@@ -243,7 +258,7 @@ def _differences(evaluator: Evaluator, before: Mapping[str, Any], after: Mapping
 
 
 def _drifts(evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate, seeds: Sequence[int]) -> Iterable[Drift]:
-    """Each threshold by itself, down and up."""
+    """Varies each threshold separately, down and up. Yields the sensitivity of each objective."""
     ranges = [one for one in space if isinstance(one, Range)]
     around = {one.key: [(number, {**chosen.changes, one.key: one.written(number)}) for number in one.drifts(chosen.changes[one.key])] for one in ranges}
     evaluator.simulate([changes for values in around.values() for _, changes in values], seeds)
@@ -261,12 +276,13 @@ def _drifts(evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate,
             yield Drift(one.key, metric, low, high, harm, tuple((value, found) for number, value, found in tried if number != middle))
 
 
-#: A value as a number and as it is set, and what it comes to against the chosen one.
+#: A value as a number and as it is written, and its difference from the chosen setting.
 _Tried = tuple[float, Any, Difference | None]
 
 
 def _unharmed(outwards: Sequence[_Tried]) -> tuple[Any, list[_Tried]]:
-    """The last value before something is worse, and the first where it is; it begins with the chosen one itself."""
+    """Returns the last harmless value and the first harmful one. The list begins with the chosen
+    value itself."""
     last = outwards[0][1]
     for one in outwards[1:]:
         if one[2] is None or harmful(one[2]):
@@ -276,7 +292,8 @@ def _unharmed(outwards: Sequence[_Tried]) -> tuple[Any, list[_Tried]]:
 
 
 def harmful(found: Difference) -> bool:
-    """Is it worse than chance explains, or with too few seeds to know simply worse, and by more than a trifle?"""
+    """True if the setting is worse by more than `NEGLIGIBLE`, and either clearly so or with too few
+    seeds to tell."""
     worse = found.difference > 0 if found.metric.lower_is_better else found.difference < 0
     weighty = found.share is None or abs(found.share) > NEGLIGIBLE
     return worse and weighty and found.verdict in (WORSE, TOO_FEW)

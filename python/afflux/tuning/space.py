@@ -1,4 +1,4 @@
-"""What may be set to what: ranges with units, and choices."""
+"""Search space: ranges with units, and lists of choices."""
 
 import math
 import re
@@ -8,7 +8,8 @@ from typing import Any
 
 from .. import settings
 
-#: Units that can be converted into each other, each family from the smallest; the last word of a setting.
+#: Families of units that can be converted into each other, from the smallest unit. The unit is the
+#: last word of a setting.
 FAMILIES: tuple[dict[str, int], ...] = (
     {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40},
     {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
@@ -16,13 +17,15 @@ FAMILIES: tuple[dict[str, int], ...] = (
     {"packets": 1},
     {"%": 1},
 )
-#: Settings are rounded to so many digits: what is found can be written down, and neighbours that nobody could tell apart are one.
+#: Settings are rounded to this many digits. The result is then short to write, and values that
+#: nobody could distinguish count as one.
 DIGITS = 3
-#: From this ratio of its ends a range is searched by ratios instead of differences.
+#: If the ends of a range have at least this ratio, the range is searched on a logarithmic scale.
 LOG_FROM = 10
-#: A setting in this share of the range at either end is at the end.
+#: A setting is at an end of the range if it lies within this share of its length from it.
 _EDGE = 0.05
-#: How far a threshold is moved from the chosen setting, to see what changes: by ratios, or by parts of a linear range.
+#: Steps by which a threshold is moved from the chosen setting to see the effect: ratios, or parts
+#: of a linear range.
 DRIFT_RATIOS = (0.25, 0.5, 0.71, 1.41, 2.0, 4.0)
 DRIFT_PARTS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
 DRIFTS = len(DRIFT_RATIOS)
@@ -30,7 +33,7 @@ DRIFTS = len(DRIFT_RATIOS)
 
 @dataclass(frozen=True)
 class Choices:
-    """One of a few values."""
+    """A parameter with a few possible values."""
 
     key: str
     values: tuple[str, ...]
@@ -41,18 +44,18 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """Any value between two, in units of the smallest of their family."""
+    """A parameter with any value between two, in the smallest unit of their family."""
 
     key: str
     low: float
     high: float
-    #: Of a family above; none: plain numbers.
+    #: Family of units; empty for plain numbers.
     units: tuple[tuple[str, int], ...]
     whole: bool
     log: bool
 
     def setting(self, drawn: float) -> Any:
-        """The nearest value that is written with few digits and not outside."""
+        """Returns the nearest value within the range that has few digits."""
         return self.written(min(max(self._rounded(drawn), self.low), self.high))
 
     def written(self, number: float) -> Any:
@@ -62,14 +65,16 @@ class Range:
         return f"{number / factor:.12g}{name}"
 
     def number(self, setting: Any) -> float | None:
-        """What a setting of this key is in our unit; None if it is of another kind."""
+        """Returns a setting of this key as a number in the range's unit; None if it has another
+        kind of unit."""
         found = _quantity(settings.shown(setting))
         if found is None or found[1] not in ("" if not self.units else dict(self.units)):
             return None
         return float(found[0] * dict(self.units).get(found[1], 1))
 
     def drifts(self, setting: Any) -> list[float]:
-        """Values around a setting, from below: by ratios on both sides, or by parts of a linear range."""
+        """Returns values around a setting in ascending order: by ratios on both sides, or by parts
+        of a linear range."""
         middle = self.number(setting)
         if middle is None:
             return []
@@ -81,11 +86,12 @@ class Range:
         return sorted({number for number in rounded if number > 0 and number != middle})
 
     def place(self, share: float) -> float:
-        """The value at a share of the range's length, as it is searched."""
+        """Returns the value at a share of the range's length, on the scale of the search."""
         return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
 
     def beyond(self, setting: Any) -> str | None:
-        """The range to search next if a setting is at an end of this one: as long, from the middle of this range on; None if it is further inside."""
+        """Returns the range to search next if a setting is at an end of this one: equally long,
+        starting at the middle of this range. None if the setting is further inside."""
         number = self.number(setting)
         if number is None:
             return None
@@ -95,7 +101,7 @@ class Range:
         shift = -0.5 if share <= _EDGE else 0.5
         low, high = self.place(shift), self.place(1 + shift)
         if low <= 0 <= self.low:
-            # There is nothing below 0.
+            # Values below 0 do not exist.
             low = self.low / 2
             if not low:
                 return None
@@ -116,7 +122,7 @@ Parameter = Choices | Range
 
 
 def parameter(key: str, text: str) -> Parameter:
-    """`20kB..400kB` (`:log` or `:linear` may follow) or `a,b,c`. Raises `ValueError`."""
+    """Parses `20kB..400kB` (`:log` or `:linear` may follow) or `a,b,c`. Raises `ValueError`."""
     wrong = f"--vary {key}={text}: "
     if ".." not in text:
         values = tuple(settings.choices(text))

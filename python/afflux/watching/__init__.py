@@ -1,4 +1,5 @@
-"""A page about a run that goes on, for `--watch`: served on the loopback of this machine while the run lasts."""
+"""Serves a page about a run in progress, for `--watch`, on the loopback interface of this machine
+while the run lasts."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ __all__ = ["of_batch", "of_run"]
 
 @contextmanager
 def of_run(scenario: _core.Scenario, show: Show, wanted: bool) -> Iterator[Show]:
-    """The callback of a run: `show`, and with `wanted` the page too."""
+    """Yields the callback of a run: `show` and, with `wanted`, the page too."""
     if not wanted:
         yield show
         return
-    # A run without a page does without the server's modules, which take some megabytes.
+    # A run without a page does not import the server's modules, which need some megabytes.
     from ..terminal.console import note
     from .server import Page
     from .simulation import Simulation
@@ -35,7 +36,8 @@ def of_run(scenario: _core.Scenario, show: Show, wanted: bool) -> Iterator[Show]
 
 @contextmanager
 def of_batch(command: str, watch: Watch, wanted: bool, main: Sequence[Metric] = ()) -> Iterator[Watch]:
-    """The watch of a batch that `command` runs: `watch`, and with `wanted` the page too. `main`: the metrics by which its points are judged, if known."""
+    """Yields the watch of a batch that `command` runs: `watch` and, with `wanted`, the page too.
+    `main` are the metrics by which its points are judged, if known."""
     if not wanted:
         yield watch
         return

@@ -1,4 +1,4 @@
-"""What the page shows of many simulations: a study, a sweep, a search."""
+"""Content of the page for many simulations: a study, a sweep, a search."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,9 +13,9 @@ from ..results.written import DamagedResult
 from ..words import text
 from .simulation import plural
 
-#: Metrics of the table besides the main one.
+#: Number of metrics in the table in addition to the main one.
 OTHERS = 3
-#: Rows of a list that are sent to the page.
+#: Most rows of a list that are sent to the page.
 MOST = 200
 
 
@@ -27,7 +27,7 @@ class Points:
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
         self._dirs: dict[str, Path] = {}
-        #: By design and seed, the summary of each point that is finished.
+        #: Summary of each finished point, by design and seed.
         self._found: dict[str, dict[int, dict[str, Any]]] = {}
         self._failed: dict[str, str] = {}
         self._shares: Mapping[str, float] = {}
@@ -69,7 +69,7 @@ class Points:
         try:
             summary = Result.open(self._dirs[point]).summary
         except (OSError, DamagedResult, ValueError):
-            return  # The result is elsewhere; the command itself says if something is wrong with it.
+            return  # The result is elsewhere. The command itself reports problems with it.
         self._found.setdefault(design, {})[summary["seed"]] = summary
 
     def _tell(self) -> None:

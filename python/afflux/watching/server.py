@@ -1,7 +1,8 @@
-"""The page's server. It answers this machine only, and only whoever knows the token of its address.
+"""Serves the page. The server answers only this machine, and only requests that know the token of
+its address.
 
-Other pages of the browser cannot read it: their requests do not have the token, a name that resolves to this machine has another Host header, and the
-page itself loads nothing and may not be framed.
+Other pages of the browser cannot read it: their requests lack the token, a host name that resolves
+to this machine has another Host header, and the page itself loads nothing and may not be framed.
 """
 
 import base64
@@ -16,21 +17,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any, Self
 
-#: Only reached from this machine.
+#: Address that can be reached only from this machine.
 ADDRESS = "127.0.0.1"
-#: Seconds after which an unchanged state is sent again, so that a page that is gone is noticed.
+#: Time in seconds after which an unchanged state is sent again, so that a closed page is noticed.
 QUIET = 10.0
-#: Seconds that a page may take to read what it was sent.
+#: Time in seconds that a page may take to read what it was sent.
 PATIENCE = 5.0
-#: Pages that may be open at a time.
+#: Most pages that may be open at a time.
 MOST = 16
-#: Seconds that afflux waits at the end until open pages have been told.
+#: Time in seconds that afflux waits at its end until open pages are informed.
 FAREWELL = 1.0
 
 
 @cache
 def _content() -> tuple[bytes, str]:
-    """The page, and the policy that allows its own style and script and nothing else."""
+    """Returns the page, and the content security policy that allows only its own style and
+    script."""
     html = (files(__package__) / "page.html").read_text(encoding="utf-8")
 
     def hashes(tag: str) -> str:
@@ -42,7 +44,8 @@ def _content() -> tuple[bytes, str]:
 
 
 class Page:
-    """Serves a page while it is entered. `publish` replaces its state; open pages are told, also of the end, and whether that is an error."""
+    """Serves a page inside a `with` block. `publish` replaces the page's state and informs open
+    pages. They are also informed of the end, and whether it is an error."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -64,13 +67,13 @@ class Page:
         with self._changed:
             self._over, self._failed = True, problem[0] is not None
             self._changed.notify_all()
-            # Open pages are told of the end.
+            # Open pages are informed of the end.
             self._changed.wait_for(lambda: self._open == 0, FAREWELL)
         self._server.shutdown()
         self._server.server_close()
 
     def enter(self) -> bool:
-        """One more page is open; `False` if it may not."""
+        """Counts another open page. Returns `False` if too many are open, or the run is over."""
         with self._changed:
             allowed = self._open < MOST and not self._over
             self._open += allowed
@@ -82,7 +85,8 @@ class Page:
             self._changed.notify_all()
 
     def wait(self, known: int) -> tuple[int, bool, bytes]:
-        """Number, whether the run is over, and state: as soon as the number is another one than `known`."""
+        """Waits until the number of the state differs from `known` (at most `QUIET` seconds) or the
+        run is over. Returns the number, whether the run is over, and the state."""
         with self._changed:
             self._changed.wait_for(lambda: self._number != known or self._over, QUIET)
             return self._number, self._over, self._state
@@ -111,7 +115,7 @@ class _Server(ThreadingHTTPServer):
         self.page = page
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away is no error."""
+        """Ignores errors: a browser that closes its connection is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -144,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _events(self, page: Page) -> None:
-        """Server-sent events: each new state, and `end` with the run's."""
+        """Sends each new state as a server-sent event, and `end` when the run ends."""
         self._begin("text/event-stream", "default-src 'none'")
         sent, over = -1, False
         while not over:
@@ -168,4 +172,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: standard error belongs to the run."""
+        """Logs nothing: standard error belongs to the run."""

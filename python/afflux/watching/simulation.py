@@ -1,4 +1,4 @@
-"""What the page shows of one simulation."""
+"""Content of the page for one simulation."""
 
 import math
 import time
@@ -9,18 +9,18 @@ from .. import _core
 from ..terminal.progress import Pace, Show
 from ..words import text
 
-#: Seconds between two looks.
+#: Interval of updates in seconds.
 EVERY = 0.5
-#: Readings that are kept of the sum of all queues.
+#: Most samples of the sum of all queues that are kept.
 MOST = 240
-#: Bars of the histogram per factor of ten.
+#: Number of histogram bars per factor of ten.
 BARS = 12
-#: Steps of a histogram: from, to, count.
+#: Steps of a histogram: lower bound, upper bound, count.
 Steps = Sequence[tuple[float, float, int]]
 
 
 class Simulation:
-    """The callback of a run."""
+    """Callback of a run that updates the page."""
 
     def __init__(self, scenario: _core.Scenario, show: Show, publish: Callable[[dict[str, Any]], None]) -> None:
         self._show, self._publish = show, publish
@@ -31,7 +31,7 @@ class Simulation:
         self._pace = Pace(scenario)
         self._looked = -math.inf
         self._progress: _core.Progress | None = None
-        #: Simulated time and bytes in all queues.
+        #: Samples of simulated time in ns and bytes in all queues.
         self._sums: list[tuple[int, int]] = []
         publish({"title": self._title, "about": self._fabric, "head": "The run begins", "share": 0})
 
@@ -44,7 +44,7 @@ class Simulation:
             self._publish(self._state(progress, progress.view()))
 
     def close(self) -> None:
-        """The simulation is over: all that is known of it."""
+        """Publishes the final state when the simulation is over."""
         if self._progress is not None:
             self._pace.update(self._progress)
             self._publish(self._state(self._progress, self._progress.view()))
@@ -76,7 +76,7 @@ class Simulation:
         if not self._sums or view.now_ns > self._sums[-1][0]:
             self._sums.append((view.now_ns, view.queued_bytes))
         if len(self._sums) > MOST:
-            # Of two neighbours the larger one stays.
+            # The larger one of two neighbouring samples is kept.
             pairs = zip(self._sums[::2], self._sums[1::2], strict=False)
             self._sums = [max(pair, key=lambda one: one[1]) for pair in pairs]
         where = "switches" if self._switches else "hosts"
@@ -93,7 +93,7 @@ class Simulation:
 
 
 def completion(fct_ns: Steps, slowdown: Steps) -> dict[str, Any]:
-    """Completion times so far: a sentence and a histogram over a logarithmic axis."""
+    """Returns the completion times so far: a sentence, and a histogram over a logarithmic axis."""
     count = sum(step[2] for step in fct_ns)
     if not count:
         return {"sentence": "No flow has ended that counts."}
@@ -119,7 +119,7 @@ def completion(fct_ns: Steps, slowdown: Steps) -> dict[str, Any]:
 
 
 def quantile(steps: Steps, share: float) -> float:
-    """Within the step in which it lies, as if its values were spread evenly."""
+    """Returns a quantile of a histogram. Values are assumed to be spread evenly within a step."""
     wanted = share * sum(count for _, _, count in steps)
     for low, high, count in steps:
         if wanted <= count:

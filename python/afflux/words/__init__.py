@@ -1,4 +1,5 @@
-"""What reports say, in English and Japanese. Every word is in words.json, which the page's script reads too."""
+"""Texts of reports, in English and Japanese. All are in words.json, which the page's script reads
+too."""
 
 import json
 import re
@@ -7,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-#: The first is the one for whom a page is not told otherwise.
+#: Languages of the texts. The first one is the default.
 LANGUAGES = ("en", "ja")
 
 
 class Words(str):
-    """English text that knows its Japanese."""
+    """English text with its Japanese translation."""
 
     ja: str
 
@@ -22,12 +23,12 @@ class Words(str):
         return text
 
     def __deepcopy__(self, memo: Any) -> Self:
-        """Text does not change."""
+        """Returns the object itself: text is immutable."""
         return self
 
 
 class Marked(Words):
-    """Words of several parts, some of which stand out; as text they are as other words."""
+    """Text of several parts, some of which are highlighted. As a string, it is plain text."""
 
     parts: tuple[tuple[Words, bool], ...]
 
@@ -40,18 +41,18 @@ class Marked(Words):
 
 
 def say(key: str, **values: Any) -> Words:
-    """The words of a key with its places in braces filled in; values may be `Words` themselves."""
+    """Returns the text of a key with its placeholders filled in. Values may be `Words`."""
     en, ja = (_every()[key][language] for language in LANGUAGES)
     return Words(en.format(**values), ja.format(**{name: japanese(value) for name, value in values.items()}))
 
 
 def said(key: str, english: str) -> str:
-    """`english` with its Japanese if the key is known."""
+    """Returns `english` with its Japanese translation if the key is known."""
     return Words(english, _every()[key]["ja"]) if key in _every() else english
 
 
 def known(*keys: str) -> Words | None:
-    """The words of the first of these keys that there is."""
+    """Returns the text of the first of these keys that exists; None if none exists."""
     return next((say(key) for key in keys if key in _every()), None)
 
 
@@ -60,9 +61,11 @@ def has(key: str) -> bool:
 
 
 def sentence(text: str) -> str:
-    """A name or a sentence that was written in English elsewhere (a row of a study, a note of the engine), with its Japanese if it fits a pattern.
+    """Translates a name or a sentence written in English elsewhere (a row of a study, a note of the
+    engine), if it matches a pattern.
 
-    Patterns are the keys that begin with `row.`, `check.` and `note.`; what stands in their places is translated too.
+    Patterns are the keys that begin with `row.`, `check.` and `note.`. The values of their
+    placeholders are translated too.
     """
     if isinstance(text, Words):
         return text
@@ -75,7 +78,7 @@ def sentence(text: str) -> str:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """The longest texts first: they are the most special ones."""
+    """Returns the patterns, longest text first: the longest match is the most specific."""
     found = []
     for key, words in _every().items():
         if key.startswith(("row.", "check.", "note.")):
@@ -86,12 +89,12 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
 
 
 def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:
-    """Sentences one after the other."""
+    """Joins sentences, with separators for English and Japanese."""
     return Words(between[0].join(parts), between[1].join(map(japanese, parts)))
 
 
 def capital(words: Words) -> Words:
-    """With a capital letter, as a sentence of its own."""
+    """Capitalizes the first letter, for a sentence of its own."""
     return Words(f"{words[:1].upper()}{words[1:]}", words.ja)
 
 
@@ -101,12 +104,12 @@ def lowered(words: Words) -> Words:
 
 
 def japanese(text: Any) -> Any:
-    """The Japanese of words, everything else as it is."""
+    """Returns the Japanese of `Words`, and any other value unchanged."""
     return text.ja if isinstance(text, Words) else text
 
 
 def both(text: Words) -> dict[str, str]:
-    """By language, as a page's script reads them."""
+    """Returns the text by language, as the page's script reads it."""
     return {"en": str(text), "ja": text.ja}
 
 

@@ -1,11 +1,11 @@
-"""Numbers as people read them."""
+"""Formats numbers for people."""
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def digits(value: float, count: int = 4) -> str:
-    """So many digits, no exponent, thousands apart."""
+    """Formats a number with `count` significant digits, thousands separators and no exponent."""
     if value == 0:
         return "0"
     before = len(str(int(abs(value))))
@@ -13,7 +13,7 @@ def digits(value: float, count: int = 4) -> str:
 
 
 def time(ns: float | None, count: int = 4) -> str:
-    """Nanoseconds in the unit that fits, with so many digits."""
+    """Formats nanoseconds in the unit that fits, with `count` digits."""
     if ns is None:
         return "–"
     for unit, name in _TIMES:
@@ -23,12 +23,12 @@ def time(ns: float | None, count: int = 4) -> str:
 
 
 def signed_time(ns: int) -> str:
-    """A difference: `+1.2 ms`, `−350 ns`."""
+    """Formats a time difference: `+1.2 ms`, `−350 ns`."""
     return f"{'−' if ns < 0 else '+' if ns > 0 else ''}{time(abs(ns))}"
 
 
 def size(bytes: float) -> str:
-    """Bytes in the decimal unit that fits."""
+    """Formats bytes in the decimal unit that fits."""
     for unit, name in _SIZES:
         if bytes >= unit:
             return f"{digits(bytes / unit, 3)} {name}"
@@ -51,14 +51,14 @@ def ratio(value: float | None) -> str:
 
 
 def share(value: float) -> str:
-    """A percentage; what is there but small does not become 0."""
+    """Formats a share as a percentage. Small shares above zero are shown as `< 0.1 %`, not as 0."""
     if 0 < value < 0.0005:
         return "< 0.1 %"
     return f"{100 * value:.1f} %"
 
 
 def duration(seconds: float) -> str:
-    """Wall-clock time to wait: `42 s`, `3:07 min`, `1:02 h`."""
+    """Formats a wall-clock time: `42 s`, `3:07 min`, `1:02 h`."""
     seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"
@@ -68,7 +68,7 @@ def duration(seconds: float) -> str:
 
 
 def size_class(name: str) -> str:
-    """`le_100KB` → `≤ 100 kB`, `100KB_10MB` → `100 kB – 10 MB`."""
+    """Formats a size class: `le_100KB` → `≤ 100 kB`, `100KB_10MB` → `100 kB – 10 MB`."""
     bounds = [_bound(part) for part in name.split("_") if part not in ("le", "gt")]
     if name.startswith("le_"):
         return f"≤ {bounds[0]}"

@@ -7,7 +7,7 @@ from . import containerlab, flows, hpcc, htsim, jobs, linux, pcap, sonic
 
 _Format = tuple[str, Callable[..., Any], tuple[str, ...]]
 
-#: Name, function and examples of each format, in the order of the help, in groups.
+#: Name, function and examples of each format, in groups, in the order of the help.
 IMPORTS: dict[str, tuple[_Format, ...]] = {
     "Networks and switches": (
         ("containerlab", containerlab.containerlab, ("afflux import containerlab lab.clab.yml --rate 100Gbps --host-rate 25Gbps -o fabric.toml",)),

@@ -1,4 +1,4 @@
-"""`afflux export flows`, and the flows that other exporters write."""
+"""`afflux export flows`, and the loading of flows for the other exporters."""
 
 from pathlib import Path
 
@@ -17,7 +17,8 @@ def export_flows(source: Planned, out: FlowsOut = None, force: Force = False, as
 
 
 def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
-    """Flows of a scenario or a result, with names of hosts if there are any; the account; the number of hosts."""
+    """Returns the flows of a scenario or a result (with host names if there are any), the account,
+    and the number of hosts."""
     account = Account("flows")
     names: list[str] = []
     if source.is_dir():

@@ -11,8 +11,9 @@ def export_linux(
     out: Out = None,
     force: Force = False,
 ) -> None:
-    """Write the TCP settings of the hosts as sysctl lines, and as commands where Linux has no sysctl. Settings that Linux does not have are listed.
-    Of several transports the first is set, the others are comments."""
+    """Write the TCP settings of the hosts as sysctl lines, and as commands where Linux has no
+    sysctl. Settings that Linux does not have are listed. If the hosts use several transports, the
+    settings of the first are active and those of the others are comments."""
     from ...exchange import sysctl
     from ...files import toml
 

@@ -1,4 +1,4 @@
-"""Options of several importers and exporters."""
+"""Options shared by several importers and exporters."""
 
 import re
 from pathlib import Path
@@ -69,7 +69,7 @@ Origin = Annotated[
 
 
 def time_ns(text: str, option: str) -> int:
-    """`100us` in nanoseconds."""
+    """Converts a time such as `100us` to nanoseconds."""
     found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(s|ms|us|µs|ns)\s*", text)
     if not found:
         raise ValueError(f"{option} {text}: expected a time with its unit, as in 500us, 1ms or 2s")

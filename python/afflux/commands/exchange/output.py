@@ -1,4 +1,5 @@
-"""Output of importers and exporters: all files or none, with an account of the records taken and dropped."""
+"""Output of importers and exporters: writes all files or none, and prints an account of the records
+taken and dropped."""
 
 import os
 import re
@@ -40,7 +41,8 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
 
 @contextmanager
 def importing(file: Path, into: Path | None = None) -> Iterator[None]:
-    """Names the imported file if its content makes no valid scenario, or the scenario `into` if that was not valid before."""
+    """Converts errors about an imported scenario into errors that name the imported file. If the
+    scenario `into` was already invalid, raises the error about that file."""
     try:
         yield
     except _core.ScenarioError as error:
@@ -50,7 +52,8 @@ def importing(file: Path, into: Path | None = None) -> Iterator[None]:
 
 
 def _about(file: Path, error: _core.ScenarioError) -> str:
-    """An error of the scenario that an import makes, as one of the imported file: the user has no file with the lines of the scenario."""
+    """Rewords an error of the imported scenario as an error of the imported file, because the user
+    has no file with the lines of that scenario."""
     text = re.sub(r" \(key [^()]+, [^()]+:\d+\)$", "", str(error))
     if text.startswith(absolute := str(file.absolute())):
         return str(file) + text.removeprefix(absolute)
@@ -63,7 +66,7 @@ def flow_list(flows: FlowList, out: Path | None) -> Writer | str:
 
 
 def beside(out: Path | None, given: Path | None, ending: str) -> Path | None:
-    """`flows.csv` → `flows.hosts.csv`."""
+    """Returns the path of a companion file, such as `flows.hosts.csv` for `flows.csv`."""
     if given is not None or out is None:
         return given
     return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending)
@@ -75,8 +78,8 @@ def same(one: Path | None, other: Path | None) -> None:
 
 
 def scenario_text(text: str, out: Path | None) -> str:
-    """The text, validated as if it stood at `out`."""
-    # The name stands in no message: `importing` names the user's own file.
+    """Validates the text as a scenario at the path `out` and returns it."""
+    # The path appears in no message: `importing` names the user's own file.
     _core.parse(text, out or "scenario.toml")
     return text
 
@@ -86,7 +89,8 @@ def into_of(into: Path | None, out: Path | None) -> Into | None:
 
 
 def flows_path(flows: Path | None, out: Path | None) -> str | None:
-    """The path of the flow list as the scenario has it: relative to the scenario, or absolute if the scenario is printed."""
+    """Returns the path of the flow list for the scenario: relative to the scenario file, or
+    absolute if the scenario is printed."""
     if flows is None:
         return None
     if not flows.is_file():

@@ -10,7 +10,7 @@ from ...terminal.console import deliver, failures
 from ..options import OUTPUT, ScenarioFile, at_most
 from .options import INPUT, Force, IntoOf, Out
 
-#: Ports of a switch whose tables are written, at most: of a chassis.
+#: Most ports of a switch whose tables are written: those of a chassis.
 MOST_PORTS = 4_096
 
 

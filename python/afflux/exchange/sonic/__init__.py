@@ -1,4 +1,5 @@
-"""SONiC's config_db.json: its buffer and QoS tables read into `[switch]`, and a design written back as a patch."""
+"""Imports and exports SONiC's config_db.json: reads its buffer and QoS tables into `[switch]`, and
+writes a design back as a patch."""
 
 import copy
 import os
@@ -22,7 +23,7 @@ from .tables import COMPUTED, LAYOUTS, ConfigError, Tables, read, together
 
 __all__ = ["ConfigError", "exported", "imported", "of_design", "read"]
 
-#: What stands in for a fabric where none is given, and where no port has a speed.
+#: Number of hosts of the placeholder fabric, and the rate if no port has a speed.
 _HOSTS, _RATE = 8, "25Gbps"
 
 
@@ -32,12 +33,15 @@ def imported(
     out: Path | None = None,
     match: str | None = None,
 ) -> tuple[str, Account]:
-    """A scenario, as TOML, whose switches are set as the files say, and an account of what was taken and left out.
+    """Returns a scenario as TOML whose switches are configured as in the files, and an account of
+    the fields taken and left out.
 
-    Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. `out` is where the scenario is to be written. It is named after that file (or after the first of `paths`), because
-    the configurations of two switches are two designs. `match`: only the switches of these names are set, in `[[switch.override]]`, and their
-    tables are not kept for export. Raises `ConfigError`, `Wrong`.
+    Buffers and QoS are often in separate files, so several files are combined. `into` is the
+    scenario whose `[switch]` is set; without one, a star of hosts is the fabric. `out` is the path
+    of the new scenario. The scenario is named after that file (or after the first of `paths`),
+    because the configurations of two switches are two designs. With `match`, only the switches with
+    these names are set, in `[[switch.override]]`, and their tables are not kept for export. Raises
+    `ConfigError`, `Wrong`.
     """
     account = Account("fields")
     tables = together(list(paths), account)
@@ -75,7 +79,7 @@ def imported(
 
 
 def _kept(tables: Tables) -> Tables:
-    """Tables for export, and what computed headroom follows from."""
+    """Returns the tables kept for export, and the fields from which computed headroom follows."""
     computed = any(entry.get("profile") == COMPUTED for entry in tables.get("BUFFER_PG", {}).values())
     computed = computed or any(entry.get("headroom_type") == "dynamic" for entry in tables.get("BUFFER_PROFILE", {}).values())
     kept: Tables = {}
@@ -89,7 +93,8 @@ def _kept(tables: Tables) -> Tables:
 
 
 def _in_their_words(error: _core.ScenarioError, paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None, reading: Reading) -> str:
-    """What is wrong with a scenario, said of the table and field that the key comes from. A user knows no scenario but that of `into`."""
+    """Rewords an error of the scenario as an error of the table and field that the key comes from.
+    The user knows no scenario except `into`."""
     files = ", ".join(map(str, paths))
     _, _, said = str(error).partition(f"key {error.key}: ")
     if error.key is None or not said:
@@ -106,9 +111,9 @@ def _in_their_words(error: _core.ScenarioError, paths: Sequence[str | os.PathLik
 
 
 def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str | None = None) -> tuple[Tables, list[str]]:
-    """config_db tables for a switch of a scenario (by default for those that `[switch]` alone describes), and notes: what SONiC cannot be told, and with
-    which DSCPs hosts must send. Raises `ScenarioError`, `ConfigError`.
-    """
+    """Returns config_db tables for a switch of a scenario (default: for the switches without an
+    override), and notes on settings that SONiC does not have and on the DSCPs that hosts must send.
+    Raises `ScenarioError`, `ConfigError`."""
     checked = _core.load(path)
     written: Mapping[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     resolved = toml.with_defaults(checked.resolved)
@@ -125,7 +130,8 @@ def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str
         if scenario.pop("sonic", None) is not None:
             notes.append(f"the tables in [sonic] were imported for switches without an override: {switch} gets new tables")
     elif "sonic" in written:
-        # What was imported says which fields SONiC computes by itself: defaults of the simulation are not written over them.
+        # The imported tables show which fields SONiC computes. Defaults of the simulation do not
+        # replace those.
         scenario = copy.deepcopy(dict(written))
     else:
         scenario = resolved
@@ -143,7 +149,8 @@ def exported(path: str | os.PathLike[str], ports: int | None = None, switch: str
 
 
 def _safe(checked: _core.Scenario, scenario: dict[str, Any], switches: set[str]) -> list[str]:
-    """Headroom with which no frame is lost at these switches, where they would compute less by themselves; and what to say of it."""
+    """Sets headroom with which no frame is lost at these switches, if SONiC would compute less.
+    Returns notes about it."""
     headrooms = [one for one in checked.headrooms if checked.nodes[one[0]][0] in switches]
     if not headrooms:
         return []
@@ -161,17 +168,18 @@ def _safe(checked: _core.Scenario, scenario: dict[str, Any], switches: set[str])
     return [f"pfc.headroom: {gives}, but up to {least} B arrive at the port {port} after XOFF: xoff is {least} B"]
 
 
-#: Switches that a note names.
+#: Most switches that a note names.
 _NAMED = 4
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """As names in a scenario are meant: exact, or with `*` and `?`."""
+    """True if a name matches a pattern of a scenario: exactly, or with `*` and `?`."""
     return re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name) is not None
 
 
 def _senders(scenario: Mapping[str, Any], resolved: Mapping[str, Any], priority_of_dscp: Sequence[int]) -> list[str]:
-    """With which DSCPs hosts must send, so that the switch puts the traffic into the class that the scenario means."""
+    """Returns notes on the DSCPs that hosts must send, so that the switch puts the traffic into the
+    class of the scenario."""
     if not scenario["switch"].get("queue") and scenario["switch"].get("scheduling", "fifo") == "fifo" and scenario["switch"].get("pfc", "off") == "off":
         return []
     meant: dict[int, dict[str, None]] = {}

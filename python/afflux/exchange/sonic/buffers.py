@@ -1,4 +1,4 @@
-"""Memory: pools, and the profiles of priority groups and queues."""
+"""Reads buffer memory: pools, and the profiles of priority groups and queues."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,11 +9,11 @@ from .ports import CPU, each, spelt, split
 from .reading import Reading
 from .tables import COMPUTED
 
-#: SONiC's own name: buffermgrd takes computed profiles from this pool.
+#: SONiC's name of the pool from which buffermgrd takes computed profiles.
 _LOSSLESS_POOL = "ingress_lossless_pool"
-#: In metres.
+#: Longest cable in metres.
 _LONGEST_CABLE = 100_000
-#: Key, number of queue or priority group, and profile.
+#: Uses of profiles: key, number of queue or priority group, and profile.
 Uses = list[tuple[str, int, str]]
 
 
@@ -29,7 +29,8 @@ def buffers(reading: Reading) -> None:
 
 
 def _uses(reading: Reading, table: str) -> Uses:
-    """Profiles in use, by port and number, without those that give nothing, which SONiC gives to ports that are not in use."""
+    """Returns the profiles in use, by port and number. Profiles of size zero, which SONiC gives to
+    unused ports, are left out."""
     found: Uses = []
     for key, number, name in each(reading.table(table), "profile"):
         if split(key)[0] == CPU:
@@ -53,20 +54,21 @@ def _is_lossless(reading: Reading, name: str) -> bool:
 
 
 def _is_computed(reading: Reading, name: str) -> bool:
-    """Its headroom is computed: the dynamic buffer model, with or without an alpha of its own."""
+    """True if the headroom of a profile is computed: the dynamic buffer model, with or without a
+    separate alpha."""
     profile = reading.table("BUFFER_PROFILE").get(name, {})
     return name == COMPUTED or (profile.get("headroom_type") == "dynamic" and "xoff" not in profile)
 
 
 def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> tuple[str | None, dict[int, str]]:
-    """The profile that most have, and of each number (queue or priority group) the one that it has at most ports. Ports that differ are noted with what
-    their profile says.
-    """
+    """Returns the most frequent profile, and the most frequent profile for each number (queue or
+    priority group). Ports that differ are noted with the content of their profile."""
     if not uses:
         return None, {}
     profiles = reading.table("BUFFER_PROFILE")
     counted = Counter(name for *_, name in uses)
-    # Of two that as many have, the one with an alpha, because the keys for all have one.
+    # If two profiles are equally frequent, the one with an alpha is taken, because the keys for all
+    # queues have an alpha.
     name = max(counted, key=lambda used: (counted[used], "dynamic_th" in profiles.get(used, {})))
     of_number = {}
     for number in sorted({number for _, number, _ in uses}):
@@ -86,7 +88,8 @@ def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> tuple[str | 
 
 
 def _share(reading: Reading, name: str, of_all: Share, key: str, fixed: str) -> Share:
-    """What a profile says that is not said of all. A profile has one threshold: that of alpha counts if it has both."""
+    """Returns the settings of a profile that differ from those of all. A profile has one threshold:
+    alpha takes precedence if it has both."""
     table = "BUFFER_PROFILE"
     th = reading.number(table, name, "dynamic_th", f"{key}.alpha")
     reserved = reading.number(table, name, "size", f"{key}.reserved")
@@ -102,7 +105,8 @@ def _share(reading: Reading, name: str, of_all: Share, key: str, fixed: str) -> 
 
 
 def _own_groups(reading: Reading, chosen: str | None, of_number: dict[int, str], of_all: Share) -> None:
-    """Priority groups whose profile is not that of all, or has what the keys for all do not say."""
+    """Sets priority groups whose profile differs from the common one, or has settings that the
+    common keys lack."""
     design, maps = reading.design, reading.maps
     for number, name in of_number.items():
         share = _share(reading, name, of_all, "switch.mmu.group", "limit")
@@ -118,7 +122,7 @@ def _own_groups(reading: Reading, chosen: str | None, of_number: dict[int, str],
 
 
 def _same_headroom(reading: Reading, name: str, chosen: str | None) -> None:
-    """Headroom and XON are those of one profile for all groups."""
+    """Notes differences in headroom and XON, because all groups take them from one profile."""
     table = "BUFFER_PROFILE"
     for field in ("xoff", "xon", "xon_offset"):
         own, taken = (reading.table(table).get(profile, {}).get(field) for profile in (name, chosen or ""))
@@ -134,7 +138,8 @@ def _described(reading: Reading, name: str) -> str:
 
 
 def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
-    """Groups that PFC pauses. Without PFC the sizes are those that a design has when it is turned on."""
+    """Reads the groups that PFC pauses. Without PFC, the sizes take effect when PFC is turned
+    on."""
     name, of_number = _chosen(reading, "BUFFER_PG", uses, "lossless priority groups")
     profiles = reading.table("BUFFER_PROFILE")
     if name is None and "BUFFER_PG" not in reading.tables:
@@ -170,7 +175,8 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
 
 
 def _without_profile(reading: Reading, *, computed: bool) -> None:
-    """Headroom by SONiC's formula: the dynamic buffer model, or a table of the platform that is in no configuration."""
+    """Uses headroom by SONiC's formula: the dynamic buffer model, or a table of the platform that
+    no configuration contains."""
     _cable(reading)
     if computed:
         _computed(reading)
@@ -198,7 +204,7 @@ def _last(key: str) -> tuple[str, str]:
 
 
 def _computed(reading: Reading) -> None:
-    """SONiC's dynamic buffer model."""
+    """Computes headroom with SONiC's dynamic buffer model."""
     design = reading.design
     if design.lossless_th is None:
         for name in reading.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
@@ -271,7 +277,7 @@ def _lossy_groups(reading: Reading, uses: Uses) -> None:
 
 
 def _covers_pool(reading: Reading, name: str, field: str, value: str) -> bool:
-    """A fixed limit that is the whole pool limits nothing."""
+    """True if a fixed limit equals the whole pool and so has no effect."""
     pool = reading.table("BUFFER_PROFILE")[name].get("pool", "")
     size = reading.table("BUFFER_POOL").get(pool, {}).get("size")
     return field == "static_th" and size is not None and int(value) >= int(size)
@@ -279,7 +285,7 @@ def _covers_pool(reading: Reading, name: str, field: str, value: str) -> bool:
 
 def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
     lossy = [use for use in uses if use[1] not in lossless]
-    # Files of buffers alone do not say which queues are lossless: SONiC's names do.
+    # Files with buffers only do not say which queues are lossless. SONiC's names do.
     plain = [use for use in lossy if not _named_lossless(reading, use[2])]
     if plain and not reading.design.lossless:
         lossy = plain
@@ -302,7 +308,7 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
     for number, used in of_number.items():
         share = _share(reading, used, Share(design.lossy_th, None, design.lossy_reserved), "switch.queue", "buffer")
         if share.limit is not None and design.lossy_th is not None:
-            # The alpha of all queues is not one of this queue.
+            # The alpha of all queues does not apply to this queue.
             share = replace(share, th=UNLIMITED_TH)
         if used != name and (own := reading.get(table, used, "pool")) not in (pool, None):
             reading.noted(f"BUFFER_PROFILE {used}: pool = {own}: lossy queues have one pool in afflux, {pool or 'none'}: left out", table, used, "pool")
@@ -315,7 +321,7 @@ def _named_lossless(reading: Reading, name: str) -> bool:
 
 
 def _own_queue(reading: Reading, name: str, number: int, share: Share) -> None:
-    """What a lossy queue has of its own becomes that of the scenario's queue, if there is one."""
+    """Applies the settings of a single lossy queue to the scenario's queue, if there is one."""
     of_queues = reading.design.queues
     if len(of_queues) > 1 and number in of_queues:
         of_queues[number] = replace(of_queues[number], share=share)
@@ -358,7 +364,8 @@ def _pools(reading: Reading, used: set[str]) -> None:
 
 
 def _modes(reading: Reading) -> None:
-    """A profile says itself whether its threshold is fixed; the mode of its pool is what SAI takes otherwise."""
+    """Notes pool modes that have no effect. A profile itself says whether its threshold is fixed;
+    the mode of its pool is only SAI's fallback."""
     for name, profile in reading.table("BUFFER_PROFILE").items():
         pool = profile.get("pool", "")
         mode = reading.table("BUFFER_POOL").get(pool, {}).get("mode")

@@ -1,4 +1,5 @@
-"""Traffic classes: by which DSCP frames get one, which are lossless, which queue and priority group they have, and how the queues are served."""
+"""Reads traffic classes: the DSCPs mapped to each, which are lossless, their queues and priority
+groups, and how the queues are served."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +8,7 @@ from .design import DETECTION_MS, Queue, Watchdog, Wred
 from .ports import CPU, WHOLE, each, spelt, split
 from .reading import Maps, Reading
 
-#: Classes, queues, priority groups and priorities of a scenario are 0 to 7.
+#: Numbers of classes, queues, priority groups and priorities in a scenario.
 _NUMBERS = range(8)
 
 
@@ -23,7 +24,7 @@ def classes(reading: Reading) -> None:
 
 
 def _map(reading: Reading, name: str, table: str) -> tuple[str, dict[int, int]]:
-    """The map that most ports refer to, or the only one there is."""
+    """Returns the map that most ports refer to, or the only existing one."""
     used = reading.resolved("PORT_QOS_MAP", reading.ports("PORT_QOS_MAP", name), name)
     known = reading.table(table)
     if used:
@@ -52,7 +53,8 @@ def _dscp(reading: Reading) -> None:
 
 
 def _to_eight(reading: Reading, name: str, table: str, what: str, otherwise: int | None = None) -> dict[int, int]:
-    """The numbers that a map assigns to 0 to 7; `otherwise` to those that it leaves out."""
+    """Returns the numbers that a map assigns to 0 to 7. `otherwise` applies to those that the map
+    lacks."""
     chosen, found = _map(reading, name, table)
     if not found:
         return {}
@@ -67,7 +69,7 @@ def _priorities(text: str) -> tuple[int, ...]:
 
 
 def _pfc(reading: Reading, maps: Maps) -> None:
-    """Lossless are the classes whose priority group PFC pauses."""
+    """Sets the lossless classes: those whose priority group PFC pauses."""
     said = [(key, _priorities(entry.get("pfc_enable", ""))) for key, entry in reading.table("PORT_QOS_MAP").items() if key not in WHOLE]
     if not any("pfc_enable" in entry for entry in reading.table("PORT_QOS_MAP").values()):
         return
@@ -86,7 +88,8 @@ def _pfc(reading: Reading, maps: Maps) -> None:
 
 
 def _paused(reading: Reading, maps: Maps, priority: int) -> None:
-    """Notes of a PFC priority what a scenario, where class, priority group and PFC priority are one number, does not have."""
+    """Notes properties of a PFC priority that a scenario lacks, because it has one number for
+    class, priority group and PFC priority."""
     group = maps.group_of_priority.get(priority, priority)
     of_group = [tc for tc in _NUMBERS if maps.group.get(tc, tc) == group]
     where = f"PFC priority {priority} (priority group {group})"
@@ -126,7 +129,8 @@ def _watchdog(reading: Reading, maps: Maps, enabled: tuple[int, ...]) -> None:
 
 
 def _watched(reading: Reading, enabled: tuple[int, ...]) -> tuple[int, ...]:
-    """PFC priorities that the watchdog watches: images without the field watch all."""
+    """Returns the PFC priorities that the watchdog monitors. In images without the field it
+    monitors all."""
     own = [(key, _priorities(value)) for key, value in reading.ports("PORT_QOS_MAP", "pfcwd_sw_enable")]
     if not own or not reading.table("PFC_WD"):
         return enabled
@@ -158,7 +162,7 @@ def _queues(reading: Reading, maps: Maps) -> None:
 
 
 def _of_queues(reading: Reading, name: str) -> dict[int, list[tuple[str, str]]]:
-    """Queue → key and value of a field, of all ports."""
+    """Returns the keys and values of a field by queue, over all ports."""
     entries = {key: entry for key, entry in reading.table("QUEUE").items() if split(key)[0] != CPU}
     found: dict[int, list[tuple[str, str]]] = {}
     for key, number, value in each(entries, name):
@@ -168,7 +172,8 @@ def _of_queues(reading: Reading, name: str) -> dict[int, list[tuple[str, str]]]:
 
 
 def _held(reading: Reading, numbers: set[int], priorities: dict[int, tuple[int, ...]]) -> set[int]:
-    """Queues of the scenario, which has eight: those without a class go first, from the highest."""
+    """Returns the queues for the scenario, which has at most eight. Queues without a class are
+    removed first, from the highest number."""
     kept = set(numbers)
     for number in sorted(numbers, reverse=True):
         if len(kept) > len(_NUMBERS) and not priorities[number]:
@@ -180,7 +185,7 @@ def _held(reading: Reading, numbers: set[int], priorities: dict[int, tuple[int, 
 
 
 def _weight(reading: Reading, queue: int, schedulers: dict[int, list[tuple[str, str]]]) -> int | None:
-    """`None` where the queue is strict."""
+    """Returns the weight of a queue; `None` if the queue is strict."""
     if queue not in schedulers:
         reading.account.noted("queues without a scheduler in the files are taken to be strict", f"queue {queue}")
         return None
@@ -196,7 +201,7 @@ def _weight(reading: Reading, queue: int, schedulers: dict[int, list[tuple[str, 
     return 1 if weight is None else weight
 
 
-#: Of `ecn`, the settings that mark green frames.
+#: Values of `ecn` that mark green frames.
 _MARKS_GREEN = ("ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all")
 
 

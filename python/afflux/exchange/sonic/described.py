@@ -1,4 +1,4 @@
-"""The design that SONiC's tables describe."""
+"""Reads the design that SONiC's tables describe."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,9 @@ from .tables import Tables
 
 
 def of_tables(tables: Tables, account: Account, topology: Mapping[str, Any]) -> Reading:
-    """The design that most ports have. What is left out or differs is noted in the account. `topology` is that of the scenario: its links have rates where
-    no PORT of the tables has a speed.
-    """
+    """Returns the design that most ports have. Fields that are left out or differ are noted in the
+    account. `topology` is that of the scenario: its links provide rates if no PORT of the tables
+    has a speed."""
     reading = Reading(tables, account, mbps=_mbps(topology))
     classes(reading)
     buffers(reading)
@@ -30,7 +30,7 @@ _UNITS = {"M": 1, "G": 1_000, "T": 1_000_000}
 
 
 def _mbps(topology: Mapping[str, Any]) -> int | None:
-    """The rate of all links, if they have one."""
+    """Returns the rate of all links in Mb/s, if they have a common rate; otherwise None."""
     rates = set(_rates(topology))
     found = re.fullmatch(r"([\d.]+)\s*([MGT])bps", rates.pop()) if len(rates) == 1 else None
     return round(float(found[1]) * _UNITS[found[2]]) if found else None

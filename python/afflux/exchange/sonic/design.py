@@ -1,14 +1,17 @@
-"""What SONiC's tables and `[switch]` both say, in one shape: read from either, written to either."""
+"""The common form of SONiC's tables and `[switch]`. It is read from either and written to
+either."""
 
 from dataclasses import dataclass, field
 
-#: SONiC's default detection time and polling interval of the watchdog, in ms (sonic-utilities, pfcwd).
+#: SONiC's default detection time and polling interval of the watchdog, in ms (sonic-utilities,
+#: pfcwd).
 DETECTION_MS = 200
 
 
 @dataclass(frozen=True)
 class Wred:
-    """Thresholds in bytes, probability in percent. `drops`: frames that are not ECN-capable are dropped by the curve."""
+    """A WRED profile: thresholds in bytes, probability in percent. `drops`: the curve drops frames
+    that are not ECN-capable."""
 
     kmin: int
     kmax: int
@@ -18,7 +21,8 @@ class Wred:
 
 @dataclass(frozen=True)
 class Watchdog:
-    """`priorities`: traffic classes that it watches; `None` for all lossless ones."""
+    """The PFC watchdog. `priorities` are the traffic classes that it monitors; `None` for all
+    lossless ones."""
 
     detection_ms: int
     restoration_ms: int
@@ -29,20 +33,22 @@ class Watchdog:
 
 @dataclass(frozen=True)
 class Share:
-    """What a queue or a priority group has of its own: the exponent of its alpha, a fixed limit and a reserve in bytes. `None`: as the others have it."""
+    """Separate settings of a queue or a priority group: exponent of its alpha, fixed limit and
+    reserve in bytes. `None` if the setting is that of the others."""
 
     th: float | None = None
     limit: int | None = None
     reserved: int | None = None
 
 
-#: The largest exponent of an alpha that SONiC has. A queue with a fixed limit has it, because afflux compares the queue with both.
+#: Largest exponent of an alpha in SONiC. A queue with a fixed limit has this alpha, because afflux
+#: compares the queue with both.
 UNLIMITED_TH = 8
 
 
 @dataclass(frozen=True)
 class Queue:
-    """`weight` is `None` where the queue is strict."""
+    """A queue. `weight` is `None` if the queue is strict."""
 
     priorities: tuple[int, ...]
     weight: int | None
@@ -52,7 +58,8 @@ class Queue:
 
 @dataclass
 class Design:
-    """Bytes; alphas as exponents of two, as SAI has them. `None`: not said."""
+    """Buffer and QoS settings of a switch. Sizes are in bytes. Alphas are exponents of two, as in
+    SAI. `None` if a setting is not given."""
 
     ingress_pool: int | None = None
     headroom_pool: int | None = None
@@ -65,12 +72,12 @@ class Design:
     headroom: int | None = None
     xon: int | None = None
     xon_offset: int | None = None
-    #: Traffic classes, which are the priorities of a scenario.
+    #: Lossless traffic classes, which are the priorities of a scenario.
     lossless: tuple[int, ...] = ()
-    #: By traffic class, of priority groups that differ from the others.
+    #: Settings of priority groups that differ from the others, by traffic class.
     groups: dict[int, Share] = field(default_factory=dict)
     cable_m: float | None = None
     watchdog: Watchdog | None = None
-    #: By SONiC's number of the queue.
+    #: Queues by SONiC's queue number.
     queues: dict[int, Queue] = field(default_factory=dict)
     dscp: dict[int, int] = field(default_factory=dict)

@@ -1,7 +1,9 @@
-"""The JSON of a switch's configuration: config_db.json, and dumps of the databases that hold it.
+"""Reads the JSON of a switch's configuration: config_db.json, and dumps of the databases that hold
+it.
 
-A dump has a top-level key per entry: `BUFFER_PG|Ethernet0|3-4` in CONFIG_DB, `BUFFER_PG_TABLE:Ethernet0:3-4` in APPL_DB. redis-dump wraps the fields of
-an entry in `{"type": "hash", "value": {…}}`. Files for swssconfig are lists of such objects with `OP`.
+A dump has a top-level key per entry: `BUFFER_PG|Ethernet0|3-4` in CONFIG_DB,
+`BUFFER_PG_TABLE:Ethernet0:3-4` in APPL_DB. redis-dump wraps the fields of an entry in `{"type":
+"hash", "value": {…}}`. Files for swssconfig are lists of such objects with `OP`.
 """
 
 import json
@@ -12,18 +14,18 @@ from typing import Any
 from ..account import Wrong
 from ..reading import content, json_value, repeated_key, text_of
 
-#: A configuration has some megabytes at most.
+#: Largest file in bytes. A configuration has a few megabytes at most.
 _MOST_BYTES = 16 << 20
 
 
 class Document:
-    """Tables by name, each an object of entries where it is well formed, and the lines on which they stand."""
+    """Tables by name, with line numbers. A well-formed table is an object of entries."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.text = text_of(content(path, _MOST_BYTES), path, "config_db.json", "utf-8-sig")
         self.tables: dict[str, Any] = {}
-        #: (table, key) → how a dump writes them.
+        #: Name of an entry in the dump, by table and key.
         self.written: dict[tuple[str, str], str] = {}
         for part in self._parts():
             for name, value in part.items():
@@ -59,7 +61,7 @@ class Document:
         self.written[table, key] = name
 
     def line(self, where: tuple[str, ...]) -> int:
-        """The line on which the innermost of nested names stands."""
+        """Returns the line of the innermost of nested names."""
         if where[:2] in self.written:
             where = (self.written[where[0], where[1]], *where[2:])
         at = 0
@@ -73,6 +75,7 @@ class Document:
 
 
 def _parted(name: str) -> tuple[str, str, str]:
-    """Table, separator and key of an entry of a dump; the name of a table has no separator."""
+    """Splits the name of an entry of a dump into table, separator and key. The name of a table has
+    no separator."""
     found = re.fullmatch(r"([A-Z0-9_]+)([|:])(.+)", name)
     return (found[1].removesuffix("_TABLE"), found[2], found[3]) if found else (name, "", "")

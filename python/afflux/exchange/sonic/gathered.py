@@ -1,4 +1,5 @@
-"""Tables as they stand in `[sonic]`: one key for all ports whose entries are the same."""
+"""Converts tables to and from the form of `[sonic]`, which has one key for all ports with the same
+entry."""
 
 from collections.abc import Mapping
 
@@ -7,7 +8,7 @@ from .tables import LAYOUTS, Tables
 
 
 def gather(tables: Tables) -> Tables:
-    """One key for all ports whose entries are the same."""
+    """Combines all ports with the same entry under one key."""
     gathered: Tables = {}
     for name, entries in tables.items():
         if LAYOUTS[name].key[0] != "port":
@@ -23,7 +24,7 @@ def gather(tables: Tables) -> Tables:
 
 
 def spread(tables: Mapping[str, Mapping[str, Mapping[str, str]]]) -> Tables:
-    """The contrary: one key per port, in the order of ports."""
+    """Reverses `gather`: returns one key per port, in the order of ports."""
     out: Tables = {}
     for name, entries in tables.items():
         layout = LAYOUTS.get(name)

@@ -1,4 +1,4 @@
-"""What stands in the tables and was not used: every such field is noted, with what it would have meant."""
+"""Notes every field of the tables that was not used, with its meaning."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _LABELS = "classes come from DSCPs alone"
 
 _SHAPES = ("cir", "cbs", "pir", "pbs", "meter_type")
 
-#: Table → field → why it is left out; `""` for the other fields of the table.
+#: Reasons why fields are left out, by table and field; `""` for the other fields of the table.
 _WHY: Mapping[str, Mapping[str, str]] = {
     "BUFFER_POOL": {
         "percentage": "a share of the memory that the switch computes: write [switch] buffer",
@@ -80,13 +80,13 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     "DEVICE_NEIGHBOR": {"": "links are those of [topology]"},
     "SWITCH_TRIMMING": {"": "trimmed packets: afflux trims by [switch.trimming], for ndp only"},
 }
-#: Tables of which a note names each entry, because each is a setting of its own.
+#: Tables for which each entry gets its own note, because each is a separate setting.
 _BY_ENTRY = {"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN", "SWITCH_TRIMMING"}
 
 
 def leftovers(reading: Reading) -> None:
     for table, entries in reading.tables.items():
-        #: Reason → fields, and keys of the entries that have them.
+        #: Fields, and keys of the entries that have them, by reason.
         found: dict[str, tuple[dict[str, None], list[str]]] = {}
         for key, entry in entries.items():
             for why, fields in _left(reading, table, key, entry).items():
@@ -104,7 +104,7 @@ def leftovers(reading: Reading) -> None:
 
 
 def _left(reading: Reading, table: str, key: str, entry: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Fields that were not used, by the reason."""
+    """Returns the fields that were not used, by reason."""
     by_reason: dict[str, dict[str, str]] = {}
     for name, value in entry.items():
         if (table, key, name) not in reading.seen:

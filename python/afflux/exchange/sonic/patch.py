@@ -1,4 +1,4 @@
-"""A design written over SONiC's tables: what differs from them changes, all else stays as it was."""
+"""Writes a design into SONiC's tables. Only settings that differ change."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,19 @@ from .reading import Reading
 from .switch import of_scenario
 from .tables import COMPUTED, LAYOUTS, Tables
 
-#: Names in tables that did not exist: SONiC's own (buffers_defaults, qos_config.j2).
+#: Names in new tables: those of SONiC (buffers_defaults, qos_config.j2).
 _INGRESS_POOL, _LOSSY_POOL = "ingress_lossless_pool", "egress_lossy_pool"
 _LOSSY, _LOSSLESS, _INGRESS_LOSSY = "egress_lossy_profile", "pg_lossless_profile", "ingress_lossy_profile"
 _MAP = "AZURE"
 
 
 def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mapping[int, int] | None = None) -> tuple[Tables, list[str]]:
-    """config_db tables for a scenario (parsed, resolved or not), and what they cannot say.
+    """Returns config_db tables for a scenario (parsed, resolved or not), and the settings that they
+    cannot express.
 
-    A scenario that was imported has its tables in `[sonic]`; any other gets tables for `ports` ports, named Ethernet0, Ethernet4, … `dscp` is the whole
-    map of DSCPs to priorities, which new tables get if there are several classes.
+    An imported scenario has its tables in `[sonic]`. Any other gets tables for `ports` ports, named
+    Ethernet0, Ethernet4, … `dscp` is the complete map of DSCPs to priorities, which new tables get
+    if there are several classes.
     """
     base: Tables = spread(scenario.get("sonic", {}))
     design, missing = of_scenario(scenario)
@@ -32,7 +34,8 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mappi
     before = reading.design
     if dscp and not base and (len(design.queues) > 1 or design.lossless):
         design.dscp = dict(dscp)
-    # Left out by the import, because it follows from the memory; or never written, as in a simulation without mmu.lossy_pool.
+    # The pool size is missing because the import left out a derived value, or because the
+    # simulation has no mmu.lossy_pool.
     follows = before.lossy_pool is not None and design.headroom_pool is not None if base else True
     if design.lossy_pool is None and design.ingress_pool is not None and follows:
         design.lossy_pool = design.ingress_pool // 10 * 8
@@ -49,7 +52,8 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mappi
 
 
 def _one_queue(design: Design, before: Design) -> None:
-    """A port of one queue has no queues in a scenario: all about it but its marking is in the tables only."""
+    """Keeps the queue of the tables for a port with one queue. Such a port has no queue blocks in a
+    scenario, so only its marking comes from the scenario."""
     if len(before.queues) != 1 or len(design.queues) > 1:
         return
     [(number, old)] = before.queues.items()
@@ -58,7 +62,8 @@ def _one_queue(design: Design, before: Design) -> None:
 
 
 class _Patch:
-    """Tables that change. `before` is the design of the tables as they were, `fresh` has ports for tables without any."""
+    """Tables that are being changed. `before` is the design of the original tables. `fresh` are the
+    ports for tables that have none."""
 
     def __init__(self, tables: Tables, design: Design, reading: Reading, fresh: list[str]) -> None:
         self.tables, self.design, self.reading, self.before, self.fresh = tables, design, reading, reading.design, fresh
@@ -68,12 +73,13 @@ class _Patch:
         return {name: value for name, value in values.items() if value is not None and value != getattr(self.before, name)}
 
     def set(self, table: str, key: str, values: Mapping[str, Any], **new: str) -> None:
-        """Fields of an entry; `new`: what a new entry has besides."""
+        """Sets fields of an entry. `new` are additional fields of a new entry."""
         entry = self.tables.setdefault(table, {}).setdefault(key, dict(new))
         entry.update({name: str(value) for name, value in values.items()})
 
     def ports(self, table: str) -> list[str]:
-        """Ports as the keys of a table name them: of a chassis, its queues with card and chip."""
+        """Returns the ports as the keys of a table name them. In a chassis, queues have card and
+        chip in their names."""
         of_queues = LAYOUTS[table].key[-1] == "priorities"
         own = {self._port(key, of_queues, card=True) for key in self.tables.get(table, {})}
         others = [name for name in ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE") if name != table]
@@ -93,7 +99,8 @@ class _Patch:
         values = {}
         for name, field in (("ingress_pool", "size"), ("headroom_pool", "xoff")):
             if name in changed:
-                # Of several pools that a scenario has as one, the largest takes the difference.
+                # If the scenario combines several pools into one, the largest pool gets the
+                # difference.
                 values[field] = int(pool.get(field, 0)) + changed[name] - (getattr(self.before, name) or 0) if field in pool else changed[name]
         if values:
             self.set("BUFFER_POOL", ingress, values, type="ingress", mode="dynamic")
@@ -146,7 +153,8 @@ class _Patch:
             self.set("PFC_WD", "GLOBAL", {"POLL_INTERVAL": w.poll_ms})
 
     def own_queues(self) -> list[str]:
-        """Lossy queues whose alpha, reserve or limit is their own have a profile of their own."""
+        """Gives lossy queues with separate alpha, reserve or limit their own profile. Returns what
+        cannot be expressed."""
         missing = []
         pool = self.reading.names.get("lossy_pool") or _LOSSY_POOL
         for number, queue in self.design.queues.items():
@@ -164,7 +172,8 @@ class _Patch:
         return missing
 
     def own_groups(self) -> list[str]:
-        """Priority groups whose alpha, reserve or limit is their own have a profile of their own."""
+        """Gives priority groups with separate alpha, reserve or limit their own profile. Returns
+        what cannot be expressed."""
         design, missing = self.design, []
         for tc in range(8):
             share = design.groups.get(tc, Share())
@@ -173,7 +182,8 @@ class _Patch:
             group = self.group_now(tc)
             beside = [other for other in range(8) if self.group_now(other) == group]
             if any(design.groups.get(other, Share()) != share for other in beside):
-                # There are as many groups as classes, so one is free: that of the class's number, or the highest.
+                # There are as many groups as classes, so one is free: that with the class's number,
+                # or the highest.
                 used = {self.group_now(other) for other in range(8)}
                 group, beside = max((number for number in range(8) if number not in used), key=lambda number: (number == tc, number)), [tc]
                 self.set("TC_TO_PRIORITY_GROUP_MAP", self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {str(tc): group})
@@ -185,14 +195,16 @@ class _Patch:
             if share != Share():
                 entry = {"pool": self.reading.names.get("ingress_pool", _INGRESS_POOL), **profiles.get(name, {})}
                 of_all = Share(design.lossless_th, None, design.lossless_reserved) if lossless else Share(design.lossy_ingress_th, None, 0)
-                # A reserve that the import divides among the classes of a group is one again.
+                # The import divides a reserve among the classes of a group. This restores the
+                # total.
                 own = share if share.reserved is None or lossless else replace(share, reserved=share.reserved * len(beside))
                 name = self.profile(f"ingress_pg{group}_profile", entry, own, of_all)
             self.attach_profile("BUFFER_PG", group, name)
         return missing
 
     def profile(self, name: str, entry: Mapping[str, str], share: Share, of_all: Share) -> str:
-        """A profile with these fields and this share; what the share does not say is as for all."""
+        """Adds a profile with these fields and this share. Settings that the share lacks are those
+        of all. Returns its name."""
         reserved = share.reserved if share.reserved is not None else of_all.reserved
         th = share.th if share.th is not None else of_all.th
         fields = {key: value for key, value in entry.items() if key not in ("dynamic_th", "static_th")} | {"size": str(reserved or 0)}
@@ -204,7 +216,8 @@ class _Patch:
         return name
 
     def attach_profile(self, table: str, number: int, name: str) -> None:
-        """A queue or group of all ports gets a profile; none if there is no profile of that name."""
+        """Assigns a profile to a queue or group of all ports. Removes the entries if no profile has
+        this name."""
         ports = self.ports(table)
         self.take_apart(table, number)
         for port in ports:
@@ -214,12 +227,12 @@ class _Patch:
                 self.tables.get(table, {}).pop(f"{port}|{number}", None)
 
     def group_now(self, tc: int) -> int:
-        """The priority group of a class in the tables as they have become."""
+        """Returns the priority group of a class in the changed tables."""
         maps = self.tables.get("TC_TO_PRIORITY_GROUP_MAP", {})
         return int(maps.get(self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {}).get(str(tc), 0)) if maps else tc
 
     def enable(self) -> None:
-        """The PFC priorities that pause the groups of the lossless classes."""
+        """Enables the PFC priorities that pause the groups of the lossless classes."""
         self.groups()
         watchdog = self.design.watchdog
         watched = watchdog.priorities if watchdog and watchdog.priorities is not None else self.design.lossless
@@ -232,20 +245,22 @@ class _Patch:
                     del entry[field]
 
     def pausing(self, classes: Sequence[int]) -> str:
-        """The PFC priorities that pause the groups of these classes."""
+        """Returns the PFC priorities that pause the groups of these classes."""
         groups = {self.group_of(tc) for tc in classes}
         of_priority = self.reading.maps.group_of_priority
         return ",".join(str(priority) for priority in range(8) if of_priority.get(priority, priority) in groups)
 
     def group_of(self, tc: int) -> int:
-        """The priority group of a class: its own where the maps put it beside lossy classes."""
+        """Returns the priority group of a lossless class. It gets a separate one if the maps put it
+        together with lossy classes."""
         groups = self.reading.maps.group
         group = groups.get(tc, tc)
         beside = {other for other, own in groups.items() if own == group} - {*self.design.lossless}
         return tc if beside else group
 
     def groups(self) -> None:
-        """Lossless classes in priority groups without lossy ones, and a PAUSE frame stops the queue of its class."""
+        """Puts lossless classes into priority groups without lossy ones, and makes a PAUSE frame
+        stop the queue of its class."""
         groups = self.reading.maps.group
         if not groups:
             self.set("TC_TO_PRIORITY_GROUP_MAP", _MAP, {str(tc): tc if tc in self.design.lossless else 0 for tc in range(8)})
@@ -328,7 +343,8 @@ class _Patch:
             self.tables.get("QUEUE", {}).get(f"{port}|{number}", {}).pop(field, None)
 
     def take_apart(self, table: str, number: int) -> None:
-        """Ranges that hold this queue or group become single ones, so that it can differ."""
+        """Splits key ranges that contain this queue or group into single keys, so that it can
+        differ."""
         entries = self.tables.get(table, {})
         for key in [key for key in entries if "-" in split(key)[1] and number in queues(split(key)[1])]:
             port, range_ = split(key)

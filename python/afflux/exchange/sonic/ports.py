@@ -1,4 +1,5 @@
-"""Keys of config_db.json name ports and queues one by one or many at once: `Ethernet0,Ethernet4|3-4`."""
+"""Parses keys of config_db.json, which name ports and queues singly or several at once:
+`Ethernet0,Ethernet4|3-4`."""
 
 import re
 from collections import Counter
@@ -7,12 +8,13 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-#: Key of the queues to the switch's own processor, and of the settings of the whole switch.
+#: Port name of the queues to the switch's own processor, and keys of settings for the whole switch.
 CPU, WHOLE = "CPU", ("global", "GLOBAL")
 
 
 class Key(NamedTuple):
-    """A key of a table whose entries belong to ports: `card` (names of line card and chip, of a chassis), port and queues may be empty."""
+    """A key of a table with entries per port. `card` (names of line card and chip, in a chassis),
+    port and queues may be empty."""
 
     card: str
     port: str
@@ -30,19 +32,20 @@ class Key(NamedTuple):
 
 
 def queues(text: str) -> range:
-    """`3-4` → 3, 4."""
+    """Expands a range of queues: `3-4` → 3, 4."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
 
 def split(key: str) -> tuple[str, str]:
-    """The port, with card and chip, and the queues of a key of BUFFER_PG, BUFFER_QUEUE or QUEUE."""
+    """Splits a key of BUFFER_PG, BUFFER_QUEUE or QUEUE into the port (with card and chip) and the
+    queues."""
     port, _, numbers = key.rpartition("|")
     return port, numbers
 
 
 def each(entries: Mapping[str, Mapping[str, str]], field: str) -> Iterator[tuple[str, int, str]]:
-    """Key, queue (or priority group) and value of a field, for every queue of every port."""
+    """Yields key, queue (or priority group) and value of a field, for every queue of every port."""
     for key, entry in entries.items():
         if field in entry:
             for number in queues(split(key)[1]):
@@ -50,7 +53,7 @@ def each(entries: Mapping[str, Mapping[str, str]], field: str) -> Iterator[tuple
 
 
 def common(values: Iterable[T]) -> tuple[T, int, int]:
-    """The value that most have, how many have it, of how many."""
+    """Returns the most frequent value, how often it occurs, and the number of values."""
     counted = Counter(values)
     value, count = counted.most_common(1)[0]
     return value, count, counted.total()
@@ -61,5 +64,5 @@ def spelt(numbers: Iterable[int]) -> str:
 
 
 def order(key: str) -> list[tuple[int, int | str]]:
-    """Sorts ports by their numbers."""
+    """Returns a sort key that sorts ports by their numbers."""
     return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", key) if part]

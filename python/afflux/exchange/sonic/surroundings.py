@@ -1,4 +1,5 @@
-"""Tables about the device and its place in the network: a configuration of buffers and queues takes nothing of them, but they are worth a note."""
+"""Notes tables about the device and its place in the network. They do not affect buffers and
+queues, but are worth a note."""
 
 import re
 
@@ -7,7 +8,8 @@ from .ports import CPU, common, split
 from .reading import Reading
 from .tables import Tables
 
-#: SKUs with a Trident 3: configuration files td3-*.config.bcm below `device` in sonic-net/sonic-buildimage.
+#: SKUs with a Trident 3: configuration files td3-*.config.bcm below `device` in
+#: sonic-net/sonic-buildimage.
 _TRIDENT3 = re.compile(r"(?i)Arista-7050[CS]X3|Accton-AS7[37]26|DellEMC-S52(12|24|32|48|96)f|Seastone_2|Quanta-IX[78]|INVENTEC-D63(32|56)")
 
 
@@ -34,7 +36,7 @@ def surroundings(reading: Reading) -> None:
 
 
 def rate(tables: Tables) -> str | None:
-    """The rate of most ports, as a scenario has it."""
+    """Returns the rate of most ports, as a scenario writes it; None if no port has a speed."""
     speeds = [int(entry["speed"]) for entry in tables.get("PORT", {}).values() if "speed" in entry]
     return f"{common(speeds)[0] / 1000:g}Gbps" if speeds else None
 

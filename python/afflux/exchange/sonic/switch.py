@@ -1,4 +1,4 @@
-"""A design as `[switch]` of a scenario, and the design of a `[switch]`."""
+"""Converts a design to `[switch]` of a scenario, and `[switch]` to a design."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ _TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
 def to_scenario(design: Design) -> dict[str, Any]:
-    """`switch` and `host` tables of a scenario."""
+    """Returns the `switch` and `host` tables of a scenario."""
     switch: dict[str, Any] = {}
     if design.ingress_pool is not None or design.lossy_pool is not None or design.lossless:
         switch["sharing"] = "sonic"
@@ -24,7 +24,7 @@ def to_scenario(design: Design) -> dict[str, Any]:
     _put(switch, "alpha", design.lossy_th, _alpha)
     _put(switch, "reserved", design.lossy_reserved, _b)
     _put(mmu, "lossy_ingress_alpha", design.lossy_ingress_th, _alpha)
-    # A pool that follows from the memory must go on following from it.
+    # A pool size that is derived from the memory is not written, so that it stays derived.
     if design.ingress_pool is None or design.headroom_pool is None or design.lossy_pool != design.ingress_pool // 10 * 8:
         _put(mmu, "lossy_pool", design.lossy_pool, _b)
     _put(mmu, "headroom_pool", design.headroom_pool, _b)
@@ -55,7 +55,7 @@ def to_scenario(design: Design) -> dict[str, Any]:
 
 
 def _groups(groups: Mapping[int, Share]) -> list[dict[str, Any]]:
-    """One block for all priorities whose groups are alike."""
+    """Returns one block for all priorities with equal groups."""
     blocks = []
     for share in dict.fromkeys(groups.values()):
         block: dict[str, Any] = {"priorities": sorted(tc for tc, own in groups.items() if own == share)}
@@ -67,7 +67,7 @@ def _groups(groups: Mapping[int, Share]) -> list[dict[str, Any]]:
 
 
 def _service(design: Design) -> dict[str, Any]:
-    """Scheduling and queues. One queue is the whole port: it needs no block."""
+    """Returns scheduling and queues. A single queue is the whole port and needs no block."""
     queues = list(design.queues.values())
     if len(queues) == 1:
         return {"ecn": _ecn(queues[0].wred)} if queues[0].wred else {}
@@ -79,7 +79,8 @@ def _service(design: Design) -> dict[str, Any]:
 
 
 def _queue(index: int, number: int, queue: Queue) -> dict[str, Any]:
-    """A scenario numbers queues without gaps: the name has SONiC's number where it is another."""
+    """Returns the block of a queue. A scenario numbers queues without gaps, so the name has SONiC's
+    number if it differs."""
     out: dict[str, Any] = {"index": index}
     if number != index:
         out["name"] = f"queue{number}"
@@ -111,7 +112,8 @@ def _alpha(exponent: float) -> float:
 
 
 def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
-    """From a scenario's `switch` and `host` tables, resolved or not; and what SONiC cannot be told."""
+    """Returns the design from a scenario's `switch` and `host` tables, resolved or not, and the
+    settings that SONiC does not have."""
     missing: list[str] = []
     switch, host = scenario.get("switch", {}), scenario.get("host", {})
     mmu, pfc = switch.get("mmu", {}), switch.get("pfc", {})
@@ -188,7 +190,7 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
 
 
 def _share(switch: Mapping[str, Any], block: Mapping[str, Any], number: int, missing: list[str]) -> Share:
-    """What a queue has that the others do not have."""
+    """Returns the settings of a queue that differ from those of all queues."""
     th, reserved, limit = (_exponent(block.get("alpha"), f"queue {number}: alpha", missing), *(_size(block.get(key)) for key in ("reserved", "buffer")))
     if block.get("buffer") is not None and limit is None:
         missing.append(f"queue {number}: buffer = {block['buffer']}: SONiC takes bytes")
@@ -199,7 +201,8 @@ def _share(switch: Mapping[str, Any], block: Mapping[str, Any], number: int, mis
 
 
 def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:
-    """SONiC's numbers of the queues: those in their names, if queues are in the same order by name as by index, or the indices."""
+    """Returns SONiC's numbers of the queues: those in their names if names and indices have the
+    same order, otherwise the indices."""
     indices = [int(block.get("index", position)) for position, block in enumerate(blocks)]
     names = [re.fullmatch(r"queue(\d{1,3})", str(block.get("name", ""))) for block in blocks]
     numbers = [int(name[1]) if name else index for name, index in zip(names, indices, strict=True)]
@@ -226,7 +229,7 @@ def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | Non
     return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
 
 
-#: Keys that are properties of the chip, and their defaults.
+#: Keys that are properties of the chip, with their defaults.
 _OF_THE_CHIP: Mapping[str, Any] = {"cell": "off", "bypass": []}
 _OF_PFC: Mapping[str, Any] = {"quanta": 65_535, "refresh": "half", "response": "standard", "deadlock_after": "1ms"}
 

@@ -1,7 +1,8 @@
-"""The tables of config_db.json that afflux understands, checked field by field.
+"""Checks the tables of config_db.json that afflux understands, field by field.
 
-Names, references and allowed values: the YANG models sonic-*.yang of sonic-net/sonic-buildimage (src/sonic-yang-models/yang-models). Values are
-strings there, lists where several are meant. References are written `name` or, in old images, `[TABLE|name]`.
+Names, references and allowed values: the YANG models sonic-*.yang of sonic-net/sonic-buildimage
+(src/sonic-yang-models/yang-models). Values are strings there, or lists of strings. References are
+written `name` or, in old images, `[TABLE|name]`.
 """
 
 import os
@@ -15,17 +16,17 @@ from ..account import Account, shown
 from .document import Document
 from .ports import Key
 
-#: Table → key (ports spelt out one by one) → field → value.
+#: Values by table, key (with ports listed singly) and field.
 Tables = dict[str, dict[str, dict[str, str]]]
 
 
 class ConfigError(ValueError):
-    """A config_db.json that cannot be used: names file, line, table, key and field."""
+    """A config_db.json that cannot be used. The message names file, line, table, key and field."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a field may hold, in words and as a test."""
+    """Allowed values of a field, in words and as a test."""
 
     words: str
     fits: Callable[[str], bool]
@@ -49,25 +50,28 @@ NAME = Kind("a name", lambda text: bool(text))
 NAMES = Kind("names with commas", lambda text: all(text.split(",")))
 SWITCH = _one_of("true", "false")
 METRES = Kind('a length in metres as in "40m"', lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)))
-#: A time of 0 is none; 1000 s is the longest of a scenario.
+#: Times in ms. 0 is not a valid time; 1000 s is the longest time of a scenario.
 MILLISECONDS = _whole(1, 1_000_000)
-#: SAI's exponents of alpha: the threshold is 2 to the power of it times the free memory.
+#: SAI's exponents of alpha: the threshold is 2 to this power times the free memory.
 DYNAMIC = _whole(-8, 8)
 _PRIORITY, _CLASS, _DSCP = _whole(0, 7), _whole(0, 15), _whole(0, 63)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table: the fields of an entry; `any` for entries whose field names are data (maps)."""
+    """Layout of a table: the fields of an entry. `any` is for entries whose field names are data
+    (maps)."""
 
     fields: Mapping[str, Kind] = field(default_factory=dict)
     any: tuple[Kind, Kind] | None = None
     needs: tuple[str, ...] = ()
-    #: What the parts of a key are, between bars. Queues of a chassis with virtual output queues have the names of line card and chip before the port.
+    #: Kinds of the parts of a key, which are separated by bars. In a chassis with virtual output
+    #: queues, names of line card and chip precede the port of a queue.
     key: tuple[str, ...] = ("name",)
-    #: Field → table that its value is a key of.
+    #: Tables whose keys are the values of a field, by field.
     refers: Mapping[str, str] = field(default_factory=dict)
-    #: The table stays in `[sonic]`, and export writes it. Tables about a device's ports and place are read only.
+    #: True if the table stays in `[sonic]` and export writes it. Tables about a device's ports and
+    #: place are only read.
     kept: bool = True
 
 
@@ -181,7 +185,7 @@ LAYOUTS: dict[str, Layout] = {
     "SWITCH_TRIMMING": Layout({"size": BYTES, "dscp_value": NAME, "tc_value": NAME, "queue_index": NAME}, kept=False),
 }
 
-#: A profile that SONiC computes (its dynamic buffer model).
+#: Name of a profile that SONiC computes (its dynamic buffer model).
 COMPUTED = "NULL"
 
 
@@ -226,7 +230,8 @@ class Checked:
     def entry(self, name: str, key: str, layout: Layout, entry: Mapping[str, Any]) -> dict[str, str]:
         values: dict[str, str] = {}
         for written, value in entry.items():
-            # Redis has no empty entries and no lists: the database of a switch holds `NULL: NULL`, and a list as `field@`.
+            # Redis has no empty entries and no lists: the database of a switch contains `NULL:
+            # NULL`, and a list as `field@`.
             known = written.removesuffix("@")
             if written == COMPUTED == value:
                 continue
@@ -237,7 +242,8 @@ class Checked:
         return values
 
     def unknown(self, name: str, key: str, known: str, value: Any, values: dict[str, str]) -> None:
-        """A field of a newer image, or one that does not matter: noted, and kept for export if it is text."""
+        """Handles a field of a newer image, or one that does not matter: keeps it for export if it
+        is text, otherwise notes it."""
         text = _text(value)
         if text is not None and all(_core.wrong_name(part) is None for part in (known, text)):
             values[known] = text
@@ -245,7 +251,8 @@ class Checked:
             self.account.noted(f"{self.beside}{name}: {shown(known)[1:-1]}: unknown field, neither used nor exported", f"{name}|{key}")
 
     def name(self, text: str, where: tuple[str, ...]) -> None:
-        """Refuses what cannot stand in tables and on terminals; keys and values may be longer than names."""
+        """Refuses characters that are not allowed in tables and on terminals. Keys and values may
+        be longer than names."""
         for part in re.split(r"[|,]", text):
             if part and (expected := _core.wrong_name(part.strip() or "-")):
                 raise self.wrong(where, f"{shown(part)}: expected {expected}")
@@ -283,7 +290,8 @@ class Checked:
         return text
 
     def references(self, tables: Tables) -> None:
-        """Every name that is referred to is in `tables`, as far as its table is: QoS and buffers often come apart."""
+        """Checks that every referenced name is in `tables`, if the table is there: QoS and buffers
+        are often in separate files."""
         for name, entries in self.tables.items():
             for key, entry in entries.items():
                 for known, target in LAYOUTS[name].refers.items():
@@ -293,7 +301,7 @@ class Checked:
                             raise self.wrong((name, key, known), f"{target} has no {shown(wanted)}; it has {has}")
 
     def consistent(self) -> None:
-        """What the models require between fields of one entry."""
+        """Checks the conditions of the models between fields of one entry."""
         for name, entry in self.tables.get("WRED_PROFILE", {}).items():
             for colour in ("green", "yellow", "red"):
                 low, high = f"{colour}_min_threshold", f"{colour}_max_threshold"
@@ -310,7 +318,7 @@ _QUEUES = Kind("a number or a range of queues as in 3-4", _range)
 
 
 def together(paths: list[str | os.PathLike[str]], account: Account) -> Tables:
-    """The tables of several files: buffers and QoS often come apart."""
+    """Returns the combined tables of several files: buffers and QoS are often in separate files."""
     tables: Tables = {}
     files = [Checked(path, account, f"{os.fspath(path)}: " if len(paths) > 1 else "") for path in paths]
     for file in files:
@@ -327,7 +335,7 @@ def together(paths: list[str | os.PathLike[str]], account: Account) -> Tables:
 
 
 def read(path: str | os.PathLike[str], account: Account) -> Tables:
-    """The understood tables of a config_db.json."""
+    """Returns the understood tables of a config_db.json."""
     return together([path], account)
 
 
@@ -336,7 +344,7 @@ def kind_of(value: Any) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text, without blanks around its parts; `None` if it is nested."""
+    """Returns a value as text, without blanks around its parts; `None` if it is nested."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -347,6 +355,6 @@ def _text(value: Any) -> str | None:
 
 
 def _target(text: str, table: str) -> str:
-    """`[TABLE|name]` of old images is `name`."""
+    """Returns the name of a reference. Old images write `[TABLE|name]`."""
     found = re.fullmatch(rf"\[{table}(?:_TABLE)?[|:](.+)\]", text)
     return found.group(1) if found else text

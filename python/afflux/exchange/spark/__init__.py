@@ -1,4 +1,5 @@
-"""Spark's event logs: one JSON object per line. Source: Apache Spark, `org.apache.spark.util.JsonProtocol`."""
+"""Reads Spark's event logs: one JSON object per line. Source: Apache Spark,
+`org.apache.spark.util.JsonProtocol`."""
 
 import functools
 import os
@@ -15,7 +16,8 @@ from .tasks import Settled, settle, transfers
 
 
 def read(paths: Sequence[Path]) -> Log:
-    """The jobs of some logs. Logs and their parts may be in any order: events belong together by the numbers of jobs and stages, and by their times."""
+    """Returns the jobs of these logs. Logs and their parts may be in any order: events are matched
+    by the numbers of jobs and stages, and by their times."""
     log, left_out = Log(), LeftOut()
     parts = ordered(paths, log.account)
     reader = Reader(log.account, left_out)

@@ -25,9 +25,10 @@ class End:
 @dataclass(slots=True)
 class Stage:
     parents: list[int]
-    #: How many tasks it has in all, as its first description says.
+    #: Total number of its tasks, from its first description.
     tasks: int
-    #: The RDD that it computes; stages of other numbers that compute it are the same.
+    #: RDD that the stage computes. Stages with other numbers that compute the same RDD are
+    #: equivalent.
     rdd: int | None
 
 
@@ -55,10 +56,12 @@ class Task:
 
 @dataclass
 class Stretch:
-    """Events of one file that follow a `SparkListenerApplicationStart`, or the beginning of the file."""
+    """Events of one file that follow a `SparkListenerApplicationStart`, or the beginning of the
+    file."""
 
     path: Path
-    #: The application and its attempt, as its start says, and the application in the name of a part of a rolled log.
+    #: Application and attempt from the start event, and the application in the name of a part of a
+    #: rolled log.
     called: str | None = None
     attempt: str | None = None
     named: str | None = None
@@ -67,7 +70,7 @@ class Stretch:
     ends: dict[int, End] = field(default_factory=dict)
     stages: dict[int, Stage] = field(default_factory=dict)
     tasks: list[Task] = field(default_factory=list)
-    #: Tasks whose output was lost afterwards, by their number.
+    #: Numbers of tasks whose output was lost afterwards.
     lost: set[int] = field(default_factory=set)
 
 
@@ -94,16 +97,17 @@ class Application:
         self.lost |= stretch.lost
 
     def fits(self, stretch: Stretch) -> bool:
-        """False if events without an application of their own cannot belong to this one."""
+        """False if events without an application cannot belong to this one."""
         return not any(job.number in self.jobs for job in stretch.jobs)
 
 
 def joined(stretches: list[Stretch], account: Account) -> list[Application]:
-    """Applications with all their events. Stretches without a start belong to the application that their file is named after; others to the only
-    application that there is, or else to the one before them.
-    """
+    """Returns applications with all their events. Stretches without a start belong to the
+    application that their file is named after. Other ones belong to the only application, or else
+    to the one before them."""
     known: dict[tuple[str, str | None], Application] = {}
-    #: Parts of rolled logs by directory and name: only the first has the start.
+    #: Applications of rolled logs by directory and name. Only the first part of a log has the
+    #: start.
     rolled: dict[Path, tuple[str, str | None]] = {}
     done: list[Application] = []
     nameless: list[tuple[Stretch, Application | None]] = []
@@ -135,7 +139,7 @@ def joined(stretches: list[Stretch], account: Account) -> list[Application]:
 
 
 def _distinguish(known: dict[tuple[str, str | None], Application]) -> None:
-    """Several attempts of one application have the attempt in their names."""
+    """Adds the attempt to the names of applications that have several attempts."""
     count = Counter(called for called, _ in known)
     for (called, attempt), application in known.items():
         if count[called] > 1 and attempt is not None:

@@ -1,4 +1,4 @@
-"""From the lines of event logs to jobs, stages and tasks."""
+"""Converts the lines of event logs to jobs, stages and tasks."""
 
 import re
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from . import known
 from .applications import End, Job, Stage, Stretch, Task
 from .parts import Part
 
-#: The beginning of a line, as Spark writes it: the kind of event stands first.
+#: Beginning of a line, as Spark writes it: the kind of event comes first.
 _KIND = re.compile(r'\{\s*"Event"\s*:\s*"([A-Za-z0-9_.$]{1,200})"')
 _SUCCEEDED, _FAILED = "JobSucceeded", "JobFailed"
-#: Why tasks end without success, in words; other reasons are named as they stand.
+#: Matches the reason of tasks that were stopped because another attempt succeeded.
 _SPECULATIVE = re.compile(r"another attempt succeeded", re.IGNORECASE)
 
 
@@ -28,7 +28,7 @@ class Reader:
         self._count = 0
 
     def stretches(self, part: Part) -> list[Stretch]:
-        """The events of a file. Raises `Wrong` if it has none."""
+        """Returns the events of a file. Raises `Wrong` if it has none."""
         path = part.path
         stretch = Stretch(path, named=part.application)
         found: list[Stretch] = [stretch]
@@ -52,7 +52,8 @@ class Reader:
         return found
 
     def _skip(self, line: str) -> bool:
-        """Counts an event that says nothing about traffic, without reading all of it: plans of queries are long and deep."""
+        """Counts an event without information about traffic, and returns True for it. The event is
+        not parsed, because query plans are long and deep."""
         found = _KIND.match(line)
         if found is None or not line.endswith("}") or not self._says_nothing(found[1]):
             return False
@@ -71,7 +72,7 @@ class Reader:
             self.account.noted(f"unknown event {shown(kind)}: left out", f"{path.name}:{at}")
 
     def _start(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
-        # Without an identifier, the name is taken.
+        # An application without an identifier is identified by its name.
         named = {key: value for key, value in event.items() if key != "App Name" or event.get("App ID")}
         self.records.application.seen(named, self.account, path, at)
         stretch.called = name(event.get("App ID") or event.get("App Name") or path.name, "the application", path, at)
@@ -123,7 +124,7 @@ class Reader:
             self.records.rdd.seen(table(rdd, "RDD Info", path, at), self.account, path, at)
             rdds.append(number(rdd.get("RDD ID"), "RDD ID", path, at))
         tasks = number(info.get("Number of Tasks", 0), "Number of Tasks", path, at)
-        # Of a stage that runs again, the first description has all its tasks.
+        # A stage that runs again keeps its first description, which has all its tasks.
         stretch.stages.setdefault(stage, Stage(parents, tasks, max(rdds, default=None)))
 
     def _task(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
@@ -160,7 +161,8 @@ class Reader:
                 number(event.get("Stage ID"), "Stage ID", path, at),
                 of(event, "Stage Attempt ID") or 0,
                 of(info, "Task ID"),
-                # Without its partition, a task of a later attempt of the stage has an index that counts only what is computed again.
+                # Without a partition, a task of a later attempt of the stage has an index that
+                # counts only recomputed tasks.
                 index if "Partition ID" in info or not of(event, "Stage Attempt ID") else None,
                 of(info, "Attempt") or 0,
                 name(info.get("Host"), "Host", path, at),
@@ -183,7 +185,7 @@ class Reader:
             raise Wrong(path, at, f"Task End Reason {shown(kind)}", "Success, or a reason of failure")
         info = event.get("Task Info")
         if kind == "Resubmitted" and isinstance(info, Mapping) and info.get("Task ID") is not None:
-            # The task had succeeded; its output was lost with its executor, and it runs again.
+            # The task had succeeded. Its output was lost with its executor, and it runs again.
             stretch.lost.add(number(info["Task ID"], "Task ID", path, at))
         elif _SPECULATIVE.search(str(reason.get("Kill Reason"))):
             self.account.noted("tasks of which another attempt succeeded: only that one counts", f"{path.name}:{at}")

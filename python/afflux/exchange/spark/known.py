@@ -1,6 +1,7 @@
-"""Events and fields of Spark's event logs: what is taken, and why the rest is left out.
+"""Lists events and fields of Spark's event logs: which are taken, and why the rest is left out.
 
-Source: Apache Spark 1.3 to 4.1, `org.apache.spark.util.JsonProtocol`, `org.apache.spark.sql.execution.ui.SQLListener`.
+Source: Apache Spark 1.3 to 4.1, `org.apache.spark.util.JsonProtocol`,
+`org.apache.spark.sql.execution.ui.SQLListener`.
 """
 
 from ..fields import Record
@@ -14,9 +15,9 @@ PUSHED = "push-based shuffle (its fetches come from the hosts that wrote, not fr
 RESULTS = "results that tasks send to the driver (the log does not say on which host it runs)"
 CACHED = "cached data"
 
-#: Kinds of events that are read; the rest of their names is `SparkListener`.
+#: Kinds of events that are read, without the prefix `SparkListener` of their names.
 TAKEN = {"ApplicationStart", "ApplicationEnd", "JobStart", "JobEnd", "StageSubmitted", "StageCompleted", "TaskEnd"}
-#: Kinds that say nothing about traffic.
+#: Kinds of events without information about traffic.
 LEFT_OUT = {
     *("LogStart", "EnvironmentUpdate", "ResourceProfileAdded", "TaskStart", "TaskGettingResult", "SpeculativeTaskSubmitted", "ExecutorAdded"),
     *("ExecutorRemoved", "ExecutorBlacklisted", "ExecutorUnblacklisted", "ExecutorExcluded", "ExecutorUnexcluded", "NodeBlacklisted"),
@@ -25,12 +26,13 @@ LEFT_OUT = {
     *("UnpersistRDD", "UnschedulableTaskSetAdded", "UnschedulableTaskSetRemoved", "MiscellaneousProcessAdded", "DriverAccumUpdates"),
     *("SQLExecutionStart", "SQLExecutionEnd", "SQLAdaptiveExecutionUpdate", "SQLAdaptiveSQLMetricUpdates"),
 }
-#: Kinds of other packages of Spark: streaming queries, Spark Connect, the Thrift server.
+#: Kinds of events of Spark's other packages: streaming queries, Spark Connect, the Thrift server.
 FAMILIES = ("org.apache.spark.sql.streaming.", "org.apache.spark.sql.connect.", "org.apache.spark.sql.hive.thriftserver.", "org.apache.spark.streaming.")
 
 
 def kind_of(event: str) -> str:
-    """`SparkListenerJobStart`, `org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart` → `JobStart`, `SQLExecutionStart`."""
+    """Returns the kind of an event: `JobStart` for `SparkListenerJobStart`, `SQLExecutionStart` for
+    `org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart`."""
     return event.rpartition(".")[2].removeprefix("SparkListener")
 
 

@@ -1,7 +1,9 @@
-"""Which files an import reads, and what their names say.
+"""Finds the files that an import reads, and parses their names.
 
-Source: Apache Spark, `org.apache.spark.deploy.history` (EventLogFileWriters, EventLogFileReaders, EventLogFileCompactor): a rolled log is a directory
-`eventlog_v2_APP` with the parts `events_N_APP`, of which one may end in `.compact` and stands for all up to its number, and an empty file `appstatus_APP`.
+Source: Apache Spark, `org.apache.spark.deploy.history` (EventLogFileWriters, EventLogFileReaders,
+EventLogFileCompactor): a rolled log is a directory `eventlog_v2_APP` with the parts `events_N_APP`
+and an empty file `appstatus_APP`. One part may end in `.compact` and replaces all parts up to its
+number.
 """
 
 import os
@@ -19,14 +21,16 @@ _PART = re.compile(r"events_(\d{1,9})_(.+?)(?:\.(?:zstd|zst|lz4|lzf|snappy|gz|xz
 @dataclass(frozen=True)
 class Part:
     path: Path
-    #: Of a rolled log: the application in the file's name, the number, and whether Spark has compacted it.
+    #: For a part of a rolled log: application in the file's name, number of the part, and whether
+    #: Spark has compacted it.
     application: str | None = None
     number: int = 0
     compact: bool = False
 
 
 def ordered(paths: Sequence[Path], account: Account) -> list[Part]:
-    """The files to read: directories are looked into, parts of rolled logs are in the order of their numbers, and those that were compacted are left out."""
+    """Returns the files to read. Directories are searched. Parts of rolled logs are in the order of
+    their numbers, without those that were compacted."""
     parts: list[Part] = []
     rolled: dict[tuple[Path, str], list[Part]] = defaultdict(list)
     seen: set[str] = set()
@@ -50,7 +54,7 @@ def ordered(paths: Sequence[Path], account: Account) -> list[Part]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """A file, the parts of a rolled log, or the logs of a directory of them."""
+    """Yields a file, the parts of a rolled log, or the logs of a directory of them."""
     if not path.is_dir():
         yield path
         return

@@ -1,4 +1,4 @@
-"""Which tasks count, for which job, and what they sent each other."""
+"""Decides which tasks count and for which job, and computes the transfers between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from .applications import Application, Job, Task, by_stage
 
 @dataclass
 class Settled:
-    """The jobs of an application, and the tasks that read from others."""
+    """The jobs of an application, and the tasks that read the output of others."""
 
     jobs: list[jobs.Job]
     readers: list[Task]
@@ -52,7 +52,8 @@ def settle(application: Application, log: Log) -> Settled:
 
 
 def _owner(application: Application, candidates: list[Job], task: Task) -> Job | None:
-    """The job that ran a task: the first that needs its stage, was submitted, and had not ended."""
+    """Returns the job that ran a task: the first that needs its stage, was submitted, and had not
+    ended."""
     for job in candidates:
         end = application.ends.get(job.number)
         if job.submit_ms <= task.finish_ms and (end is None or end.time_ms is None or end.time_ms >= task.launch_ms):
@@ -61,7 +62,8 @@ def _owner(application: Application, candidates: list[Job], task: Task) -> Job |
 
 
 def _counting(application: Application, account: Account) -> list[Task]:
-    """The tasks that count. Of a partition that was computed several times, one: the first of a speculative pair, else the last."""
+    """Returns the tasks that count. If a partition was computed several times, one task counts: the
+    first to end of a speculative pair, otherwise the last."""
     kept: dict[object, Task] = {}
     numbers: dict[int, Task] = {}
     for task in application.tasks:
@@ -81,7 +83,7 @@ def _counting(application: Application, account: Account) -> list[Task]:
         if other is task:
             continue
         if (other.attempt, other.of_task) == (task.attempt, task.of_task):
-            # Different tasks: what they say about their partition is no partition.
+            # These are different tasks, so their partition number does not identify them.
             kept[task] = task
             continue
         speculative = other.attempt == task.attempt and (other.speculative or task.speculative)
@@ -103,7 +105,8 @@ def _ended(task: Task) -> tuple[int, int, int]:
 
 
 def transfers(application: Application, settled: Settled, log: Log) -> None:
-    """What tasks fetched, from the hosts that wrote it in proportion to what they wrote."""
+    """Adds the transfers of tasks that fetched data. Sources are the hosts that wrote the data, in
+    proportion to the bytes they wrote."""
     outputs, machine = _Outputs(application, settled.ran), log.machines.of
     sources: dict[int, dict[str, int]] = {}
     for stage in sorted({task.stage for task in settled.readers}):
@@ -125,7 +128,8 @@ def transfers(application: Application, settled: Settled, log: Log) -> None:
 
 
 class _Outputs:
-    """The tasks that wrote what a stage's readers fetched. A stage that was skipped stands for one with the same RDD that ran before."""
+    """The tasks that wrote the data that a stage's readers fetched. For a skipped stage, these are
+    the tasks of an earlier stage with the same RDD."""
 
     def __init__(self, application: Application, ran: dict[int, list[Task]]) -> None:
         self._application, self._ran = application, ran

@@ -1,4 +1,5 @@
-"""Simulated job times of the study, one line each in results/runs.csv, from which `crossvalidation` computes: the series of `afflux study hadoop`."""
+"""Simulated job times of the study, one line each in results/runs.csv: the series of `afflux study
+hadoop`. `crossvalidation` computes from them."""
 
 import csv
 import tempfile
@@ -16,16 +17,17 @@ from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Co
 FILE = files("hadoop") / "results" / "runs.csv"
 COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "disk_mb_per_s", "job_s")
 
-#: Constants for which a job is simulated without traffic; between them `crossvalidation` interpolates.
+#: Grid of constants for which a job is simulated without traffic. `crossvalidation` interpolates
+#: between them.
 CPU = (4.0, 10.0, 20.0)
 DISK = (150.0, 1500.0)
 
 SEEDS = 5
 
-#: Seconds after which a job is given up: twice the longest that was measured (193.6 s). It counts as if it had taken so long, so what is judged by it is
-#: a lower bound.
+#: Time in seconds after which a job is stopped: twice the longest measured time (193.6 s). The job
+#: counts as if it took this long, so errors derived from it are lower bounds.
 LIMIT = 400.0
-#: A job that ends within the limit uploads its logs within these seconds.
+#: Time in seconds within which a job that ended in time uploads its logs.
 UPLOAD = 10.0
 
 
@@ -41,7 +43,8 @@ class Run(NamedTuple):
 
 
 def read(file: Path = FILE) -> dict[Run, float]:
-    """Seconds, with a start of 0 and all of the processors."""
+    """Returns the simulated seconds by run, with a start of 0 and the full share of the
+    processors."""
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as lines:
@@ -55,7 +58,7 @@ def _run(row: Mapping[str, str]) -> Run:
 
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:
-    """Appends a line."""
+    """Appends the line of a run."""
     file.parent.mkdir(exist_ok=True)
     fresh = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as out:
@@ -68,7 +71,8 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
 
 
 def grid(seeds: int) -> Iterator[Run]:
-    """Without traffic, where the designs do not differ: the deep one, all seeds with 10 GB, the first with 200 GB."""
+    """Yields the runs of the grid: without traffic, where designs do not differ, so only the deep
+    one. All seeds with 10 GB, the first with 200 GB."""
     for size in SIZES:
         for framework in FRAMEWORKS:
             for cpu in CPU:
@@ -78,7 +82,7 @@ def grid(seeds: int) -> Iterator[Run]:
 
 
 def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
-    """All designs of a size, seed by seed."""
+    """Yields the runs of all designs of a size, seed by seed."""
     for seed in range(1, seeds + 1):
         for design in DESIGNS:
             for framework in FRAMEWORKS:
@@ -86,14 +90,15 @@ def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
 
 
 def others(seeds: int) -> Iterator[Run]:
-    """Designs without a measured time: the sort of 10 GB by MapReduce under traffic."""
+    """Yields the runs of designs without a measured time: the sort of 10 GB by MapReduce under
+    traffic."""
     for seed in range(1, seeds + 1):
         for design in OTHERS:
             yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE.cpu, BASE.disk, seed)
 
 
 def varied(seeds: int) -> Iterator[Run]:
-    """Designs where something else is assumed: the sort of 10 GB."""
+    """Yields the runs of designs under other assumptions: the sort of 10 GB."""
     for seed in range(1, seeds + 1):
         for name, one in OTHERWISE.items():
             for design in one.designs:
@@ -122,7 +127,8 @@ def _give_up(progress: Progress) -> None:
 
 
 def series(name: str, question: str, wanted: Callable[[int], Iterator[Run]], tables: Callable[[Path], str], duration: str = NOT_MEASURED) -> Series:
-    """A part of the study: so many runs, by seeds, and what is made of them."""
+    """Returns a part of the study: the runs for a number of seeds, and the tables made from
+    them."""
 
     def simulated(run: Run, file: Path) -> str:
         seconds = simulate(run)

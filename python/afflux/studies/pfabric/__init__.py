@@ -1,6 +1,7 @@
-"""pFabric's figures (SIGCOMM 2013): completion times by load, scheme and size, normalised to the idle fabric.
+"""pFabric's figures (SIGCOMM 2013): completion times by load, scheme and size, normalised to the
+idle fabric.
 
-studies/pfabric/README.md tells what the source did, what is assumed and what comes out.
+studies/pfabric/README.md says what the source did, what is assumed and what the results are.
 """
 
 import csv
@@ -18,23 +19,27 @@ from . import runs, schemes
 from .measure import FIGURES, Measured, measure
 from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
 
-#: From best to worst, as in the slides' legend; HULL and schemes with a few queues are not on them.
+#: Schemes from best to worst, as in the slides' legend. HULL and schemes with a few queues are not
+#: on the slides.
 ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 QUICK_LOADS = (0.3, 0.6)
 SEEDS = (1, 2, 3, 4, 5)
-#: From this load on the order is to hold.
+#: Load from which on this order is expected.
 ORDERED_FROM = 0.3
-#: "Almost no jitter": from the least load to the greatest the mice's 99th percentile rises by no more than a tenth of the slides' axis.
+#: "Almost no jitter": from the lowest load to the highest, the mice's 99th percentile rises by at
+#: most a tenth of the slides' axis.
 FLAT = 1.0
 
-#: Nine schemes need more colours than there are: those of the slides have the strongest.
+#: Colours. Nine schemes need more colours than the palette has. Schemes of the slides have the
+#: strongest.
 _COLOURS = dict(zip(SCHEMES, (*figure.COLOURS, "#f0b400", "#999999"), strict=True))
 
 
 @cache
 def ideal() -> dict[tuple[str, float], float]:
-    """The overall average of another implementation of the Ideal, by workload and load."""
+    """Returns the overall average from another implementation of the Ideal, by workload and
+    load."""
     with (files("pfabric") / "ideal.csv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return {(row["workload"], float(row["load"])): float(row["average"]) for row in rows}
@@ -68,7 +73,8 @@ class Pfabric(Study):
         self._measured: dict[tuple[str, int], Measured] = {}
 
     def points(self, quick: bool) -> Sequence[Point]:
-        """All schemes of a load before the next, and one seed of everything before the next: what is there of a run that was stopped can be compared."""
+        """Returns the points in an order in which an interrupted run is comparable: all schemes of
+        a load before the next load, and all points of a seed before the next seed."""
         loads, workloads, seeds = (QUICK_LOADS, ("websearch",), (1,)) if quick else (LOADS, tuple(WORKLOADS), SEEDS)
         place = self.place or Path("out") / f"study-{self.name}"
         return [
@@ -81,7 +87,7 @@ class Pfabric(Study):
         ]
 
     def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
-        """The flow lists of schemes with a few priorities."""
+        """Writes the flow lists of schemes with a few priorities."""
         if not self.place:
             return []
         written = []
@@ -92,7 +98,7 @@ class Pfabric(Study):
         return written
 
     def seeds(self, designs: Designs, scheme: str, workload: str, load: float) -> dict[int, Measured]:
-        """What was measured, by seed."""
+        """Returns the measurements by seed."""
         called = name(scheme, workload, load)
         if called not in designs:
             return {}
@@ -102,11 +108,12 @@ class Pfabric(Study):
         return {seed: self._measured[called, seed] for seed in designs[called].results}
 
     def value(self, designs: Designs, scheme: str, workload: str, load: float, of: Callable[[Measured], float | None]) -> list[float]:
-        """A figure for each seed that has it."""
+        """Returns a figure for each seed that has it."""
         return [value for m in self.seeds(designs, scheme, workload, load).values() if (value := of(m)) is not None]
 
     def over_ideal(self, designs: Designs, workload: str, load: float) -> dict[str, float]:
-        """By scheme: the overall average over that of the Ideal with the same flows, mean over the seeds that both have."""
+        """Returns, by scheme, the ratio of the overall average to that of the Ideal with the same
+        flows, as mean over the seeds that both have."""
         best = self.seeds(designs, "Ideal", workload, load)
         found = {}
         for scheme in SCHEMES:
@@ -122,7 +129,8 @@ class Pfabric(Study):
                 for key, (title, of) in FIGURES.items():
                     for scheme in SCHEMES:
                         if values := self.value(designs, scheme, workload, load, of):
-                            # The slides have no numbers; the Ideal's are from elsewhere.
+                            # The slides have no numbers. The Ideal's numbers are from another
+                            # implementation.
                             known = ideal().get((workload, load)) if (scheme, key) == ("Ideal", "average") else None
                             low, high = interval(values) or (None, None)
                             rows.append(Row(f"{called}, load {load}, {title}, {scheme}", known, mean(values), low, high))
@@ -141,7 +149,7 @@ class Pfabric(Study):
             if len(mice) > 1:
                 rise = max(mice) - min(mice)
                 checks.append(Check(f"pFabric's 99th percentile of mice is nearly flat, {called}", rise <= FLAT, round(rise, 3), FLAT))
-            # "Close to Ideal": nearer than every other scheme at the same load.
+            # "Close to Ideal": nearer to it than every other scheme at the same load.
             for load in LOADS:
                 over = self.over_ideal(designs, workload, load)
                 others = [ratio for scheme, ratio in over.items() if scheme not in ("Ideal", "pFabric")]
@@ -177,7 +185,7 @@ class Pfabric(Study):
         return drawn
 
     def curves(self, designs: Designs, workload: str, key: str) -> tuple[dict[str, list[tuple[float, float]]], dict[str, list[tuple[float, float, float]]]]:
-        """By scheme: means by load, and their intervals over the seeds."""
+        """Returns, by scheme, means by load, and their intervals over the seeds."""
         lines: dict[str, list[tuple[float, float]]] = {}
         bars: dict[str, list[tuple[float, float, float]]] = {}
         for scheme in SCHEMES:
@@ -188,7 +196,8 @@ class Pfabric(Study):
         return lines, bars
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """The slides' figures with intervals over the seeds. TCP is beyond the slides' axis, so the axis is logarithmic."""
+        """Draws the slides' figures with intervals over the seeds. TCP is beyond the slides' axis,
+        so the axis is logarithmic."""
         made = []
         for workload, called in WORKLOADS.items():
             panels = []

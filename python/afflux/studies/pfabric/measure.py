@@ -1,4 +1,4 @@
-"""Completion times of a result over those of the idle fabric, by size."""
+"""Computes the ratio of completion times to those of the idle fabric, by size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ TRIMMED = 0.001
 
 _SEGMENT, _HOSTS_PER_RACK = 1460, 16
 
-#: Largest size of mice, and what elephants are larger than, in bytes.
+#: Largest size of mice, and the size above which flows are elephants, in bytes.
 MICE, ELEPHANTS = 100_000, 10_000_000
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Completion times over those of the idle fabric."""
+    """Ratios of completion times to those of the idle fabric."""
 
     flows: int
     average: float
     trimmed: float
     mice_average: float
     mice_p99: float
-    #: None without such a flow.
+    #: Average of elephants; None without such flows.
     elephants_average: float | None
     unfinished: int
 
 
-#: The figures of the slides, and how they are called.
+#: Figures of the slides: title, and function that returns the value.
 FIGURES: dict[str, tuple[str, Callable[[Measured], float | None]]] = {
     "average": ("all flows, average", lambda m: m.average),
     "trimmed": ("all flows, average without the slowest 0.1 %", lambda m: m.trimmed),
@@ -41,7 +41,8 @@ FIGURES: dict[str, tuple[str, Callable[[Measured], float | None]]] = {
 
 
 def idle_ns(src: int, dst: int, size: int) -> float:
-    """The source's formula (spec: a first packet and its acknowledgement, and 1.2 us for each further one), for all sizes."""
+    """Returns the completion time in ns in the idle fabric by the source's formula, for all sizes.
+    (The formula: a first packet and its acknowledgement, and 1.2 us for each further packet.)"""
     across = src // _HOSTS_PER_RACK != dst // _HOSTS_PER_RACK
     return (14_680 if across else 13_264) + (-(-size // _SEGMENT) - 1) * 1_200
 

@@ -1,6 +1,8 @@
-"""One standard fabric for a mixture of tenants, instead of a network per use: the question of LY Corporation's talk (JANOG), simulated.
+"""One standard fabric for a mixture of tenants, instead of a network per use: the question of LY
+Corporation's talk (JANOG), simulated.
 
-README.md tells the question, what is assumed, and what came out. The mixture, the tenants' goals and the designs are the template of `afflux new standard`.
+README.md gives the question, the assumptions and the results. The mixture, the tenants' goals and
+the designs are the template of `afflux new standard`.
 """
 
 import json
@@ -30,9 +32,9 @@ __all__ = ["STUDY", "Standard"]
 
 _SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals" / "standard.toml"
 _SEEDS, _QUICK = 8, 5
-#: The end of the name of a point with another load.
+#: Matches the end of the name of a point with another load.
 _LOAD = re.compile(r", [^,]+ x [\d.]+$")
-#: The quick part raises the load of this tenant, which fills the uplinks most.
+#: Tenants whose load the quick part raises: those that fill the uplinks most.
 _VARIED = ("bulk",)
 
 
@@ -54,14 +56,15 @@ class Standard(Study):
 
     @property
     def parts(self) -> Sequence[Part]:  # type: ignore[override]
-        """Each with the designs and the tenants alone, from which goals start: without these there is no answer."""
+        """Parts of the study. Each includes the designs and the tenants alone, because goals refer
+        to these and there is no answer without them."""
 
         def base(name: str) -> bool:
             return not (_LOAD.search(name) or condition(name))
 
         @cache
         def ends() -> tuple[str, ...]:
-            # Reading the decision file takes longer than all else.
+            # Cached: reading the decision file takes longer than everything else.
             question = self._mixtures().question
             return tuple(f", {one.name}" for one in (*question.conditions, *question.variants))
 
@@ -91,7 +94,7 @@ class Standard(Study):
         return list(self._mixtures(quick).points())
 
     def evidence(self, designs: Designs) -> Evidence | None:
-        """Of these results, once."""
+        """Returns the evidence from these results, computed only once."""
         if self._found is None or self._found[0] is not designs:
             self._found = designs, gather(self._mixtures(), designs)
         return self._found[1]
@@ -125,13 +128,13 @@ class Standard(Study):
         return self._of(designs, overview.measures)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """The settings of the chosen design, for switches and hosts."""
+        """Writes the settings of the chosen design, for switches and hosts."""
         place = self._of(designs, lambda found: _place(found, designs))
         return _settings(Path(place) / "scenario.toml", dir / "settings") if place else []
 
 
 def _place(found: Evidence, designs: Designs) -> str | None:
-    """The result directory of the chosen design, of its first seed."""
+    """Returns the result directory of the chosen design with its first seed."""
     place = designs[found.choice.shown].first.dir
     return str(place) if place else None
 

@@ -1,4 +1,4 @@
-"""All that the answer is made of, taken from the results."""
+"""Collects from the results everything that the answer needs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from .mixtures import OWN, Change, Mixtures
 
 @dataclass(frozen=True)
 class Cost:
-    """Prices and power by design; `OWN` stands for the tenants' own fabrics together."""
+    """Prices and power by design. `OWN` represents the tenants' own fabrics together."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
     power: Mapping[str, float] = field(default_factory=dict)
@@ -29,14 +29,16 @@ class Evidence:
     question: Question
     values: Values
     judged: Judged
-    #: Each tenant alone on each design.
+    #: Values of each tenant alone on each design.
     alone: Values
     cost: Cost
     changed: Sequence[tuple[Change, Judged]] = ()
     conditions: Sequence[tuple[Condition, Judged]] = ()
-    #: By design and tenant: shares of the waits of its frames in switches, by the tenant behind whose frames they waited.
+    #: By design and tenant: shares of the waits of its frames in switches, by the tenant behind
+    #: whose frames they waited.
     behind: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    #: By design and tenant: parts by which the mean completion time of its flows is longer in the mixture than alone, in ns.
+    #: By design and tenant: parts in ns by which the mean completion time of its flows is longer in
+    #: the mixture than alone.
     parts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     #: Without the scenario as it is.
     variants: Sequence[tuple[Variant, Judged]] = ()
@@ -47,7 +49,8 @@ class Evidence:
 
     @property
     def rejected(self) -> str | None:
-        """The plainest design that is no dearer than the choice and has a value beyond its limit: the cause is looked for there."""
+        """The simplest design that costs no more than the choice and has a value beyond its limit.
+        The cause is looked for in it."""
         chosen, prices = self.choice.shown, self.cost.prices
         for design in self.question.order:
             if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.outside(design):
@@ -55,17 +58,20 @@ class Evidence:
         return None
 
     def numbers(self, design: str, goal: Goal) -> Mapping[int, float]:
-        """The values of a goal's measure by seed; with `OWN` those of the tenant on its own fabric."""
+        """Returns the values of a goal's metric by seed; with `OWN`, those of the tenant on its own
+        fabric."""
         found = self.alone[str(goal.against)] if design == OWN else self.values[design]
         return {seed: value.number for seed, value in found[goal.name].items()}
 
     def survives(self, other: Judged) -> bool:
-        """Whether the first sentence, which names the design or says that there is none, is the same."""
+        """True if the first sentence, which names the design or says that there is none, stays the
+        same."""
         return self.choice.design == other.choice.design
 
 
 def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
-    """None if a design of the mixture, or a tenant's own fabric, was not simulated."""
+    """Returns the evidence; None if a design of the mixture, or a tenant's own fabric, was not
+    simulated."""
     asked = mixtures.question
     if not all(name in designs for name in asked.order):
         return None
@@ -97,7 +103,8 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
 
 
 def _refuse_unfinished(designs: Designs) -> None:
-    """Of flows that the end of the run cuts off only a bound is known, which is no value to compare a fabric by."""
+    """Raises `ValueError` if flows were cut off by the end of the run: only a bound of their times
+    is known, and a fabric cannot be judged by it."""
     for design in designs.values():
         for seed, result in design.results.items():
             if result.summary["flows"]["unfinished"] or (result.summary["jobs"] or {}).get("unfinished"):
@@ -109,7 +116,8 @@ def _of_tenant(flow_class: str, tenants: Sequence[Tenant]) -> str | None:
 
 
 def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, float]]:
-    """Shares over the seeds whose waits were recorded; without waits behind frames of the same flow, which a sender causes itself."""
+    """Returns the shares over the seeds whose waits were recorded. Waits behind frames of the same
+    flow, which a sender causes itself, are left out."""
     sums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for result in design.results.values():
         if "waits" not in result.recorded:
@@ -124,7 +132,8 @@ def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, fl
 
 
 def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str, dict[str, int]]:
-    """The split of the mean completion time in the mixture less that alone: of each tenant's class of flows that takes the most time in the mixture."""
+    """Returns the parts of the mean completion time in the mixture minus those alone. For each
+    tenant, the class of flows with the longest total time in the mixture is used."""
     found: dict[str, dict[str, int]] = {}
     together = _by_class(designs[design])
     for tenant in tenants:
@@ -138,7 +147,7 @@ def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str
 
 
 def _by_class(design: Design) -> dict[str, split.Mean]:
-    """The mean over the seeds of the split of each class; empty if it was not recorded."""
+    """Returns the split of each class as mean over the seeds. Empty if it was not recorded."""
     try:
         groups = split.groups((_fresh(result).explain() for result in design.results.values()), by=("class",))
     except LookupError:
@@ -147,5 +156,5 @@ def _by_class(design: Design) -> dict[str, split.Mean]:
 
 
 def _fresh(result: Result) -> Result:
-    """Read anew, so that the tables are not kept."""
+    """Opens the result again, so that its tables are not kept in memory."""
     return Result.open(result.dir) if result.dir else result

@@ -1,4 +1,5 @@
-"""The answer in the order of its parts: choice, size, cause, what the tenants pay for each other, cost, certainty, what would change it, settings."""
+"""Writes the answer: choice, size, cause, what sharing costs the tenants, cost, certainty, what
+would change it, settings."""
 
 from collections.abc import Sequence
 
@@ -15,18 +16,19 @@ from .evidence import Evidence
 from .mixtures import OWN, Change
 
 _LISTED, _COMMAS = ("; ", "；"), (", ", "、")
-#: A part of a wait or of a completion time is named from this share on.
+#: Share from which on a part of a wait or of a completion time is named.
 _NAMED = 0.1
-#: So many changes of the mixture are named one by one.
+#: Most changes of the mixture that are named individually.
 _FEW = 2
 
 
-#: Roles of the parts of an answer that other decisions do not have.
+#: Roles of parts of the answer that other decisions do not have.
 CAUSE, PAYS, CHANGE, SETTINGS, VARIANTS = "cause", "pays", "change", "settings", "variants"
 
 
 def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
-    """The sentences by their role. `settings`: the result directory whose scenario has the settings to export."""
+    """Returns the sentences by role. `settings` is the result directory whose scenario has the
+    settings to export."""
     made = {
         CHOICE: _choice(of),
         VARIANTS: _variants(of),
@@ -44,7 +46,7 @@ def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
 
 
 def answer(of: Evidence, settings: str | None = None) -> Marked:
-    """All parts, with their roles in front."""
+    """Returns all parts, with the titles of their roles."""
     said = [(say(key, words=words) if has(key := f"standard.role.{role}") else words, role == CHOICE) for role, words in parts(of, settings).items()]
     return Marked.of(said)
 
@@ -58,13 +60,13 @@ def _list(items: Sequence[Words | str]) -> Words:
 
 
 def named(goal: Goal) -> str:
-    """The tenant of a goal."""
+    """Returns the tenant's name of a goal."""
     assert goal.tenant, "goals of this study are those of tenants"
     return goal.tenant.name
 
 
 def start(standing: Standing) -> Difference:
-    """The value beside that of the tenant's own fabric."""
+    """Returns the difference of the value from that of the tenant's own fabric."""
     assert standing.start, "goals of this study are relative"
     return standing.start
 
@@ -74,14 +76,15 @@ def _item(goal: Goal, d: Difference) -> Words:
 
 
 def _told(d: Difference) -> Words:
-    """As `told`, with a difference that is not clear by its interval alone."""
+    """Words a difference with both values. One that is not clear is worded only with its interval,
+    without "cannot tell" and the number of further seeds."""
     if d.clear or d.verdict in (SAME, TOO_FEW) or d.bounds is None:
         return told(d)
     return say("standard.unclear", between=between(d), **changes.values(d))
 
 
 def _missed(standing: Standing) -> Words:
-    """`query (p99 query time) 6.5 times as much (goal: at most 50 % more)`."""
+    """Words a missed goal: `query (p99 query time) 6.5 times as much (goal: at most 50 % more)`."""
     return say("standard.missed", label=label(standing.goal), change=change_of(start(standing)), goal=changes.change(standing.goal.factor))
 
 
@@ -117,7 +120,7 @@ def _variants(of: Evidence) -> Words:
 
 
 def _nearest(of: Evidence) -> Words:
-    """Without a choice: by how much the nearest design exceeds which goals."""
+    """If there is no choice, says by how much the nearest design exceeds which goals."""
     if of.choice.design:
         return Words("", "")
     worst = [_missed(one) for one in of.judged.outside(of.choice.nearest)]
@@ -129,7 +132,8 @@ def _size(of: Evidence) -> Words:
 
 
 def _cause(of: Evidence) -> Words:
-    """Runs of a tenant alone isolate the others as the cause; the split says how they do it."""
+    """Words the cause. Runs of a tenant alone show that the other tenants are the cause; the split
+    shows how."""
     chosen, rejected = of.choice.shown, of.rejected
     if rejected is None:
         worst = of.judged.worst(chosen).goal
@@ -143,12 +147,12 @@ def _cause(of: Evidence) -> Words:
 
 
 def _others(of: Evidence, design: str, goal: Goal) -> Difference:
-    """The mixture compared with the tenant alone, on the same fabric."""
+    """Compares the mixture with the tenant alone, on the same fabric."""
     return paired(goal, design, {seed: value.number for seed, value in of.alone[design][goal.name].items()}, of.values[design][goal.name])
 
 
 def _split(of: Evidence, design: str, tenant: str) -> Words:
-    """The parts that make its flows take longer than alone."""
+    """Names the parts that make the tenant's flows take longer than alone."""
     parts = of.parts.get(design, {}).get(tenant, {})
     whole = sum(ns for ns in parts.values() if ns > 0)
     longer = [(part, ns) for part, ns in sorted(parts.items(), key=lambda item: -item[1]) if ns > 0 and ns >= _NAMED * whole]
@@ -164,7 +168,7 @@ def _queued(of: Evidence, design: str, tenant: str) -> Words:
 
 
 def _shares(of: Evidence, design: str, tenant: str) -> Words:
-    """`bulk (62 %), hadoop (30 %)`: behind whom frames waited, without small shares."""
+    """Lists what frames waited behind, without small shares: `bulk (62 %), hadoop (30 %)`."""
     causes = of.behind.get(design, {}).get(tenant, {})
     shown = [(cause, share) for cause, share in sorted(causes.items(), key=lambda item: (-item[1], item[0])) if share >= _NAMED]
     name = lambda cause: say("standard.nobody") if cause == NOBODY else say("standard.same") if cause == tenant else cause  # noqa: E731
@@ -172,7 +176,7 @@ def _shares(of: Evidence, design: str, tenant: str) -> Words:
 
 
 def _pays(of: Evidence) -> Words:
-    """Each tenant in the mixture compared with itself alone, on the chosen fabric."""
+    """Compares each tenant in the mixture with itself alone, on the chosen fabric."""
     chosen = of.choice.shown
     items = []
     for goal in of.question.goals:
@@ -209,7 +213,7 @@ def _certainty(of: Evidence) -> Words:
 
 
 def _rivals(of: Evidence) -> Words:
-    """Why the others are not chosen."""
+    """Says why the other designs are not chosen."""
     return say("standard.rejected", items=_list([_rejected(of.judged, name) for name in of.question.order if name != of.choice.shown]))
 
 
@@ -218,7 +222,8 @@ def _open(standing: Standing) -> Words:
 
 
 def _rejected(judged: Judged, design: str) -> Words:
-    """Why a design is not the choice: the goals that it misses, or leaves open; if there are none, it is dearer or has more settings."""
+    """Says why a design is not chosen: the goals that it misses or leaves open. If there are none,
+    it costs more or has more settings."""
     if missed := judged.states(design, MISSED):
         return say("standard.misses", design=design, items=_all_missed(missed))
     if open_ := judged.states(design, OPEN):
@@ -243,7 +248,7 @@ def _change(of: Evidence) -> Words:
 
 
 def _names(changed: Sequence[Change]) -> Words:
-    """`one tenant's load x 0.5 or x 1.5`, or the changes one by one if they are few."""
+    """Words changes: `one tenant's load x 0.5 or x 1.5`, or each change if there are few."""
     if len(changed) > _FEW:
         factors = sorted({change.factor for change in changed})
         return say("standard.changed", factors=join([say("standard.times", factor=f"{factor:g}") for factor in factors], (" or ", "または")))
@@ -251,7 +256,7 @@ def _names(changed: Sequence[Change]) -> Words:
 
 
 def _flip(of: Evidence, change: str, judged: Judged) -> Words:
-    """The other choice, and whether the first one would still do."""
+    """Words the changed choice, and whether the first one would still meet the goals."""
     design, other = of.choice.design, judged.choice
     new = say("standard.flip.other", design=other.design) if other.design else say("standard.flip.none")
     if design is None:
