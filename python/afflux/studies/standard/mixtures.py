@@ -110,7 +110,7 @@ class Mixtures:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """Those that differ from the scenario as it is."""
+        """The variants that differ from the scenario as it is."""
         return self.question.variants[1:]
 
     def _scenario(self, design: Candidate, change: Change | Condition | Variant | None = None, only: Tenant | None = None) -> Scenario:
