@@ -17,9 +17,9 @@ const VARIABLE: &str = "AFFLUX_FAULT";
 /// Kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The step needs no space: remove, or open an existing file.
+    /// The step needs space on the disk: create, write, synchronise, rename.
     Write,
-    /// Needs none: remove, open what is there.
+    /// The step needs no space: remove, or open an existing file.
     Remove,
 }
 
