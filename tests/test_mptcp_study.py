@@ -1,4 +1,5 @@
-"""The MPTCP study: its points are valid, three of the author's five captured flows end when they did, and its figures show what they should."""
+"""The MPTCP study: its points are valid, three of the author's five captured flows end at the
+recorded times, and its figures show the right data."""
 
 import re
 
@@ -13,7 +14,7 @@ from afflux.studies.mptcp import STUDY, figures, four, mechanisms, path
 
 @pytest.fixture(scope="module")
 def designs(tmp_path_factory: pytest.TempPathFactory):
-    """Few of its points, the short ones."""
+    """Simulates a few short points of the study."""
     names = {path.CAPTURED, path.DENSE, path.PRINTED_DENSE, four.name(four.TENTH, "2 kB")}
     points = [point for point in STUDY.points(True) if point.name in names]
     assert {point.name for point in points} == names
@@ -33,7 +34,8 @@ def test_every_point_is_valid():
 def test_captured_flows_end_within_a_microsecond(designs):
     flows = path.flows(designs[path.CAPTURED].first)
     theirs = path.published()
-    # Flow 3 would end a tick earlier without the frames of flow 2. Flows 2 and 5 meet others when they close.
+    # Flow 3 would end a tick earlier without the frames of flow 2. Flows 2 and 5 meet other flows
+    # when they close.
     assert [path.to_fin(flows[number - 1]) for number in (1, 3, 4)] == [pytest.approx(theirs[f"capture {number}"], abs=0.0011) for number in (1, 3, 4)]
     assert [flow.lone for flow in flows] == [True, False, False, True, True]
     assert path.travel_ns() == pytest.approx(468_800)
