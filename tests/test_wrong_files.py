@@ -226,8 +226,7 @@ def test_texts_that_are_not_utf8_have_a_line(command, tmp_path):
 
 
 def test_a_wrong_scenario_to_write_into_is_named_itself(command, tmp_path):
-    """The message names the target scenario, not the imported file and no file that does not exist.
-    """
+    """The message names the target scenario, and not the imported file or a missing file."""
     (tmp_path / "fabric.toml").write_text((HEAD + PAIRS).replace("[topology]", "[switch]\naplha = 1.0\n[topology]"))
     (tmp_path / "topology.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
     cause(command("import", "hpcc-topology", "topology.txt", "--into", "fabric.toml"), "error: fabric.toml:", "key switch.aplha")
