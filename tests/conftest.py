@@ -88,7 +88,8 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def as_many(count: int) -> int:
-    """Returns the number of random cases or samples for a test that takes `count` in `make test`.
+    """Returns the number of random cases or samples for a test that takes `count` in
+    `make test`.
     """
     return count * DRAWS
 

@@ -58,7 +58,8 @@ def serve(server: socket.socket) -> None:
 
 
 def machine(ready: threading.Event, devices: list[int]) -> None:
-    """Answers at port 7 (echoes datagrams) and port 8 (echoes a connection's data after its end).
+    """Answers at port 7 (echoes datagrams) and port 8 (echoes a connection's data
+    after its end).
     """
     new_namespace()
     devices.append(interface("nic", "10.0.0.2"))

@@ -231,6 +231,7 @@ def test_the_answer_of_the_readme_follows_from_the_file():
 
 
 def test_the_long_window_was_simulated_over_ecmp_alone():
-    """As the README states, the long window bounds no difference from a baseline other than ECMP.
+    """As the README states, the long window bounds no difference from a baseline other
+    than ECMP.
     """
     assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}

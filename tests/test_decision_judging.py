@@ -1,4 +1,5 @@
-"""The rule of decisions on numbers with known truth, and a checker that reads only decision.json.
+"""The rule of decisions on numbers with known truth, and a checker that reads only
+decision.json.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""The same scenario and seed give the same bytes, with any engine, number of threads, and process.
+"""The same scenario and seed give the same bytes, with any engine, number of
+threads, and process.
 """
 
 import json

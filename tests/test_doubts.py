@@ -1,4 +1,5 @@
-"""Results that fail their own checks: they are not lost, and every command that shows them says so.
+"""Results that fail their own checks: they are not lost, and every command that
+shows them says so.
 """
 
 import hashlib

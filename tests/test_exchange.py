@@ -197,7 +197,8 @@ def test_the_switch_of_an_export_is_chosen(command, scenario):
 
 
 def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
-    """An export reads back as the same queues, and every DSCP leads to the queue of its priority.
+    """An export reads back as the same queues, and every DSCP leads to the queue of
+    its priority.
     """
     path = scenario(text=FABRIC)
     done = command("export", "sonic", path, "--switch", "leaf0", "--ports", "2", "-o", "patch.json")

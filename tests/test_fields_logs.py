@@ -77,7 +77,8 @@ def end(number: int, at: int, result: str = "JobSucceeded") -> Event:
 
 
 def adaptive() -> list[Event]:
-    """Returns a query with adaptive execution: the second job skips stage 1, which equals stage 0.
+    """Returns a query with adaptive execution: the second job skips stage 1, which
+    equals stage 0.
     """
     return [
         {"Event": "SparkListenerLogStart", "Spark Version": "4.0.1"},

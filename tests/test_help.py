@@ -133,7 +133,8 @@ def arguments(line: str, folder: Path) -> list[str]:
 
 
 def timed(line: str) -> Any:
-    """Marks examples of searches and sweeps as slow, because they simulate up to a hundred points.
+    """Marks examples of searches and sweeps as slow, because they simulate up to a
+    hundred points.
     """
     return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux sweep", "afflux study")) else line
 

@@ -130,7 +130,8 @@ def test_two_writers_of_one_directory(tmp_path):
 
 
 def as_anybody() -> None:
-    """Drops the rights by which root may write everywhere (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH).
+    """Drops the rights by which root may write everywhere (CAP_DAC_OVERRIDE,
+    CAP_DAC_READ_SEARCH).
     """
     libc = ctypes.CDLL(None)
     libc.prctl(24, 1)

@@ -90,7 +90,8 @@ def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
 
 
 def test_the_checks_of_our_formulas_say_so():
-    """Three checks test formulas that the source does not have. The README counts them separately.
+    """Three checks test formulas that the source does not have. The README counts them
+    separately.
     """
     folder = REPO / "studies" / "longfat"
     assert sum(path.read_text(encoding="utf-8").count('"our formula: ') for path in folder.glob("*.py")) == 3
@@ -98,7 +99,8 @@ def test_the_checks_of_our_formulas_say_so():
 
 
 def test_a_processor_limits_where_its_formula_says(designs):
-    """The receiver spends its time on a segment, the sender on an acknowledgement of two segments.
+    """The receiver spends its time on a segment, the sender on an acknowledgement of
+    two segments.
     """
     limits = {processor.of_receiver(200): 1448 * 8 / 200, processor.of_sender(3000, 400): 2 * 1448 * 8 / 400}
     for name, limit in limits.items():

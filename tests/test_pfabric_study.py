@@ -102,7 +102,8 @@ def test_the_classes_of_sizes_add_up():
 
 
 def made(**averages: dict[float, float]) -> Pfabric:
-    """Returns the study with given averages by scheme and load, for two seeds of web search each.
+    """Returns the study with given averages by scheme and load, for two seeds of web
+    search each.
     """
     study = Pfabric()
 
