@@ -1,7 +1,7 @@
 """Runs the benchmark cases (`benches/*.toml`) and writes `out/bench.json`.
 
 Each case runs alternately with the window-log engine on one thread and with the classical engine,
-each run in a separate process. Of several runs the one with the least processor time counts. With
+each run in a separate process. The run with the least processor time counts. With
 BENCH_INSTRUCTIONS=1 and valgrind installed, it also counts instructions per hop (slow).
 
     make bench              all cases

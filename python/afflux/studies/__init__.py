@@ -1,7 +1,8 @@
-"""Built-in studies: published measurements, simulated again.
+"""Built-in studies, which repeat published measurements as simulations.
 
-One folder per study holds its code, which defines `STUDY`, its scenario files, the published numbers and a README. docs/studies.md tells how to write one.
-`studies` at the root of a checkout is a link to this folder.
+One folder per study holds its code, which defines `STUDY`, its scenario files, the published
+numbers and a README. docs/studies.md describes how to write a study. `studies` at the root of a
+checkout is a link to this folder.
 """
 
 import importlib
@@ -18,14 +19,14 @@ __all__ = ["Assumption", "Check", "Part", "Row", "Series", "Slice", "Study", "Ve
 
 
 def built_in() -> Iterator[Study]:
-    """All studies, sorted by name."""
+    """Yields all studies, sorted by name."""
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         if module.ispkg:
             yield importlib.import_module(f"{__name__}.{module.name}").STUDY
 
 
 def find(name: str) -> Study:
-    """A study by name. Raises `LookupError` if it does not exist."""
+    """Returns a study by name. Raises `LookupError` if it does not exist."""
     every = {study.name: study for study in built_in()}
     if name not in every:
         raise LookupError(spelling.unknown("study", name, list(every)))
@@ -33,7 +34,7 @@ def find(name: str) -> Study:
 
 
 def files(name: str) -> Path:
-    """The folder with a study's scenario files and published numbers."""
+    """Returns the folder with a study's scenario files and published numbers."""
     place = Path(__file__).parent / name
     if not place.is_dir():
         raise FileNotFoundError(f"the files of the study {name!r} are missing: {place} does not exist")

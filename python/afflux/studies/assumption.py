@@ -1,4 +1,4 @@
-"""What a study assumes where its source is silent, and what can be assumed instead.
+"""Assumptions of a study on points that its source does not state, with their alternatives.
 
 `assumptions.toml` in the folder of a study holds a table for each assumption:
 
@@ -30,16 +30,16 @@ class Assumption:
     """A default of a study, and its alternatives."""
 
     name: str
-    #: What it is, in words.
+    #: Description of the assumption.
     what: str
     default: str
-    #: By value: the keys of the scenario that it sets.
+    #: Value to the keys of the scenario that it sets.
     alternatives: Mapping[str, Mapping[str, Any]]
-    #: Where the default comes from.
+    #: Source of the default.
     source: str
-    #: Patterns of the names of the points that it changes.
+    #: Patterns of the names of the points that the assumption affects.
     points: Sequence[str] = ("*",)
-    #: By value: what it changes, where that was measured.
+    #: Value to a description of its measured effect.
     changes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -47,7 +47,7 @@ class Assumption:
         return [self.default, *self.alternatives]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--list --json` has it."""
+        """Returns the content for `--list --json`."""
         return {
             "assumption": self.name,
             "what": self.what,
@@ -59,7 +59,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Assumed:
-    """An alternative that was chosen."""
+    """A chosen alternative."""
 
     assumption: Assumption
     value: str
@@ -68,16 +68,17 @@ class Assumed:
         return f"{self.assumption.name}={self.value}"
 
     def of(self, point: Point) -> Point:
-        """The point under this assumption."""
+        """Returns the point under this assumption."""
         if not any(fnmatchcase(point.name, pattern) for pattern in self.assumption.points):
             return point
         keys = self.assumption.alternatives[self.value]
-        # Keys are set in order: these come last, so that a table that the study sets does not undo them.
+        # Keys are set in order. These come last, so that a table that the study sets does not
+        # overwrite them.
         return replace(point, set={key: value for key, value in point.set.items() if key not in keys} | dict(keys))
 
 
 def read(folder: Path) -> list[Assumption]:
-    """The assumptions of a study; none without a file."""
+    """Returns the assumptions of a study. Empty if there is no file."""
     file = folder / FILE
     if not file.is_file():
         return []
@@ -86,7 +87,8 @@ def read(folder: Path) -> list[Assumption]:
 
 
 def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> list[Assumed]:
-    """The alternatives of `--assume NAME=VALUE`, in the order of the file; a default changes nothing and is left out. Raises `ValueError` or `LookupError`."""
+    """Returns the alternatives of `--assume NAME=VALUE`, in the order of the file. A default is
+    left out, because it changes nothing. Raises `ValueError` or `LookupError`."""
     known = {one.name: one for one in every}
     found: dict[str, str] = {}
     for option in options:
@@ -106,6 +108,6 @@ def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> l
 
 
 def told(assumed: Sequence[Assumed]) -> Words:
-    """The beginning of an answer: `Assuming connections = 4 (default: 16):`."""
+    """Returns the beginning of an answer: `Assuming connections = 4 (default: 16):`."""
     each = [say("study.assumed", name=one.assumption.name, value=one.value, default=one.assumption.default) for one in assumed]
     return say("study.assuming", assumed=join(each, (" and ", "と ")))

@@ -1,4 +1,5 @@
-"""Studies' line charts as SVG files: several panels side by side, one legend, no other program needed. Figures for papers are in report/plot.py."""
+"""Line charts of studies as SVG files: several panels side by side with one legend. It needs no
+other program. report/plot.py makes figures for papers."""
 
 import html
 import math
@@ -11,7 +12,8 @@ from ..files import durable
 WIDTH, HEIGHT = 300, 210
 LEFT, RIGHT, TOP, BOTTOM = 52, 18, 30, 44
 LEGEND = 26
-#: Okabe and Ito's colours, which the colour-blind can tell apart, but for the yellow; the last one is for what the figure is about.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish (except for the yellow). The
+#: last one is for the subject of the figure.
 COLOURS = ("#000000", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73", "#cc79a7")
 
 
@@ -20,17 +22,17 @@ class Panel:
     title: str
     x: str
     y: str
-    #: By the name in the legend: points in the order of x.
+    #: Name in the legend to points in the order of x.
     lines: Mapping[str, Sequence[tuple[float, float]]]
-    #: Names instead of numbers, at 0, 1, 2, …
+    #: Names instead of numbers, at x = 0, 1, 2, …
     ticks: Sequence[str] = field(default_factory=tuple)
     log_y: bool = False
-    #: By the name in the legend: intervals, as x, low and high.
+    #: Name in the legend to intervals, as x, low and high.
     bars: Mapping[str, Sequence[tuple[float, float, float]]] = field(default_factory=dict)
 
 
 def write(path: Path, rows: Sequence[Sequence[Panel]], colours: Mapping[str, str]) -> Path:
-    """Panels in rows; a line has the same colour in all of them."""
+    """Writes panels in rows. A name has the same colour in all panels."""
     width, height = WIDTH * max(map(len, rows)), LEGEND + HEIGHT * len(rows)
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">']
@@ -81,13 +83,13 @@ def _panel(panel: Panel, colours: Mapping[str, str]) -> str:
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
-    """From 0 up to a round number."""
+    """Returns 0 and a round number above all values."""
     step = _step(max(values) or 1.0)
     return 0.0, math.ceil((max(values) or 1.0) / step - 1e-9) * step
 
 
 def _step(length: float) -> float:
-    """1, 2 or 5 times a power of ten, at most six of them."""
+    """Returns a step of 1, 2 or 5 times a power of ten, such that there are at most six steps."""
     power = 10 ** math.floor(math.log10(length / 5))
     return next(factor * power for factor in (1, 2, 5, 10) if length / (factor * power) <= 6)
 
@@ -98,7 +100,7 @@ def _steps(low: float, high: float) -> list[float]:
 
 
 def _decades(values: Sequence[float]) -> tuple[float, float]:
-    """From the 1, 2 or 5 times a power of ten that is not above the least to the one that is not below the largest."""
+    """Returns bounds of 1, 2 or 5 times a power of ten that enclose all values."""
     marks = [factor * 10.0**power for power in range(-6, 10) for factor in (1, 2, 5)]
     return max(m for m in marks if m <= min(values) * (1 + 1e-9)), min(m for m in marks if m >= max(values) * (1 - 1e-9))
 

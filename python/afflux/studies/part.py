@@ -1,4 +1,5 @@
-"""Parts of a study, each of which `afflux study NAME PART` runs alone: some of its points, or a series of runs of its own."""
+"""Parts of a study. `afflux study NAME PART` runs one part alone: some points of the study, or a
+separate series of runs."""
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from ..files import durable
 
-#: The duration of what nobody has measured as a whole.
+#: Duration of a part that was never measured as a whole.
 NOT_MEASURED = "not measured"
 
 
@@ -17,38 +18,43 @@ NOT_MEASURED = "not measured"
 class Part:
     name: str
     question: str
-    #: On two cores; of a series, which runs one simulation at a time, on one.
+    #: Duration on two cores. For a series, which runs one simulation at a time, on one core.
     duration: str = NOT_MEASURED
 
 
 @dataclass(frozen=True)
 class Slice(Part):
-    """The points of the study whose names fit. Their results are those of the whole study."""
+    """Points of the study that are selected by name. Their results are shared with the
+    whole study.
+    """
 
     has: Callable[[str], bool] = lambda name: True
 
 
 def named(*patterns: str) -> Callable[[str], bool]:
-    """Chooses the points whose names fit one of the patterns."""
+    """Returns a function that selects names that match one of the patterns."""
     return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)
 class Series(Part):
-    """Runs that are not points of the study: a line of each is kept in a file, from which tables are made.
+    """Runs that are not points of the study. Each run is a line in a file, from which tables are
+    made.
 
-    A run that has its line is not simulated again, so a series that was cut off continues. Lines that come with afflux count as well.
+    A run with a line is not simulated again, so an interrupted series continues. Lines that come
+    with afflux count as well.
     """
 
-    #: The lines that come with afflux. None: the series has none.
+    #: File with the lines that come with afflux. None: there are none.
     shipped: Path | None = None
-    #: The runs that the series consists of, by the lines that are in the file: which ones it wants may depend on those before. `True`: only one seed.
+    #: Runs of the series, given the file with lines: later runs may depend on earlier results.
+    #: `True`: only one seed.
     wanted: Callable[[Path, bool], Iterable[Any]] = lambda file, quick: ()
-    #: The runs that have a line.
+    #: Returns the runs that have a line.
     there: Callable[[Path], Iterable[Any]] = lambda file: ()
-    #: Simulates a run, appends its line, and says in a few words what came out.
+    #: Simulates a run, appends its line, and returns a short description of the result.
     simulate: Callable[[Any, Path], str] = lambda run, file: ""
-    #: The tables of the file.
+    #: Returns the tables of the file.
     tables: Callable[[Path], str] = lambda file: ""
 
     def missing(self, file: Path, quick: bool = False) -> list[Any]:
@@ -56,25 +62,25 @@ class Series(Part):
         return [run for run in dict.fromkeys(self.wanted(file, quick)) if run not in there]
 
     def count(self, quick: bool = False) -> int:
-        """Number of runs, counted with the lines that come with afflux."""
+        """Returns the number of runs, given the lines that come with afflux."""
         return len(dict.fromkeys(self.wanted(self._none, quick)))
 
     def kept(self, quick: bool = False) -> int:
-        """How many of them come with afflux."""
+        """Returns the number of these runs that come with afflux."""
         return self.count(quick) - len(self.missing(self._none, quick))
 
     @property
     def _none(self) -> Path:
-        """A file to read what comes with afflux from."""
+        """Returns the file with the lines that come with afflux, or a missing file."""
         return self.shipped or Path("/nonexistent/runs.csv")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What a series gave."""
+    """Result of a series."""
 
     part: str
-    #: Where all lines are.
+    #: File with all lines.
     file: Path
     simulated: int
     runs: int
@@ -85,7 +91,8 @@ class Ended:
 
 
 def run(series: Series, out: Path, *, quick: bool = False, fresh: bool = False, tell: Callable[[str], None] = print) -> Ended:
-    """Simulates the runs without a line in `out/runs.csv`, one at a time. `fresh` begins with an empty file, else it begins with what comes with afflux."""
+    """Simulates the runs without a line in `out/runs.csv`, one at a time. With `fresh` the file
+    starts empty, otherwise with the lines that come with afflux."""
     file = out / (series.shipped.name if series.shipped else "runs.csv")
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: name a directory")

@@ -1,4 +1,4 @@
-"""The interface of a study, and how it is run."""
+"""Interface of a study, and the function that runs it."""
 
 import copy
 import json
@@ -25,40 +25,43 @@ if TYPE_CHECKING:
     from ..report import Lines, Published, Table, Told
 
 
-#: A parameter was fitted to the number; the source has it, and ours is judged by it; a formula has it. Each is a column of the tables.
+#: Roles of a reference number, each a column of the tables. `fitted`: a parameter was fitted to the
+#: number. `judged`: the source has it, and ours is judged by it. `computed`: a formula gives it.
 ROLES = ("fitted", "judged", "computed")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A number of the source, or of a formula, and the simulated one."""
+    """A number of the source, or of a formula, and the simulated number."""
 
     what: str
-    #: None if there is none.
+    #: Number of the source or of a formula. None if there is none.
     theirs: float | None
-    #: None if its points failed.
+    #: Simulated number. None if its points failed.
     ours: float | None
-    #: 95 % interval of `ours`; None with one seed.
+    #: 95 % interval of `ours`. None with one seed.
     low: float | None = None
     high: float | None = None
     #: False if a parameter was fitted to this number.
     predicted: bool = True
-    #: Prediction of the simplest model that knows the source's other numbers; None without such a model.
+    #: Prediction of the simplest model that knows the source's other numbers. None without such a
+    #: model.
     null: float | None = None
-    #: The source's number is a lower bound.
+    #: True if the source's number is a lower bound.
     at_least: bool = False
-    #: `theirs` follows from a formula, such as a window over the round trip: the source has no such number.
+    #: True if `theirs` follows from a formula, such as a window over the round trip, and the source
+    #: has no such number.
     computed: bool = False
 
     @property
     def role(self) -> str:
-        """One of `ROLES`: what `theirs` is good for."""
+        """Returns the role of `theirs`, one of `ROLES`."""
         return "fitted" if not self.predicted else "computed" if self.computed else "judged"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement that holds or not: `value` compared with `bar`."""
+    """A statement that is true or false: `value` compared with `bar`."""
 
     name: str
     holds: bool
@@ -67,53 +70,58 @@ class Check:
 
 
 class Study(ABC):
-    """A published measurement, and how it is simulated."""
+    """A published measurement, and its simulation."""
 
     #: Name on the command line, in output directories, and of the folder of the study.
     name: str
     #: Title in the list of studies.
     title: str
-    #: The question in a sentence, as in docs/studies.md.
+    #: The question in one sentence, as in docs/studies.md.
     question: str = ""
-    #: The answer in a sentence: the first one of the study's page.
+    #: The answer in one sentence: the first sentence of the study's page.
     finding: str = "see its page"
     #: Time of the whole study on two cores.
     duration: str = NOT_MEASURED
-    #: What `afflux study NAME PART` runs alone.
+    #: Parts that `afflux study NAME PART` runs alone.
     parts: Sequence[Part] = ()
-    #: Alternatives of its assumptions that it is carried out under; none: the defaults.
+    #: Chosen alternatives of the study's assumptions. Empty: the defaults.
     assumed: Sequence[Assumed] = ()
-    #: Where `prepare` puts files that points read. `carry_out` sets it to the directory of the results.
+    #: Directory in which `prepare` puts files that points read. `carry_out` sets it to the
+    #: directory of the results.
     place: Path | None = None
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Study":
-        """The study on files of the user's own. Raises `ValueError` if its scenario cannot be replaced."""
+        """Returns the study with the user's own files. Raises `ValueError` if its scenario cannot
+        be replaced."""
         raise ValueError(f"the study {self.name} has no scenario of your own: leave out --scenario and --goals (afflux study standard takes them)")
 
     @property
     def folder(self) -> str:
-        """Name of its directory in `out`."""
+        """Name of the study's directory in `out`."""
         return f"study-{self.name}"
 
     @property
     def assumptions(self) -> Sequence[Assumption]:
-        """What can be assumed otherwise: of `assumptions.toml` in its folder."""
+        """Assumptions of the study and their alternatives, from `assumptions.toml` in its
+        folder.
+        """
         return assumption.read(Path(__file__).parent / self.name)
 
     def assuming(self, options: Iterable[str]) -> Self:
-        """The study under alternatives, each as `NAME=VALUE`. Raises `ValueError` or `LookupError` for those that it does not have."""
+        """Returns the study under alternatives, each given as `NAME=VALUE`. Raises `ValueError` or
+        `LookupError` for unknown ones."""
         made = copy.copy(self)
         made.assumed = assumption.chosen(self.name, self.assumptions, options)
         return made
 
     def part(self, name: str) -> Part:
-        """A part by name. Raises `LookupError` if it does not exist."""
+        """Returns a part by name. Raises `LookupError` if it does not exist."""
         if found := find(self.parts, name):
             return found
         raise LookupError(spelling.unknown(f"part of the study {self.name}", name, [part.name for part in self.parts]))
 
     def simulated(self, quick: bool, part: Slice | None = None) -> list[Point]:
-        """The points of the whole study or of a part, as they are assumed."""
+        """Returns the points of the whole study or of a part, under the chosen assumptions."""
         found = [point for point in self.points(quick) if part is None or part.has(point.name)]
         for one in self.assumed:
             found = [one.of(point) for point in found]
@@ -121,46 +129,52 @@ class Study(ABC):
 
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
-        """The points to simulate; with `quick` a part that takes minutes. A point of both parts is simulated once."""
+        """Returns the points to simulate. With `quick`, a part that takes minutes. A point that is
+        in both is simulated once."""
 
     def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
-        """Writes files below `place` that these points read, and returns their paths. Files that are there already are kept."""
+        """Writes files below `place` that these points read, and returns their paths. Existing
+        files are kept."""
         return []
 
     @abstractmethod
     def table(self, designs: Designs) -> Sequence[Row]:
-        """Simulated numbers, and those of the source or of a formula. `designs` lacks a design that `quick` leaves out or whose points all failed."""
+        """Returns simulated numbers, and those of the source or of a formula. `designs` lacks
+        designs that `quick` leaves out or whose points all failed."""
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        """The findings of the source as checks."""
+        """Returns the findings of the source as checks."""
         return []
 
     def answer(self, designs: Designs) -> str | None:
-        """The result in a sentence or two; None: no report is written."""
+        """Returns the result in a sentence or two. None: no report is written."""
         return None
 
     def told(self, designs: Designs) -> "Told | None":
-        """The answer in the parts of the report's first screen; None: that of `answer`."""
+        """Returns the answer in the parts of the report's first screen. None: that of `answer`."""
         return None
 
     def overview(self, designs: Designs) -> "Table | None":
-        """The designs side by side, for a study without published numbers: it stands in the place of the rows, which are then in `study.json` only."""
+        """Returns a table that compares the designs, for a study without published numbers. It
+        replaces the rows, which are then only in `study.json`."""
         return None
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
-        """The measures of the report, the one of its first figure first; None: it chooses by itself. Designs of `shown` have them."""
+        """Returns the measures of the report, starting with that of its first figure. None: the
+        report chooses them. Designs of `shown` have them."""
         return None
 
     def against(self, designs: Designs) -> Comparison | None:
-        """The comparison whose verdicts the report shows, for a study without published numbers; None: the designs beside the first one."""
+        """Returns the comparison whose verdicts the report shows, for a study without published
+        numbers. None: all designs are compared with the first one."""
         return None
 
     def shown(self, designs: Designs) -> Designs:
-        """The designs whose series the report shows."""
+        """Returns the designs whose series the report shows."""
         return designs
 
     def figures(self, designs: Designs) -> Sequence["Lines"]:
-        """Line charts of the report, above its table."""
+        """Returns line charts for the report, above its table."""
         return []
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
@@ -170,7 +184,7 @@ class Study(ABC):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The results of a study."""
+    """Results of a study."""
 
     study: str
     rows: tuple[Row, ...]
@@ -184,7 +198,9 @@ class Verdict:
     assumed: tuple[Assumed, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The output of `--json`. The null model and lower bounds are in the tables only."""
+        """Returns the output of `--json`. The null model and lower bounds are only in the
+        tables.
+        """
         rows = [
             {"what": row.what}
             | {role: row.theirs if role == row.role else None for role in ROLES}
@@ -196,7 +212,8 @@ class Verdict:
 
 
 def place(study: Study, out: Path | None = None) -> Path:
-    """The directory of a study's results. Those of an alternative are beside those of the default, so that they never mix."""
+    """Returns the directory of a study's results. Results under an alternative are next to those of
+    the default, so that they never mix."""
     assumed = ",".join(map(str, study.assumed))
     if out is None:
         return Path("out") / ",".join(filter(None, (study.folder, assumed)))
@@ -216,9 +233,11 @@ def carry_out(
     fresh: bool = False,
     watch: Watch | None = None,
 ) -> Verdict:
-    """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`.
+    """Simulates the points without a result, and evaluates them. All files are in `out` (default
+    `out/study-<name>`), the verdict in `study.json`.
 
-    A part shares its points with the whole study. What is made of them is in a directory with the part's name.
+    A part shares its points with the whole study. Its evaluation is in a directory with the part's
+    name.
     """
     out = place(study, out)
     of_points = batch.home(out)
@@ -269,17 +288,18 @@ def carry_out(
 
 
 def _under(assumed: Words, answer: str) -> Words:
-    """An answer whose first sentence names what is assumed."""
+    """Returns an answer whose first sentence names the assumption."""
     parts = answer.parts if isinstance(answer, Marked) else ((answer if isinstance(answer, Words) else Words(answer, answer), True),)
     return Marked.of([(join([assumed, parts[0][0]]), parts[0][1]), *parts[1:]])
 
 
-#: Cores on which the durations that come with afflux were measured.
+#: Number of cores on which the durations that come with afflux were measured.
 MEASURED_ON = 2
 
 
 def here(duration: str, cores: int) -> str:
-    """A duration that was measured on two cores, on so many: nothing but a division, as points do not wait for each other."""
+    """Converts a duration that was measured on two cores to `cores` cores by division, because
+    points do not wait for each other."""
     found = re.fullmatch(r"about ([\d.]+) (min|h)", duration)
     if found is None or cores == MEASURED_ON:
         return duration
@@ -294,7 +314,7 @@ def _published(rows: Sequence[Row]) -> list["Published"]:
 
 
 def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check], overview: "Table | None", to: Path) -> Path:
-    """Writes the tables as a page that can be kept next to the README of the study."""
+    """Writes the tables as a page that can be stored next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
@@ -304,24 +324,24 @@ def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check],
     return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {made}`.\n\n{numbers}\n\n{held}\n")
 
 
-#: Columns of the table of rows, for people.
+#: Column heads of the table of rows.
 HEAD = ("", *ROLES, "ours", "interval", "error", "null model")
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """The cells of a row."""
+    """Returns the cells of a row."""
     error = _off(row.ours / row.theirs) if row.ours is not None and row.theirs and not row.at_least else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
     null = f"{number(row.null)} ({_off(row.null / row.theirs)})" if row.null is not None and row.theirs else "–"
     shown = f"≥ {number(row.theirs)}" if row.at_least else number(row.theirs)
     if row.theirs is None and not row.predicted:
-        # Fitted to a statement.
+        # A parameter was fitted to a statement.
         shown = "yes"
     return row.what, *(shown if role == row.role else "–" for role in ROLES), number(row.ours), interval, error, null
 
 
 def _off(ratio: float) -> str:
-    """How far a ratio is from 1, in percent; never -0."""
+    """Returns in percent how far a ratio is from 1. Never -0."""
     return f"{round(100 * (ratio - 1), 1) or 0.0:+.1f} %"
 
 

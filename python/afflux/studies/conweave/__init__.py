@@ -1,6 +1,8 @@
-"""ConWeave's evaluation (SIGCOMM 2023, §4.1): five load balancers under RDMA, lossless and with IRN.
+"""ConWeave's evaluation (SIGCOMM 2023, §4.1): five load balancers under RDMA, lossless and with
+IRN.
 
-studies/conweave/README.md tells what the source did, what is assumed, and what came out differently.
+studies/conweave/README.md describes the source, the assumptions, and the differences in the
+results.
 """
 
 from collections.abc import Sequence
@@ -36,14 +38,15 @@ class ConWeave(Study):
         return claims.rows(designs)
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        # The verdicts are of the runs that come with afflux: those of the defaults.
+        # The verdicts use the runs that come with afflux, which have the default assumptions.
         return [*claims.checks(designs), *([] if self.assumed else verdicts.checks())]
 
     def answer(self, designs: Designs) -> str | None:
         return claims.sentence(designs)
 
     def shown(self, designs: Designs) -> Designs:
-        """One seed of the hardest case: five of them are more points than a page can hold."""
+        """Returns one seed of the hardest case, because five seeds have more points than a page can
+        hold."""
         found = LONG.of(designs).values() or designs.values()
         return Designs([Design(design.name, {design.seeds[0]: design.first}) for design in found])
 

@@ -1,4 +1,4 @@
-"""What is simulated: which schemes on which fabric, with which flows, and how often."""
+"""Simulated cases: schemes, fabrics, flow sizes, loads, and numbers of seeds."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ from ...batch import Point
 from ...results.designs import Design, Designs
 from .. import files
 
-#: The baselines, and ConWeave as the last one, with the defaults of the study: CONGA and LetFlow have the paper's gap of 100 us and the rest of its authors'
-#: runs. Frames that ConWeave reorders take no memory of the switch, as in the authors' simulator.
+#: Baselines, and ConWeave as the last scheme, with the study's defaults. CONGA and LetFlow have the
+#: paper's gap of 100 us, and otherwise the parameters of the authors' runs. Frames that ConWeave
+#: reorders take no memory of the switch, as in the authors' simulator.
 SCHEMES: dict[str, dict[str, Any]] = {
     "ecmp": {"kind": "ecmp"},
     "conga": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"},
@@ -19,14 +20,14 @@ SCHEMES: dict[str, dict[str, Any]] = {
 }
 CONWEAVE = "conweave"
 BASELINES = [scheme for scheme in SCHEMES if scheme != CONWEAVE]
-#: ConWeave's times on the authors' fat-trees; those of the leaf-spine are the defaults.
+#: ConWeave's times on the authors' fat-trees. Those of the leaf-spine are afflux's defaults.
 _FAT_TREE = {
     "lossless": {"inactive": "1ms", "default_wait": "600us", "flush_extra": "64us"},
     "irn": {"inactive": "1ms", "default_wait": "300us"},
 }
-#: A bandwidth-delay product: what IRN may have in flight, and the bound between short and long flows.
+#: Bandwidth-delay product: limit of IRN's data in flight, and bound between short and long flows.
 BDP = {"leaf-spine": "104kB", "fat-tree": "156kB"}
-#: Flow sizes, and the size classes that are told apart on the leaf-spine.
+#: Flow sizes, and the bounds of size classes on the leaf-spine.
 SIZES: dict[str, list[str]] = {
     "alistorage": ["4kB", "8kB", "16kB", "32kB", "104kB", "256kB"],
     "fbhdp-20": ["500B", "1kB", "30kB", "104kB", "1MB"],
@@ -37,7 +38,7 @@ FABRICS, LOADS, MODES = tuple(BDP), (50, 60, 80), ("lossless", "irn")
 
 @dataclass(frozen=True)
 class Case:
-    """What the schemes are compared on."""
+    """A case in which the schemes are compared."""
 
     fabric: str
     sizes: str
@@ -51,11 +52,12 @@ class Case:
         return f"{self.fabric}-{self.sizes}-{self.load}-{self.mode}-{scheme}"
 
     def of(self, designs: Designs) -> dict[str, Design]:
-        """By scheme, those that are there."""
+        """Returns the available designs by scheme."""
         return {scheme: designs[self.name(scheme)] for scheme in SCHEMES if self.name(scheme) in designs}
 
     def keys(self, scheme: str, setting: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What differs from the fabric's scenario file; `setting` are parameters of the scheme that differ from the study's defaults."""
+        """Returns the keys that differ from the fabric's scenario file. `setting` are parameters of
+        the scheme that differ from the study's defaults."""
         times = _FAT_TREE[self.mode] if (scheme, self.fabric) == (CONWEAVE, "fat-tree") else {}
         balance = SCHEMES[scheme] | times | dict(setting or {})
         keys: dict[str, Any] = {"switch.balance": balance, "traffic[0].sizes": self.sizes, "traffic[0].load": self.load / 100}
@@ -74,14 +76,15 @@ class Case:
                 yield Point(self.name(scheme), files("conweave") / f"{self.fabric}.toml", self.keys(scheme) | recorded, seed)
 
 
-#: What the paper's claims are about: five seeds each.
+#: Cases of the paper's claims, with five seeds each.
 CLAIMED = [Case("leaf-spine", "alistorage", load, mode) for load in (80, 50) for mode in MODES]
 CLAIMED += [Case("fat-tree", "alistorage", 60, mode) for mode in MODES]
 SEEDS = 5
 
 
 def others() -> Iterator[tuple[Case, int]]:
-    """The rest of the product of fabrics, sizes, loads and modes, and with how many seeds: the whole study is to take an hour on two cores."""
+    """Yields the other combinations of fabric, sizes, load and mode, with their number of seeds.
+    The whole study should take an hour on two cores."""
     for fabric in FABRICS:
         for sizes in SIZES:
             for load in LOADS:
@@ -91,10 +94,11 @@ def others() -> Iterator[tuple[Case, int]]:
                         yield case, 1 if fabric == "fat-tree" else SEEDS if sizes == "alistorage" else 3
 
 
-#: The hardest case: measured once for ten times as long, to see what the short window costs; its first seed is what the report shows.
+#: The hardest case. It is also measured once for ten times as long, to show the effect of the short
+#: window. The report shows its first seed.
 LONG = Case("leaf-spine", "alistorage", 80, "lossless")
 
-#: What the report's replay needs. It changes nothing of a run but what is written down.
+#: Records that the report's replay needs. They do not affect the simulation.
 RECORDED: dict[str, Any] = {"record.explain": True, "record.paths": True, "record.ports": {"interval": "100us", "nodes": "all"}}
 
 

@@ -1,4 +1,4 @@
-"""What the paper claims, and ours."""
+"""The paper's claims, and the study's results for them."""
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +18,10 @@ from .series import Reordering, imbalance, reordering
 
 @dataclass(frozen=True)
 class Claim:
-    """ConWeave's slowdown is at least `gain` below that of every baseline."""
+    """Claim: ConWeave's slowdown is at least `gain` below that of every baseline."""
 
     case: Case
-    #: `all`, or `short` and `long`: less than a bandwidth-delay product, or more.
+    #: `all`, `short` (less than a bandwidth-delay product) or `long` (more).
     flows: str
     statistic: str
     gain: float
@@ -50,7 +50,8 @@ def claims() -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much lower ConWeave's value is than a baseline's, as a share: both saw the same flows. From the paired ratios, with t's interval."""
+    """Share by which ConWeave's value is lower than a baseline's with the same flows. From the
+    paired ratios, with Student's t interval."""
 
     mean: float
     low: float | None
@@ -63,7 +64,7 @@ class Gain:
 
     @classmethod
     def told(cls, found: Difference | None) -> "Gain | None":
-        """None without a ratio."""
+        """Converts a difference. Returns None if it has no ratio."""
         if found is None or found.share is None:
             return None
         low, high = found.bounds or (None, None)
@@ -71,18 +72,19 @@ class Gain:
 
     @property
     def ahead(self) -> bool:
-        """ConWeave is clearly ahead: the interval is above 0."""
+        """True if ConWeave is clearly ahead: the interval is above 0."""
         return self.low is not None and self.low > 0
 
     def reaches(self, published: float) -> bool | None:
-        """ConWeave is clearly ahead, and the published gain is not above the interval. None if the seeds do not tell."""
+        """True if ConWeave is clearly ahead and the published gain is not above the interval. None
+        if the seeds cannot decide."""
         if self.low is None or self.high is None:
             return None
         return False if self.high < published else True if self.ahead else None
 
 
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:
-    """By baseline."""
+    """Returns ConWeave's gains by baseline."""
     found = claim.case.of(designs)
     pairs = {scheme: Gain.of(found[scheme], found[CONWEAVE], claim.metric()) for scheme in BASELINES if scheme in found and CONWEAVE in found}
     return {scheme: gain for scheme, gain in pairs.items() if gain}
@@ -108,7 +110,7 @@ def gain_checks(designs: Designs) -> Iterator[Check]:
 
 
 def balance_checks(designs: Designs) -> Iterator[Check]:
-    """Figure 14: only DRILL balances better than ConWeave."""
+    """Figure 14: only DRILL balances the load better than ConWeave."""
     for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
         means = {scheme: mean([mean(imbalance(result)) for result in design.results.values()]) for scheme, design in case.of(designs).items()}
         if CONWEAVE in means and len(means) > 1:
@@ -122,7 +124,7 @@ def _over_seeds(design: Design, value: Callable[[Reordering], float]) -> tuple[f
 
 
 def resource_rows(designs: Designs) -> Iterator[Row]:
-    """Figure 16: what reordering takes of a switch's memory, lossless at 80 %."""
+    """Figure 16: memory of a switch used for reordering, lossless at 80 %."""
     design = Case("leaf-spine", "alistorage", 80, "lossless").of(designs).get(CONWEAVE)
     if design:
         for what, theirs, value in (("p99.9", 1.5, lambda r: r.bytes(0.999)), ("largest", 2.4, lambda r: r.bytes(1.0))):
@@ -147,7 +149,7 @@ def resource_checks(designs: Designs) -> Iterator[Check]:
             yield Check(f"{load} %: reorder memory (p99.9, MB), lossless more than IRN", lossless > irn, lossless, irn)
 
 
-#: By how much the gain may change when the window is ten times as long.
+#: Permitted change of the gain if the window is ten times as long.
 LONG_BAR = 0.05
 
 
@@ -156,7 +158,7 @@ def _of_seeds(design: Design, seeds: Sequence[int]) -> Design:
 
 
 def long_rows(designs: Designs) -> Iterator[tuple[Row, Check]]:
-    """What the short window costs: the gain over ECMP, and ConWeave's own slowdown."""
+    """Effect of the short window: the gain over ECMP, and ConWeave's own slowdown."""
     if not all(name in designs for scheme in ("ecmp", CONWEAVE) for name in (LONG.name(scheme), long_name(scheme))):
         return
     for claim in (claim for claim in claims() if claim.case == LONG):

@@ -1,4 +1,4 @@
-"""All cases as tables, and the paper's figures."""
+"""Page with tables of all cases, and the paper's figures."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +18,9 @@ COLOURS = dict(zip(SCHEMES, figure.COLOURS, strict=False))
 
 
 def tables(designs: Designs, cases: Sequence[Case], to: Path) -> Path:
-    """Average and p99 slowdown by flow size, and what else the paper measures, for each case."""
+    """Writes average and p99 slowdown by flow size, and the paper's other measures,
+    for each case.
+    """
     parts = ["# Every case", "", "Made by `afflux study conweave`: means over the seeds, with 95 % intervals in brackets.", ""]
     for case in cases:
         if found := case.of(designs):
@@ -88,7 +90,7 @@ MEASURES: dict[str, Callable[[Result], float | None]] = {
 
 
 def figures(designs: Designs, cases: Sequence[Case], dir: Path) -> list[Path]:
-    """Figures 12 to 17 of the paper, of the cases it has."""
+    """Writes figures 12 to 17 of the paper for the available cases."""
     made = []
     cases = [case for case in cases if case.of(designs)]
     leaf = sorted((case for case in cases if case.fabric == "leaf-spine"), key=lambda case: (case.load, case.mode))
@@ -113,7 +115,7 @@ def _by_size(case: Case, statistic: str, designs: Designs) -> figure.Panel:
     for scheme, design in found.items():
         values = [design.value(Metric("", "", ("slowdown", "by_size", name, statistic), text.ratio)) for name in classes]
         lines[scheme] = [(float(place), value.mean) for place, value in enumerate(values) if value]
-    # By their upper bounds.
+    # Classes are labelled by their upper bounds.
     ticks = [text.size_class(name).split(" – ")[-1].removeprefix("≤ ").replace(" kB", "k") for name in classes]
     return figure.Panel(f"{case.load} %, {case.mode}", "flow size up to", f"{statistic} slowdown", lines, ticks, log_y=True)
 

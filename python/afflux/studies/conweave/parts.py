@@ -1,4 +1,6 @@
-"""The parts of the study: points by fabric, and the series of runs that the claims table rests on."""
+"""Parts of the study: points by fabric, and the series of runs on which the claims
+table is based.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +17,7 @@ _QUESTIONS = {
     "reply": "Would another time after which a reply is late serve ConWeave better?",
     "solar": "Why is CONGA's default behind ECMP with SolarRPC?",
 }
-#: By series, what is made of its runs.
+#: Series to the tables made from its runs.
 _TABLES = {
     "select": ("settings",),
     "judge": ("claims", "gains", "slowdowns", "fat-tree"),
@@ -34,7 +36,8 @@ def _simulated(run: Run, file: Path) -> str:
 
 def _series(name: str) -> Series:
     def wanted(file: Path, quick: bool) -> Iterator[Run]:
-        # The best parameters depend on all runs that select them, so the seeds that judge are what a quick part leaves out.
+        # The best parameters depend on all runs that select them, so a quick part leaves out
+        # judging seeds instead.
         return (run for run in sensitivity.RUNS[name](read(file)) if not quick or run.seed in (1, *sensitivity.SELECTING))
 
     def shown(file: Path) -> str:

@@ -1,4 +1,5 @@
-"""Simulated slowdowns that the claims table rests on, one run a line in results/runs.csv. `sensitivity` says which runs there are."""
+"""Simulated slowdowns on which the claims table is based, one run per line in results/runs.csv.
+`sensitivity` determines the runs."""
 
 import csv
 import tempfile
@@ -22,7 +23,7 @@ class Run(NamedTuple):
     case: Case
     scheme: str
     setting: Setting
-    #: Milliseconds in which flows start, after a warm-up of 2 ms.
+    #: Time in ms during which flows start, after a warm-up of 2 ms.
     window: int
     seed: int
 
@@ -32,7 +33,8 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """Slowdowns, and what explains them. Flows of up to and above a bandwidth-delay product are distinguished on the fat-tree only."""
+    """Slowdowns, and numbers that explain them. Only the fat-tree distinguishes flows below and
+    above a bandwidth-delay product."""
 
     all_mean: float
     all_p99: float
@@ -66,7 +68,7 @@ COUNTS = ("drops", "retransmits", "pause_frames", "unfinished")
 
 
 def shown(setting: Setting) -> str:
-    """As in the file: `gap=20us tdre=5us`."""
+    """Returns the text in the file: `gap=20us tdre=5us`."""
     return " ".join(f"{key}={value}" for key, value in setting)
 
 
@@ -107,7 +109,7 @@ def scenario(run: Run) -> Scenario:
     found = Scenario.load(files("conweave") / f"{run.case.fabric}.toml")
     setting: dict[str, Any] = {key: int(value) if value.isdigit() else value for key, value in run.setting}
     keys = run.case.keys(run.scheme, setting) | {"traffic[0].duration": f"{run.window + 2}ms", "run.until": f"{run.window + 52}ms"}
-    # Series are of no use here. They change nothing of a run but what is written down.
+    # Series are not needed here. They do not affect the simulation.
     keys.pop("record.reorder", None)
     for key, value in keys.items():
         found.set(key, value)

@@ -1,12 +1,15 @@
-"""How much the baselines gain by other parameters: their best ones are chosen on some seeds and judged on others.
+"""Sensitivity of the baselines to their parameters: the best parameters are chosen on some seeds
+and judged on others.
 
-The rule, which was written before the runs were made: for each case, the best setting of a baseline is the one with the lowest mean slowdown of all flows with
-the selection seed, among the settings of its grid. A tie goes to the one that stands first. CONGA's grid is searched one parameter at a time: `tdre` first,
-then `gap`. ECMP has no parameters. The seeds that judge are others. ConWeave keeps its authors' parameters: what `reply_extra` would change is measured, too,
-but it is not used in a verdict.
+The rule was written before the runs were made. For each case, the best setting of a baseline is the
+setting of its grid with the lowest mean slowdown of all flows with the selection seed. In a tie the
+earlier setting wins. CONGA's grid is searched one parameter at a time: `tdre` first, then `gap`.
+ECMP has no parameters. The judging seeds are different ones. ConWeave keeps its authors'
+parameters. The effect of `reply_extra` is measured, too, but no verdict uses it.
 
-DRILL's seeds, the fat-tree's grid and the windows of DRILL and of the fat-tree were reduced for their cost while the first runs were made, without regard to
-what they gave. The fat-tree has had two more seeds since its first three left one claim open.
+DRILL's seeds, the fat-tree's grid and the windows of DRILL and of the fat-tree were reduced for
+their cost while the first runs were made, regardless of their results. The fat-tree got two more
+seeds because its first three left one claim undecided.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +18,10 @@ from ...results.statistics import mean
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from .runs import DEFAULT, Measured, Run, Setting
 
-#: By fabric and baseline: steps of the search, each with the values of a parameter. The first step includes the default. Runs on the fat-tree are dear, so
-#: its grid has fewer values, and DRILL keeps its default there: on the leaf-spine its four settings are within 4 % of each other.
+#: Steps of the search by fabric and baseline, each with the values of a parameter. The first step
+#: includes the default. Runs on the fat-tree are expensive, so its grid has fewer values. DRILL
+#: keeps its default there, because on the leaf-spine its four settings are within 4 % of each
+#: other.
 GRIDS: dict[str, dict[str, list[list[Setting]]]] = {
     "leaf-spine": {
         "conga": [
@@ -31,29 +36,29 @@ GRIDS: dict[str, dict[str, list[list[Setting]]]] = {
         "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50))]],
     },
 }
-#: The baselines that have parameters.
+#: Baselines with parameters.
 TUNABLE = ("conga", "letflow", "drill")
-#: Seeds that select, and those that judge.
+#: Seeds that select the parameters, and seeds that judge them.
 SELECTING = (11,)
 JUDGING = (1, 2, 3, 4, 5)
-#: Milliseconds: of the study, and of the runs that judge.
+#: Window of the study in ms, and windows of the judging runs.
 WINDOW = 10
 JUDGED = {"leaf-spine": WINDOW, "fat-tree": 4}
-#: The long window of the claim at 80 %, lossless.
+#: Long window in ms of the claim at 80 %, lossless, and its seeds.
 LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
 
-#: ConWeave's `reply_extra`, the extra over the base round trip; the default is 4 us.
+#: Values of ConWeave's `reply_extra`, the extra over the base round trip. The default is 4 us.
 REPLIES = ("1us", "2us", "8us", "16us")
 REPLY_CASES = [Case("leaf-spine", "alistorage", load, "lossless") for load in (50, 80)]
 REPLY_SEEDS = (1,)
-#: Where frames wait that ConWeave reorders, other than in memory without bound.
+#: Memory for frames that ConWeave reorders, other than unbounded memory.
 MEMORIES = ("apart", "shared")
 MEMORY_CASES = [
     *(Case("leaf-spine", "alistorage", load, mode) for load, mode in ((50, "lossless"), (80, "lossless"), (80, "irn"))),
     Case("fat-tree", "alistorage", 60, "lossless"),
 ]
 MEMORY_SEEDS = (1,)
-#: SolarRPC, on which CONGA's default does badly: other times of its estimators, and finer metrics.
+#: SolarRPC, where CONGA's default performs badly: other times of its estimators, and finer metrics.
 SOLAR = [Case("leaf-spine", "solar", load, mode) for load, mode in ((50, "lossless"), (50, "irn"))]
 SOLAR_SEEDS = (1,)
 SOLAR_SETTINGS: list[Setting] = [
@@ -69,29 +74,31 @@ def merged(*settings: Setting) -> Setting:
 
 
 def grid(case: Case, scheme: str) -> list[list[Setting]]:
-    """The steps of a search; none if there is nothing to search."""
+    """Returns the steps of a search. Empty if there is nothing to search."""
     return GRIDS[case.fabric].get(scheme, [])
 
 
 def judging(case: Case, scheme: str) -> tuple[int, ...]:
-    """Seeds. Lossless DRILL retransmits most of what it sends, so a run costs as much as ten others, and is behind by a factor of ten or more."""
+    """Returns the judging seeds. Lossless DRILL gets fewer: it retransmits most of its data, so a
+    run costs as much as ten others, and it is behind by a factor of ten or more."""
     return JUDGING[: 2 if (scheme, case.mode) == ("drill", "lossless") else None]
 
 
 def selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
-    """In a shorter window where a run is dear."""
+    """Returns the selecting runs, with a shorter window if a run is expensive."""
     window = 4 if case.fabric == "fat-tree" or scheme == "drill" else WINDOW
     return [Run(case, scheme, setting, window, seed) for seed in SELECTING]
 
 
 def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> float | None:
-    """The mean slowdown over the selection seeds; None if one is missing."""
+    """Returns the mean slowdown over the selection seeds. None if one is missing."""
     wanted = selecting(case, scheme, setting)
     return mean([runs[run].all_mean for run in wanted]) if all(run in runs for run in wanted) else None
 
 
 def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[list[Setting]]:
-    """The settings that each step of the search compares, the best one of the step before first. Ends where runs are missing."""
+    """Yields the settings that each step of the search compares, with the best one of the previous
+    step first. Ends where runs are missing."""
     best = DEFAULT
     for place, step in enumerate(grid(case, scheme)):
         candidates = step if place == 0 else [best, *(merged(best, setting) for setting in step)]
@@ -105,13 +112,13 @@ def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[li
 
 
 def best(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Setting | None:
-    """The setting that the rule chooses; None while runs are missing."""
+    """Returns the setting that the rule chooses. None while runs are missing."""
     steps = list(_steps(case, scheme, runs))
     return steps[-1][0] if len(steps) > len(grid(case, scheme)) else None
 
 
 def candidates(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> list[Setting]:
-    """All settings that were compared."""
+    """Returns all settings that were compared."""
     return list(dict.fromkeys(setting for step in _steps(case, scheme, runs) for setting in step))
 
 
@@ -123,7 +130,7 @@ def select(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 
 
 def judge(runs: Mapping[Run, Measured]) -> Iterator[Run]:
-    """The defaults and the best settings, seed by seed."""
+    """Yields runs with the defaults and the best settings, seed by seed."""
     for seed in JUDGING:
         for case in CLAIMED:
             settings = [(scheme, setting) for scheme in BASELINES for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs))) if setting is not None]

@@ -1,4 +1,5 @@
-"""What is sampled while flows start: how evenly uplinks are used, and what reordering takes. What drains afterwards is left out."""
+"""Samples taken while flows start: evenness of uplink use, and resources of reordering. The time
+after the last start is left out."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,13 +8,13 @@ from pathlib import Path
 
 from ...results.result import Result
 
-#: Nanoseconds: `record.imbalance` of the scenarios.
+#: Window in ns: `record.imbalance` of the scenarios.
 WINDOW = 100_000
 
 
 @dataclass(frozen=True)
 class Reordering:
-    """How often what was found, over all samples of all ToRs."""
+    """Frequencies of sampled values, over all samples of all ToRs."""
 
     #: Samples by the number of reorder queues in use at a port that leads to a host.
     ports: Counter[int]
@@ -27,7 +28,8 @@ class Reordering:
         return _quantile(self.switches, q)
 
     def fewer_than(self, queues: int) -> float:
-        """The share of the samples in which a port has a reorder queue: idle ports would outweigh all others."""
+        """Returns the share among samples in which a port has a reorder queue, because idle ports
+        would outweigh all others."""
         used = self.ports.total() - self.ports[0]
         return sum(count for value, count in self.ports.items() if 0 < value < queues) / used if used else 1.0
 
@@ -38,13 +40,14 @@ def reordering(result: Result) -> Reordering:
 
 
 def imbalance(result: Result) -> list[float]:
-    """(Maximum - minimum) / average of a ToR's uplinks in 100 us: of all ToRs and windows, ascending."""
+    """Returns (maximum - minimum) / average of a ToR's uplinks in 100 us, over all ToRs and
+    windows, in ascending order."""
     assert result.dir
     return _imbalance(result.dir, result.summary["result_hash"])
 
 
 def _starts(result: Result) -> tuple[int, int]:
-    """The end of the warm-up, and when the last flow starts."""
+    """Returns the end of the warm-up and the start of the last flow, in ns."""
     return result.summary["warmup_ns"], max(start for start in result.flows.column("start_ns") if start is not None)
 
 
@@ -78,7 +81,7 @@ def _reordering(dir: Path, hash: str) -> Reordering:
 
 
 def _quantile(counts: Counter[int], q: float) -> int:
-    """The least value that so large a share of the samples does not exceed."""
+    """Returns the least value that this share of the samples does not exceed."""
     wanted, seen = q * counts.total(), 0
     for value in sorted(counts):
         seen += counts[value]

@@ -1,4 +1,4 @@
-"""The tables of README.md, from results/runs.csv."""
+"""Tables of README.md, from results/runs.csv."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -30,7 +30,7 @@ from .sensitivity import (
 )
 from .verdicts import judged
 
-#: In the order of the paper.
+#: Cases in the order of the paper.
 CASES = sorted(CLAIMED, key=lambda case: (case.fabric != "leaf-spine", case.load))
 Runs = Mapping[Run, Measured]
 NONE = "–"
@@ -38,7 +38,8 @@ NAMES = {"ecmp": "ECMP", "conga": "CONGA", "letflow": "LetFlow", "drill": "DRILL
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Without lines and columns that have no value. Empty if none has."""
+    """Returns a table without lines and columns that have no value. Empty if there is no value at
+    all."""
     lines = [line for line in lines if any(cell != NONE for cell in line[1:])]
     used = [0, *(place for place in range(1, len(head)) if any(line[place] != NONE for line in lines))]
     rows = [[line[place] for place in used] for line in (head, ["---"] * len(head), *lines)]
@@ -72,7 +73,7 @@ def of_claims(runs: Runs) -> str:
 
 
 def of_gains(runs: Runs) -> str:
-    """Over each baseline: its default, and its best parameters."""
+    """Returns the gains over each baseline with its default and with its best parameters."""
     head = ("% below", *(f"{NAMES[scheme]}, {which}" for scheme in BASELINES for which in (("default", "best") if scheme in TUNABLE else ("",))))
     lines = []
     for found in judged(runs):
@@ -86,7 +87,8 @@ def _case(case: Case) -> str:
 
 
 def of_settings(runs: Runs) -> str:
-    """The mean slowdown of each setting over the selection seeds; the chosen one in bold."""
+    """Returns the mean slowdown of each setting over the selection seeds. The chosen setting is
+    bold."""
     lines = []
     for scheme, (first, *others) in GRIDS["leaf-spine"].items():
         for setting in first:
@@ -100,7 +102,7 @@ def of_settings(runs: Runs) -> str:
 
 
 def _before(chosen: Setting, setting: Setting) -> Setting:
-    """A setting of CONGA's second step: the `tdre` of the first, and another gap."""
+    """Returns a setting of CONGA's second step: the `tdre` of the first step, and another gap."""
     return merged(tuple(pair for pair in chosen if pair[0] == "tdre"), setting)
 
 
@@ -113,7 +115,7 @@ def _selected(case: Case, scheme: str, setting: Setting, runs: Runs) -> str:
 
 
 def _pair(found: Sequence[Measured]) -> str:
-    """Mean and p99 of the slowdown of all flows, means over the seeds."""
+    """Returns mean and p99 of the slowdown of all flows, as means over the seeds."""
     return f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})" if found else NONE
 
 
@@ -122,7 +124,7 @@ def _of(case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[
 
 
 def of_slowdowns(runs: Runs) -> str:
-    """Mean and p99 of the slowdown, with the defaults and the best parameters."""
+    """Returns mean and p99 of the slowdown, with the defaults and with the best parameters."""
     lines = []
     for case in CASES:
         cells = []
@@ -177,7 +179,7 @@ def of_memory(runs: Runs) -> str:
 
 
 def of_replies(runs: Runs) -> str:
-    """ConWeave with other values of `reply_extra`: mean (p99) slowdown."""
+    """Returns mean (p99) slowdown of ConWeave with other values of `reply_extra`."""
     lines = []
     for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
         label = dict(setting).get("reply_extra", "4us (default)")

@@ -1,14 +1,19 @@
-"""What is left of each claim of the paper, from results/runs.csv: against the baselines' defaults, and against their best parameters.
+"""Verdict on each claim of the paper, from results/runs.csv: against the baselines' defaults, and
+against their best parameters.
 
-The rule. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the geometric mean over
-the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain misses the published one if its whole interval is below it, and reaches it if
-it does not and ConWeave is clearly ahead (the interval is above 0). Otherwise the seeds do not tell. A claim holds if all gains over the baselines reach it,
-with the defaults and with their best parameters. It does not hold if a gain over a default misses it. It holds only against the default if those over the
-defaults reach it and one over best parameters misses it. Otherwise its seeds cannot tell.
+The rule. ConWeave's gain over a baseline is 1 minus the typical ratio of their slowdowns (the
+geometric mean over the paired seeds), with a 95 % interval by Student's t on the logarithms. A gain
+misses the published gain if its whole interval is below it. A gain reaches the published gain if it
+does not miss it and ConWeave is clearly ahead (the interval is above 0). Otherwise the seeds cannot
+decide. A claim holds if all gains over the baselines reach it, with the defaults and with their
+best parameters. It does not hold if a gain over a default misses it. It holds only against the
+default if the gains over the defaults reach it and a gain over best parameters misses it. Otherwise
+its seeds cannot decide.
 
-The claims at 80 %, lossless, must also hold in a window of 100 ms, because queues still grow when the study's window ends: the gain over ECMP has to be at
-least the published one with every seed that was simulated for so long, or the claim is withdrawn. No other baseline was simulated for so long, so the long
-window bounds no difference from CONGA, LetFlow or DRILL.
+The claims at 80 %, lossless, must also hold in a window of 100 ms, because queues still grow when
+the study's window ends. The gain over ECMP must be at least the published gain with every seed that
+was simulated for so long. Otherwise the claim is withdrawn. No other baseline was simulated for so
+long, so the long window bounds no difference from CONGA, LetFlow or DRILL.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +32,8 @@ Gains = Mapping[str, Gain]
 
 
 def verdict(published: float, default: Gains, tuned: Gains, long: Sequence[float] | None = None, baselines: Sequence[str] = BASELINES) -> str | None:
-    """The verdict of a claim. `long` are the gains in the long window, one per seed, if the claim needs one. None if a baseline is missing."""
+    """Returns the verdict on a claim. `long` are the gains in the long window, one per seed, if the
+    claim needs them. None if a baseline is missing."""
     if any(name not in gains for gains in (default, tuned) for name in baselines):
         return None
     over_default, over_tuned = ([gains[name].reaches(published) for name in baselines] for gains in (default, tuned))
@@ -42,13 +48,13 @@ def verdict(published: float, default: Gains, tuned: Gains, long: Sequence[float
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, with the gains that it is judged by."""
+    """A claim, with the gains by which it is judged."""
 
     claim: Claim
     settings: Mapping[str, Setting]
     default: Gains
     tuned: Gains
-    #: In the window of 100 ms, by seed; None if the claim needs none.
+    #: Gains in the window of 100 ms, by seed. None if the claim does not need them.
     long: Sequence[float] | None
 
     @property
@@ -57,12 +63,13 @@ class Judged:
 
     @property
     def ahead(self) -> bool:
-        """ConWeave is clearly ahead of every baseline with its best parameters, by whatever amount."""
+        """True if ConWeave is clearly ahead of every baseline with its best parameters, by any
+        amount."""
         return all(gain.ahead for gain in self.tuned.values())
 
 
 def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
-    """Over the judging seeds; None without a run of both."""
+    """Returns the gain over the judging seeds. None without a run of both."""
     pairs = _pairs(claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs)
     return Gain.told(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
 
@@ -78,7 +85,7 @@ def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequ
 
 
 def judged(runs: Mapping[Run, Measured]) -> Iterator[Judged]:
-    """All claims, as far as their runs are there."""
+    """Yields all claims whose runs are available."""
     for claim in claims():
         settings = {scheme: setting for scheme in BASELINES if (setting := best(claim.case, scheme, runs)) is not None}
         default = {scheme: found for scheme in BASELINES if (found := gain(claim, scheme, DEFAULT, runs))}

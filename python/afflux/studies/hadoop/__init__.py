@@ -1,7 +1,8 @@
-"""TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP: LY Corporation's measurement (JANOG), simulated.
+"""TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP: LY Corporation's measurement
+(JANOG), simulated.
 
-studies/hadoop/README.md tells what the source did and what is assumed. calibration.toml has the constants that were fitted, and `crossvalidation` judges how
-much a fit predicts.
+studies/hadoop/README.md describes the source and the assumptions. calibration.toml has the fitted
+constants, and `crossvalidation` judges how well a fit predicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +22,9 @@ from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, assumptions, key
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
 
-#: The jobs, by gigabytes, whose ports are recorded.
+#: Size in GB of the jobs whose ports are recorded.
 _SCREENS = 10
-#: Seeds of each case; of the quick part the first.
+#: Number of seeds of each case. The quick part uses the first.
 _SEEDS = 5
 
 
@@ -40,7 +41,7 @@ def _keys(case: Case) -> dict[str, Any]:
 
 
 def _network(size: int) -> Callable[[int], Iterator[runs.Run]]:
-    """The designs with so many gigabytes, without and under traffic."""
+    """Returns the runs of the designs with this number of gigabytes, with and without traffic."""
     return lambda seeds: chain(runs.designs(size, seeds, False), runs.designs(size, seeds, True))
 
 
@@ -81,7 +82,8 @@ class Hadoop(Study):
         return [Point(case.name, files("hadoop") / "terasort.toml", _keys(case), seed) for case in cases for seed in range(1, seeds + 1)]
 
     def table(self, designs: Designs) -> Sequence[Row]:
-        """No number is predicted: the constants are fitted on all. `crossvalidation` predicts."""
+        """Returns fitted numbers only, because the constants are fitted on all of them.
+        `crossvalidation` makes predictions."""
         rows = []
         for case, seconds in published().items():
             if case.name in designs:
@@ -93,11 +95,12 @@ class Hadoop(Study):
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        # The runs that cross-validation computes from are of the study's defaults.
+        # The runs that the cross-validation uses have the study's default assumptions.
         return [*([] if self.assumed else crossvalidation.checks()), *self.findings(designs)]
 
     def findings(self, designs: Designs) -> list[Check]:
-        """The qualitative ones of the source, on MapReduce with 10 GB: those jobs' screens are recorded."""
+        """Returns the source's qualitative findings, for MapReduce with 10 GB, because the ports of
+        these jobs are recorded."""
         seen = {}
         for design in DESIGNS:
             for ending, traffic in (("", True), ("-quiet", False)):

@@ -1,4 +1,4 @@
-"""The measured cases, and the keys of a scenario for each."""
+"""Measured cases, and the scenario keys of each."""
 
 import csv
 import tomllib
@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 from .. import files
 
 _LEAF = "switch.override[0]"
-#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS), which drop frames that are not ECN-capable by the same curve.
+#: The source's thresholds are in a picture. These are SONiC's defaults (AZURE_LOSSLESS), which drop
+#: frames that are not ECN-capable by the same curve.
 _ECN = {"kmin": "1MiB", "kmax": "2MiB", "pmax": 0.05, "incapable": "drop"}
 _SWITCH_MARKS: dict[str, Any] = {f"{_LEAF}.ecn": _ECN}
 _MARKS: dict[str, Any] = _SWITCH_MARKS | {"host.transport.ecn": "classic"}
 _SHALLOW: dict[str, Any] = {f"{_LEAF}.preset": "trident3"}
-#: All traffic in a lossless class.
+#: Puts all traffic into a lossless class.
 _LOSSLESS: dict[str, Any] = {f"{_LEAF}.preset": "trident3_lossless", "traffic[0].priority": 3, "traffic[1].priority": 3}
 _LOSSLESS |= {"host.scheduling": "strict_priority", f"{_LEAF}.scheduling": "strict_priority"}
 
-#: Management hosts, and all hosts but the compute nodes.
+#: Management hosts, and all hosts except the compute nodes.
 _MANAGEMENT = ["host21", "host22"]
 _OTHERS = [f"host{number}" for number in range(14, 23)]
 
@@ -26,8 +27,8 @@ def _without_ecn(hosts: list[str]) -> dict[str, Any]:
     return {"host.override": [{"match": hosts, "ecn": False}]}
 
 
-#: What the compute leaf and the hosts are, by the source's patterns. All hosts agree to ECN where a compute node asks, as Linux does by default
-#: (`tcp_ecn = 2`).
+#: Settings of the compute leaf and the hosts, by the source's names of designs. All hosts grant ECN
+#: if a compute node requests it, as Linux does by default (`tcp_ecn = 2`).
 DESIGNS: dict[str, dict[str, Any]] = {
     "deep": {f"{_LEAF}.preset": "jericho_plus"},
     "shallow": _SHALLOW,
@@ -36,14 +37,17 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "pfc": _LOSSLESS,
     "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
 }
-#: What is besides the case on the source's cluster: DCTCP's SYN is ECN-capable, and Linux refuses ECN to that unless it uses DCTCP, too. The source set DCTCP
-#: on compute and data nodes, not on its management hosts (slides 78 and 79).
+#: Further settings of the source's cluster. DCTCP's SYN is ECN-capable, and Linux refuses ECN to
+#: such a SYN unless it uses DCTCP, too. The source set DCTCP on compute and data nodes, not on its
+#: management hosts (slides 78 and 79).
 _CLUSTER: dict[str, dict[str, Any]] = {"dctcp": _without_ecn(_MANAGEMENT)}
 
-#: What the source's slides also name, without a measured job time: a discipline against the standing queue of the deep buffer (slide 20), a data leaf that is
-#: shallow, too (44), ECN on compute nodes only, all others having `tcp_ecn = 0` (45, 46 and 59), ECN on data nodes only (45), who open no connections to
-#: compute nodes, so nobody asks; DCTCP on management hosts, too (79), a watchdog against PAUSE that lasts (72), spines that obey PAUSE, and switches that
-#: choose among uplinks by load.
+#: Designs that the source's slides mention without a measured job time: a discipline against the
+#: standing queue of the deep buffer (slide 20); a data leaf that is shallow, too (44); ECN on
+#: compute nodes only, while all others have `tcp_ecn = 0` (45, 46 and 59); ECN on data nodes only
+#: (45), which open no connections to compute nodes, so no host requests it; DCTCP also on
+#: management hosts (79); a watchdog against lasting PAUSE (72); spines that obey PAUSE; and
+#: switches that select uplinks by load.
 OTHERS: dict[str, dict[str, Any]] = {
     "deep_codel": {f"{_LEAF}.preset": "jericho_plus", f"{_LEAF}.ecn": "off", f"{_LEAF}.aqm": {"kind": "codel"}},
     "deep_codel_fast": {
@@ -63,7 +67,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 
 class Otherwise(NamedTuple):
-    """What is assumed, assumed otherwise, for the sort of 10 GB."""
+    """An alternative assumption, for the sort of 10 GB."""
 
     keys: dict[str, Any]
     designs: tuple[str, ...]
@@ -72,7 +76,8 @@ class Otherwise(NamedTuple):
 
 
 def _compute_links(delay: str, hosts: int = 14) -> dict[str, Any]:
-    """Half of it in each direction: a call has the whole once for each compute node that it is between."""
+    """Adds half of the delay in each direction: a call has the whole delay once for each compute
+    node on its path."""
     return {f"topology.link[{host}].delay": delay for host in range(hosts)}
 
 
@@ -80,39 +85,43 @@ _FAST_DISKS = {"traffic[0].cluster.disks": {"read": "12Gbps"}}
 _TWENTY_COPIES = {"traffic[0].cluster.parallel_copies": 20}
 _ALL_PORTS = {"traffic[1].pairing": "permutation", "traffic[1].rate": "25Gbps"}
 OTHERWISE: dict[str, Otherwise] = {
-    # What explains that the deep buffer costs 15 s? Other frames, all ports full instead of those that several nodes send to, and a cap of 100 ms (25G) instead
-    # of 40 ms on queues of the deep buffer.
+    # Possible causes of the deep buffer's cost of 15 s: another frame size; all ports full instead
+    # of only those that several nodes send to; and a cap of 100 ms (25G) instead of 40 ms on queues
+    # of the deep buffer.
     "1500B": Otherwise({"host.mtu": "1500B"}, ("deep", "shallow")),
     "4500B": Otherwise({"host.mtu": "4500B"}, ("deep", "shallow")),
     "all_ports": Otherwise(_ALL_PORTS, ("deep", "shallow", "pfc")),
     "100ms": Otherwise({f"{_LEAF}.voq": {"max_bytes": "312MB"}}, ("deep",)),
-    # What explains that PFC alone and DCTCP cost more than measured? A quarter of the connections, and a larger share of the memory before a group is paused.
+    # Possible causes of the higher cost of PFC alone and of DCTCP compared with the measurement: a
+    # quarter of the connections, and a larger share of the memory before a group is paused.
     "4_connections": Otherwise({"traffic[1].connections": 4}, ("deep", "shallow", "pfc", "dctcp")),
     "lossless_alpha_8": Otherwise({f"{_LEAF}.mmu.lossless_alpha": 8.0}, ("pfc",)),
-    # What explains that Tez without traffic is slower behind the shallow buffer? What fills its port: disks as fast as memory, 20 fetches at a time.
+    # Possible causes of Tez being slower behind the shallow buffer without traffic: disks as fast
+    # as memory, or 20 fetches at a time, which fill the port.
     "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), ("tez",), False),
     "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
     "fast_disks_20_copies": Otherwise(_FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
-    # Is the count of the round trips right? The delay of a standing queue, without traffic or losses.
+    # Check of the number of round trips: the delay of a standing queue, without traffic or losses.
     "30ms": Otherwise(_compute_links("15ms"), ("deep",), ("mapreduce", "tez"), False),
     "60ms": Otherwise(_compute_links("30ms"), ("deep",), ("mapreduce", "tez"), False),
     "60ms_at_four": Otherwise(_compute_links("30ms", 4), ("deep",), ("mapreduce", "tez"), False),
 }
 VARIED = {f"{design}_{name}": DESIGNS[design] | _CLUSTER.get(design, {}) | one.keys for name, one in OTHERWISE.items() for design in one.designs}
-#: The same design measured again.
+#: Repeated measurements of the same design.
 _SAME = {"ecn_again": "ecn"}
 FRAMEWORKS = ("mapreduce", "tez")
 SIZES = (10, 200)
 
-#: TeraSort is a MapReduce program. Run by Tez (`mapreduce.framework.name = yarn-tez`) it keeps MapReduce's settings: MRHelpers translates every key of
-#: mapred-default.xml into Tez's own.
+#: TeraSort is a MapReduce program. Run by Tez (`mapreduce.framework.name = yarn-tez`) it keeps
+#: MapReduce's settings, because MRHelpers translates every key of mapred-default.xml into Tez's
+#: own.
 _YARN_TEZ: dict[str, Any] = {"parallel_copies": 5, "slow_start": [0.05, 0.05], "merge_factor": 10, "merge_share": 0.66, "shuffle_memory": "601295421B"}
 
 
 class Case(NamedTuple):
     """A published number."""
 
-    #: As in the source; `simulated` is the design that stands for it.
+    #: Name of the design in the source. `simulated` is the design that represents it.
     design: str
     framework: str
     size: int
@@ -128,24 +137,29 @@ class Case(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """What is fitted: at most these four numbers, the same for both frameworks, both sizes and all designs."""
+    """Fitted constants: at most these four numbers, the same for both frameworks, both sizes and
+    all designs."""
 
-    #: From the submission to the first request of the job's master, beyond what the model has: seconds.
+    #: Time in seconds from the submission to the first request of the job's master, in addition to
+    #: the model.
     start: float
-    #: Processor time per megabyte of maps and reducers, milliseconds.
+    #: Processor time of maps and reducers in ms per megabyte.
     cpu: float
-    #: Rate of each of a node's twelve disks, MB/s. As fast as memory where writes stay in the page cache.
+    #: Rate in MB/s of each of a node's twelve disks. As fast as memory if writes stay in the page
+    #: cache.
     disk: float
-    #: Share of the compute nodes' processors that sending and receiving the other traffic leaves to tasks.
+    #: Share of the compute nodes' processors that remains for tasks next to sending and receiving
+    #: the other traffic.
     share: float
 
     @property
     def under_traffic(self) -> "Constants":
-        """Start and work take longer with the processors that are left, disks do not."""
+        """With the remaining processors, start and work take longer, but disks do not."""
         return Constants(self.start / self.share, self.cpu / self.share, self.disk, 1.0)
 
 
-#: Defaults of `kind = "hadoop"`, with which the network's part is simulated; no job time is used to choose them.
+#: Defaults of `kind = "hadoop"`, with which the network's part is simulated. They were chosen
+#: without any job time.
 BASE = Constants(start=0.0, cpu=10.0, disk=150.0, share=1.0)
 
 
@@ -156,14 +170,14 @@ def assumptions() -> dict[str, Any]:
 
 @cache
 def published() -> dict[Case, float]:
-    """Seconds."""
+    """Returns the published job times in seconds."""
     with (files("hadoop") / "published.csv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return {Case(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(r["job_s"]) for r in rows}
 
 
 def keys(case: Case, constants: Constants) -> dict[str, Any]:
-    """Of terasort.toml."""
+    """Returns the keys for terasort.toml."""
     assumed, others = assumptions()["assumed"], assumptions()["traffic"]
     cluster: dict[str, Any] = {
         "master_init": f"{round(1e6 * constants.start)}us",
@@ -171,8 +185,9 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
         "reduce_cpu_per_mb": f"{round(1e3 * constants.cpu)}us",
         "disks": {"read": f"{round(8 * constants.disk)}Mbps"},
         "read_buffer": assumed["receive_buffer"],
-        # The published times are averages of several runs. The grid of two seconds on which a client sees the end adds the same to all on average,
-        # so it is part of the fitted start.
+        # The published times are averages of several runs. The polling interval of two seconds
+        # after which a client sees the end adds the same to all on average, so it is part of the
+        # fitted start.
         "client_poll": "10ms",
     }
     if case.framework == "tez":

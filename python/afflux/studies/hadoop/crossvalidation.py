@@ -1,12 +1,16 @@
-"""Whether the model predicts: its constants are fitted on one part of the published numbers and judged on the other, next to a null model.
+"""Test of the model's predictions: its constants are fitted on one part of the published numbers
+and judged on the other, next to a null model.
 
-A job's time is taken apart, so that a fit needs no simulation. With constants `c` (see `Constants`)
+A job's time is split into terms, so that a fit needs no simulation. With constants `c` (see
+`Constants`)
 
     without traffic   c.start + quiet(framework, size, c.cpu, c.disk) + network(case)
     under traffic     the same with c.start and c.cpu divided by c.share
 
-`quiet` interpolates between jobs that were simulated without traffic for a grid of constants. `network` is how much longer a job takes behind a design, and
-with the other traffic, than behind the deep buffer without: simulated with the same seeds and Hadoop's defaults, never fitted.
+`quiet` interpolates between jobs that were simulated without traffic for a grid of constants.
+`network` is the time by which a job takes longer behind a design, and with the other traffic, than
+behind the deep buffer without it. It is simulated with the same seeds and Hadoop's defaults, and
+never fitted.
 """
 
 import math
@@ -25,20 +29,21 @@ from .runs import FILE, Run, read
 Numbers = Mapping[Case, float]
 Null = Callable[[Case, Numbers], float]
 
-#: What a published number may deviate by for reasons that no model has (few runs, one cluster).
+#: Relative deviation of a published number for reasons outside any model (few runs, one cluster).
 NOISE = 0.05
-#: How far constants may usually be from Hadoop's defaults, in logarithms: a factor of two for processors and their share, ten for disks (from hard disks to
-#: memory). This keeps constants that a part of the numbers leaves open where they are: those of one size tell only the sum of the start and of the work.
-#: The start has no usual value.
+#: Usual distances of constants from Hadoop's defaults, in logarithms: a factor of two for
+#: processors and their share, ten for disks (from hard disks to memory). This keeps constants that
+#: part of the numbers does not determine near their defaults: numbers of one size determine only
+#: the sum of the start and of the work. The start has no usual value.
 USUAL = (math.log(2), math.log(10), math.log(2))
-#: For derivatives.
+#: Step sizes for numerical derivatives.
 STEPS = (1e-3, 1e-5, 1e-5, 1e-5)
 RESAMPLES = 200
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """Job times of the simulator. Means are over `seeds`, in which a seed may occur more than once."""
+    """Simulated job times. Means are over `seeds`, in which a seed may occur more than once."""
 
     runs: Mapping[Run, float]
     seeds: tuple[int, ...]
@@ -53,12 +58,13 @@ class Simulated:
         quiet = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
         for job in {(run.case.framework, run.case.size) for run in quiet}:
             of_job = [run for run in quiet if (run.case.framework, run.case.size) == job]
-            # A grid that is not complete is used as far as it is.
+            # An incomplete grid is used as far as it is complete.
             there = {(run.cpu, run.disk) for run in of_job}
             cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
             disks = sorted({disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)}, reverse=True)
             points = {(cpu, disk): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)} for cpu in cpus for disk in disks}
-            # Seeds that all points have give the shape; the base, which has all, the level.
+            # Seeds that all points have determine the shape. The base point, which has all seeds,
+            # determines the level.
             common = set.intersection(*(set(times) for times in points.values()))
             base = points[BASE.cpu, BASE.disk]
             level = self._mean(base) - mean(base[seed] for seed in common)
@@ -73,7 +79,8 @@ class Simulated:
         return mean([times[seed] for seed in self.seeds if seed in times] or times.values())
 
     def quiet(self, framework: str, size: int, cpu: float, disk: float) -> float:
-        """Bilinear in the times per byte; beyond the grid its outermost cells go on."""
+        """Returns the time by bilinear interpolation in the times per byte. Beyond the grid its
+        outermost cells are extrapolated."""
         cpus, disks, means = self._grids[framework, size]
         i, u = _cell(cpus, cpu)
         j, v = _cell([1 / rate for rate in disks], 1 / disk)
@@ -90,7 +97,7 @@ class Simulated:
         return {case: self._mean(longer) for case, longer in by_case.items()}
 
     def network(self, case: Case) -> float | None:
-        """None: not simulated."""
+        """Returns None if the case is not simulated."""
         return self._networks.get(case._replace(design=case.simulated))
 
     def time(self, case: Case, constants: Constants) -> float:
@@ -101,12 +108,13 @@ class Simulated:
         return c.start + self.quiet(case.framework, case.size, c.cpu, c.disk) + network
 
     def known(self, numbers: Numbers) -> dict[Case, float]:
-        """Those of the published numbers whose cases are simulated."""
+        """Returns the published numbers whose cases are simulated."""
         return {case: seconds for case, seconds in numbers.items() if self.network(case) is not None}
 
 
 def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
-    """The interval of `values` that `value` is in, or the nearest, and where in it."""
+    """Returns the index of the interval of `values` that contains `value`, or of the nearest one,
+    and the relative position in it."""
     place = min(max(bisect_right(values, value) - 1, 0), len(values) - 2)
     return place, (value - values[place]) / (values[place + 1] - values[place])
 
@@ -121,8 +129,9 @@ def _free(constants: Constants) -> list[float]:
 
 
 def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -> Constants:
-    """The constants under which the numbers are likeliest: least squares of relative errors, with `USUAL` for what they leave open. Interpolated times have
-    kinks, so it begins at several places, or only at `near`."""
+    """Returns the constants with the highest likelihood: least squares of relative errors, with
+    `USUAL` for undetermined constants. Interpolated times have kinks, so the search starts at
+    several points, or only at `near`."""
 
     def residuals(free: Sequence[float]) -> list[float]:
         constants = _constants(free)
@@ -138,7 +147,7 @@ def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -
 
 
 def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[float]) -> list[float]:
-    """To the least sum of squares nearby (Levenberg-Marquardt)."""
+    """Descends to a local minimum of the sum of squares (Levenberg-Marquardt)."""
     now, damping = residuals(free), 1e-3
     for _ in range(200):
         columns = []
@@ -150,7 +159,7 @@ def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[flo
         while damping < 1e12:
             damped = [[value * (1 + damping * (i == j)) for j, value in enumerate(row)] for i, row in enumerate(normal)]
             new = [value - step for value, step in zip(free, _solve(damped, slope), strict=True)]
-            # Beyond all usual values there is nothing to find.
+            # Beyond all usual values there is no solution.
             then = residuals(new) if all(abs(value) < 7 for value in new[1:]) else [math.inf]
             if _sum(then) < _sum(now):
                 break
@@ -169,7 +178,7 @@ def _sum(residuals: Iterable[float]) -> float:
 
 
 def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Gauss's elimination of a positive definite system."""
+    """Solves a positive definite system by Gaussian elimination."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for place, pivot in enumerate(rows):
         for row in rows[place + 1 :]:
@@ -184,17 +193,18 @@ def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Split:
-    """Parts of the published numbers, each judged by a fit on all others that the split allows."""
+    """Parts of the published numbers, each judged by a fit on all other numbers that the split
+    allows."""
 
     name: str
-    #: By case: its part, and whether a case may be used to fit for it.
+    #: Returns the part of a case. A fit for a part uses the cases of the other parts.
     part: Callable[[Case], object]
     nulls: tuple[Null, ...]
-    #: The part that is judged; None: each once.
+    #: Part that is judged. None: each part once.
     judged: object = None
 
     def parts(self, numbers: Numbers) -> list[tuple[dict[Case, float], dict[Case, float]]]:
-        """What is fitted on, and what is judged."""
+        """Returns the pairs of fitted and judged numbers."""
         found = []
         for part in dict.fromkeys(map(self.part, numbers)):
             if self.judged in (None, part):
@@ -206,13 +216,14 @@ class Split:
 
 
 def _other(case: Case, numbers: Numbers, all_designs: bool) -> float:
-    """The number of a case; or the median of all designs that have been seen."""
+    """Returns the median of the numbers with the same framework, size and traffic, over all known
+    designs or the same design."""
     alike = [seconds for other, seconds in numbers.items() if other[1:] == case[1:] and (all_designs or other == case)]
     return median(alike or [seconds for other, seconds in numbers.items() if other[1:3] == case[1:3]] or numbers.values())
 
 
 def other_designs(case: Case, numbers: Numbers) -> float:
-    """The median of the other designs."""
+    """Returns the median of the other designs."""
     return _other(case, {other: seconds for other, seconds in numbers.items() if other.simulated != case.simulated}, all_designs=True)
 
 
@@ -234,8 +245,9 @@ def _sizes(all_designs: bool, proportional: bool) -> Null:
 _FRAMEWORKS = tuple(_frameworks(every) for every in (False, True))
 _SIZES = tuple(_sizes(every, proportional) for every in (False, True) for proportional in (False, True))
 
-#: The null model knows what the fit knows: a number stays as it is with the other framework, the other size (or grows in proportion), another design (the
-#: median of those that it has seen). Of these variants the one counts that turns out best.
+#: The null model knows the same numbers as the fit. It assumes that a number is unchanged with the
+#: other framework, with the other size (or proportional to it), or with another design (the median
+#: of the known designs). The best of these variants counts.
 SPLITS = (
     Split("MapReduce, judged on Tez", lambda case: case.framework, _FRAMEWORKS, "tez"),
     Split("Tez, judged on MapReduce", lambda case: case.framework, _FRAMEWORKS, "mapreduce"),
@@ -248,14 +260,14 @@ SPLITS = (
 @dataclass(frozen=True)
 class Judged:
     split: str
-    #: By case: measured, predicted.
+    #: Case to measured and predicted seconds.
     predicted: Mapping[Case, tuple[float, float]]
     constants: tuple[Constants, ...]
     #: Median of relative errors, with its 95 % interval over cases and seeds.
     error: float
     low: float
     high: float
-    #: The same of the best null model.
+    #: Median of relative errors of the best null model, with its interval.
     null: float
     null_low: float
     null_high: float
@@ -278,7 +290,8 @@ def _predictions(split: Split, simulated: Simulated, numbers: Numbers, near: Seq
 
 
 def judge(split: Split, simulated: Simulated, numbers: Numbers, resamples: int = RESAMPLES) -> Judged:
-    """Fits and predicts. The interval is the bootstrap's: of the judged cases, and of the seeds with new fits."""
+    """Fits and predicts. The interval is a bootstrap over the judged cases and over the seeds, with
+    new fits."""
     numbers = simulated.known(numbers)
     predicted, constants = _predictions(split, simulated, numbers)
     errors = {case: abs(ours / numbers[case] - 1) for case, ours in predicted.items()}
@@ -309,12 +322,13 @@ def _interval(values: list[float], otherwise: float) -> tuple[float, float]:
     return values[round(0.025 * last)], values[round(0.975 * last)]
 
 
-#: Measured differences that count, relative.
+#: Relative measured difference from which a pair of designs is compared.
 DIFFERENCE = 0.08
 
 
 def signs(predicted: Mapping[Case, tuple[float, float]]) -> tuple[list[tuple[Case, Case]], list[tuple[Case, Case]]]:
-    """Pairs of the deep buffer and a shallow one that differ by more than 8 %: those that come out the right way round, and the others."""
+    """Returns the pairs of the deep buffer and a shallow one that differ by more than 8 %: pairs
+    predicted in the right order, and the other pairs."""
     right: list[tuple[Case, Case]] = []
     wrong: list[tuple[Case, Case]] = []
     for deep, (deep_s, deep_ours) in predicted.items():
@@ -329,12 +343,12 @@ def all_judged(simulated: Simulated | None = None, numbers: Numbers | None = Non
     return [judge(split, simulated, numbers, resamples) for split in SPLITS if split.parts(simulated.known(numbers))]
 
 
-#: Splits in which the model is to be better than the null model.
+#: Number of splits in which the model should be better than the null model.
 WANTED = 3
 
 
 def checks(simulated: Simulated | None = None) -> list[Check]:
-    """Of the runs in results/runs.csv."""
+    """Returns checks on the runs in results/runs.csv."""
     simulated = simulated or Simulated.of(read())
     judged = all_judged(simulated, resamples=0)
     better = sum(one.better for one in judged)
@@ -350,7 +364,7 @@ def _per_cent(value: float) -> str:
 
 
 def told(file: Path = FILE) -> str:
-    """All splits, signs and cases, of the runs in a file."""
+    """Returns a text about all splits, signs and cases, from the runs in a file."""
     simulated = Simulated.of(read(file))
     numbers = simulated.known(published())
     lines = [f"{len(numbers)} of {len(published())} published numbers are simulated.", ""]
@@ -382,7 +396,7 @@ def told(file: Path = FILE) -> str:
 
 
 def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
-    """Measured and predicted seconds, a table for each size with and without traffic."""
+    """Returns measured and predicted seconds, in a table for each size with and without traffic."""
     tables = []
     for size in SIZES:
         for traffic in (True, False):

@@ -1,7 +1,9 @@
-"""What the source saw on its screens (slides 34 and 53 to 79): seven findings, each put to results of the designs.
+"""Observations of the source on its screens (slides 34 and 53 to 79): seven findings, each checked
+on results of the designs.
 
-Not how long jobs take, but what queues, counters of drops and pauses do. Bars are what the words say ("almost always": four intervals of five),
-not what the simulation gives. The same checks judge the study's own runs and, in tests/test_findings.py, those of a small cluster.
+They are about queues, drop counters and pauses, not about job times. Tolerances follow the source's
+words ("almost always": four intervals of five), not the simulation. The same checks judge the
+study's own runs and, in tests/test_findings.py, those of a small cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,22 +13,23 @@ from ...metrics import JOB_TIME
 from ...results.result import Result
 from .. import Check
 
-#: By design; `<design>-quiet` without traffic. A finding is silent about designs that are not there.
+#: Results by design, with `<design>-quiet` for runs without traffic. A finding ignores missing
+#: designs.
 Runs = Mapping[str, Result]
 
-#: Of the counters that are looked at, ns.
+#: Interval in ns of the counters.
 INTERVAL = 100_000_000
 
 
 def rows(result: Result, *columns: str, servers: bool = True) -> Iterator[tuple[Any, ...]]:
-    """Whole ports of the compute leaf, those to servers or those to spines."""
+    """Yields whole ports of the compute leaf, either those to servers or those to spines."""
     for queue, peer, *values in zip(*(result.ports.column(name) for name in ("queue", "peer", *columns)), strict=True):
         if queue == -1 and peer.startswith("host") == servers:
             yield tuple(values)
 
 
 def dropping(result: Result) -> float:
-    """The share of intervals in which a port to a server dropped something."""
+    """Returns the share of intervals in which a port to a server dropped frames."""
     by_interval: dict[int, int] = {}
     for time, drops in rows(result, "time_ns", "drops"):
         interval = (time - 1) // INTERVAL
@@ -39,13 +42,14 @@ def highest(result: Result, column: str) -> int:
 
 
 def over(result: Result, megabytes: int) -> float:
-    """The share of intervals and ports to servers with more than that in the queue."""
+    """Returns the share of intervals and ports to servers with more than `megabytes` MB in the
+    queue."""
     held = [most for (most,) in rows(result, "queue_bytes_max")]
     return sum(most > megabytes * 1_000_000 for most in held) / len(held)
 
 
 def tail(result: Result) -> int:
-    """Tail drops, which the source's screens call Queue Drops (slide 56)."""
+    """Returns the tail drops, which the source's screens call Queue Drops (slide 56)."""
     return result.summary["drops_by_reason"]["buffer"]
 
 

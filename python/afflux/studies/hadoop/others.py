@@ -1,7 +1,9 @@
-"""What the source names and has not measured, next to the design that each is a change of, and what designs cost when an assumption is another:
-the parts `others` and `varied` of the study.
+"""Comparisons for the parts `others` and `varied` of the study. `others` compares designs that the
+source mentions but has not measured with the design that each modifies. `varied` shows the cost of
+designs under other assumptions.
 
-Sorts of 10 GB from results/runs.csv. Nothing here is judged: the source has no numbers for these designs.
+They use sorts of 10 GB from results/runs.csv. Nothing is judged, because the source has no numbers
+for these designs.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from ...metrics import JOB_TIME
 from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case
 from .runs import Run
 
-#: The measured design that each changes.
+#: Design to the measured design that it modifies.
 CHANGED = {
     "deep_codel": "deep",
     "deep_codel_fast": "deep",
@@ -39,7 +41,7 @@ def _difference(case: Case, base: Case, runs: dict[Run, float]) -> Difference | 
 
 
 def _seconds(nanoseconds: float) -> str:
-    """Without a minus before 0."""
+    """Formats seconds without a minus sign before 0."""
     return f"{round(nanoseconds / 1e9, 1) + 0.0:.1f}"
 
 
@@ -53,7 +55,7 @@ def _under_traffic(design: str) -> Case:
 
 
 def differences(runs: dict[Run, float]) -> list[Difference]:
-    """Job times in nanoseconds, over the seeds that both designs have."""
+    """Returns differences of job times in ns, over the seeds that both designs have."""
     found = (_difference(_under_traffic(design), _under_traffic(base), runs) for design, base in CHANGED.items())
     return [one for one in found if one]
 
@@ -69,17 +71,19 @@ def table(found: list[Difference]) -> str:
 
 
 class Question(NamedTuple):
-    """What one design takes longer than another, when something else is assumed than in the study (`OTHERWISE`; "": nothing else)."""
+    """Comparison of the times of two designs under an assumption that differs from the study's
+    (`OTHERWISE`; "": no difference)."""
 
     design: str
     base: str
     framework: str
     traffic: bool
-    #: What is assumed, in words.
+    #: Assumption to its description.
     assumed: dict[str, str]
 
     def case(self, design: str, name: str) -> Case:
-        """With another assumption, if that says something else for this design."""
+        """Returns the case under another assumption, if the assumption has an effect on this
+        design."""
         changed = name and design in OTHERWISE[name].designs
         return Case(f"{design}_{name}" if changed else design, self.framework, SIZES[0], self.traffic)
 
@@ -141,7 +145,8 @@ QUESTIONS = [_DEEP, _PFC, _DCTCP, _TEZ]
 
 
 def delays(runs: dict[Run, float]) -> str:
-    """How much longer a job takes when each call to a compute node does: the check of the counted round trips, without traffic or losses."""
+    """Returns by how much a job takes longer if each call to a compute node does. This checks the
+    number of round trips, without traffic or losses."""
     lines = ["| added to each call | framework | seeds | longer by, s (95 % interval) |", "|---|---|---|---|"]
     for name, words in DELAYS:
         for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
@@ -152,5 +157,5 @@ def delays(runs: dict[Run, float]) -> str:
 
 
 def varied(runs: dict[Run, float]) -> str:
-    """All tables of other assumptions."""
+    """Returns all tables of other assumptions."""
     return "\n\n".join([*(question.table(runs) for question in QUESTIONS), delays(runs)])

@@ -1,4 +1,5 @@
-"""Simulated job times of the study, one line each in results/runs.csv, from which `crossvalidation` computes: the series of `afflux study hadoop`."""
+"""Simulated job times of the study, one per line in results/runs.csv, which `crossvalidation` uses:
+the series of `afflux study hadoop`."""
 
 import csv
 import tempfile
@@ -16,16 +17,17 @@ from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Co
 FILE = files("hadoop") / "results" / "runs.csv"
 COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "disk_mb_per_s", "job_s")
 
-#: Constants for which a job is simulated without traffic; between them `crossvalidation` interpolates.
+#: Constants for which a job is simulated without traffic. `crossvalidation` interpolates between
+#: them.
 CPU = (4.0, 10.0, 20.0)
 DISK = (150.0, 1500.0)
 
 SEEDS = 5
 
-#: Seconds after which a job is given up: twice the longest that was measured (193.6 s). It counts as if it had taken so long, so what is judged by it is
-#: a lower bound.
+#: Time in seconds after which a job is stopped: twice the longest measured time (193.6 s). It
+#: counts as the job's time, so results based on it are lower bounds.
 LIMIT = 400.0
-#: A job that ends within the limit uploads its logs within these seconds.
+#: Longest time in seconds for the upload of the logs of a job that ends within the limit.
 UPLOAD = 10.0
 
 
@@ -41,7 +43,7 @@ class Run(NamedTuple):
 
 
 def read(file: Path = FILE) -> dict[Run, float]:
-    """Seconds, with a start of 0 and all of the processors."""
+    """Returns job times in seconds, with a start of 0 and all processors."""
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as lines:
@@ -68,7 +70,8 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
 
 
 def grid(seeds: int) -> Iterator[Run]:
-    """Without traffic, where the designs do not differ: the deep one, all seeds with 10 GB, the first with 200 GB."""
+    """Yields runs without traffic. The designs do not differ then, so only the deep one is used:
+    all seeds with 10 GB, the first seed with 200 GB."""
     for size in SIZES:
         for framework in FRAMEWORKS:
             for cpu in CPU:
@@ -78,7 +81,7 @@ def grid(seeds: int) -> Iterator[Run]:
 
 
 def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
-    """All designs of a size, seed by seed."""
+    """Yields the runs of all designs of a size, seed by seed."""
     for seed in range(1, seeds + 1):
         for design in DESIGNS:
             for framework in FRAMEWORKS:
@@ -86,14 +89,16 @@ def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
 
 
 def others(seeds: int) -> Iterator[Run]:
-    """Designs without a measured time: the sort of 10 GB by MapReduce under traffic."""
+    """Yields runs of designs without a measured time: the sort of 10 GB by MapReduce
+    under traffic.
+    """
     for seed in range(1, seeds + 1):
         for design in OTHERS:
             yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE.cpu, BASE.disk, seed)
 
 
 def varied(seeds: int) -> Iterator[Run]:
-    """Designs where something else is assumed: the sort of 10 GB."""
+    """Yields runs of designs under other assumptions: the sort of 10 GB."""
     for seed in range(1, seeds + 1):
         for name, one in OTHERWISE.items():
             for design in one.designs:
@@ -122,7 +127,7 @@ def _give_up(progress: Progress) -> None:
 
 
 def series(name: str, question: str, wanted: Callable[[int], Iterator[Run]], tables: Callable[[Path], str], duration: str = NOT_MEASURED) -> Series:
-    """A part of the study: so many runs, by seeds, and what is made of them."""
+    """Returns a part of the study: its runs, by number of seeds, and the tables made from them."""
 
     def simulated(run: Run, file: Path) -> str:
         seconds = simulate(run)

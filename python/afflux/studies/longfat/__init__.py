@@ -1,7 +1,8 @@
-"""Fast transfers over long fat networks: windows, parallel connections, and everything in hosts and routers that gets in their way.
+"""Fast transfers over long fat networks: windows, parallel connections, and limits of hosts and
+routers.
 
-The source is Sato (KEK, Linux Conference 2001): Linux 2.2 and 2.4 and FreeBSD over an emulated round trip of 300 ms. studies/longfat/README.md tells what
-is assumed.
+The source is Sato (KEK, Linux Conference 2001): Linux 2.2 and 2.4 and FreeBSD over an emulated
+round trip of 300 ms. studies/longfat/README.md describes the assumptions.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,36 +19,39 @@ from .. import Check, Row, Slice, Study, files, named
 from . import pipeline, processor, windows
 from .measure import FRAME, PAYLOAD, WINDOW, average, of_window, over_seeds, settled
 
-#: Hosts that nothing limits but the window.
+#: Hosts that are limited only by the window.
 _FREE = "no limit in the hosts"
 _KB = (64, 128, 256, 450, 700, 1000, 1400, 2000, 3000)
-#: Windows and systems whose window is drawn over time. The source's other window, 256 kB, loses nothing here: the driver's queue holds it.
+#: Windows and systems whose window is drawn over time. The source's other window, 256 kB, has no
+#: losses here, because the driver's queue can hold it.
 _WATCHED = ((3000, _FREE), (1000, "Linux 2.2"))
-#: Frames that the driver of the sender holds: fitted on the 700 kB at which the source's Linux 2.2 stops.
+#: Capacity of the sender's driver in frames, fitted on the 700 kB at which the source's Linux 2.2
+#: stops.
 _DRIVER = {"host.queue": "240packets"}
-#: The round trip of the satellite.
+#: Round trip of the satellite.
 _SATELLITE = {"topology.link.5.delay": "299997us"}
-#: What the source settles on: so many connections with such windows.
+#: The source's final choice: these numbers of connections with this window.
 _CONNECTIONS, _SETTLED = (1, 2, 4, 8), {WINDOW: "450kB"}
 
-#: A receiver that reads for 3 s and flushes its disk for 1 s, and whether its kernel goes on meanwhile.
+#: A receiver that reads for 3 s and flushes its disk for 1 s, and what stops during the flush.
 _STALLS: dict[str, dict[str, Any]] = {
     "none": {},
     "the program stops reading": {"host.transport.reader": {"read": "3s", "sleep": "1s"}},
     "the kernel stops": {"host.override": [{"match": "host4", "processor": {"stall": {"work": "3s", "pause": "1s"}}}]},
 }
 
-#: The router's processor, fitted on the source's "up to three pairs": 27 us for each packet, of which 9 us are taken by its arrival.
+#: The router's processor, fitted on the source's "up to three pairs": 27 us per packet, of which
+#: its arrival takes 9 us.
 _ROUTER = {"switch.override": [{"match": "router", "processor": {"packet_time": "18us", "interrupt_time": "9us"}}]}
 _PAIRS = (1, 2, 3, 4)
 
 _WIRE = {"base": "linux", "name": "gigabit", "data_header": "70B", "ack": "70B", "gap": "20B"}
 _GIGABIT = {f"topology.link.{link}.rate": "1Gbps" for link in (0, 6)} | {"topology.link.5.delay": "10us", WINDOW: "1MB", "host.wire": _WIRE, "run.until": "2s"}
 _MTU = (1500, 9000)
-#: Of a receiver that needs 20 us for a packet, whatever its size.
+#: A receiver that needs 20 us per packet of any size.
 _SLOW = {"host.override": [{"match": "host4", "processor": {"packet_time": "20us", "queue": 5000}}]}
 
-#: Modern hosts on a path of 100 Mbps, whose bottleneck has a queue of a bandwidth-delay product.
+#: Modern hosts on a path of 100 Mbps. The bottleneck has a queue of a bandwidth-delay product.
 _LOSSY: dict[str, Any] = {"topology.link.0.rate": "1Gbps", "run.until": "60s"}
 _LOSSES = {"no loss": None, "loss 1e-4": 1e-4}
 _MODERN = {"kind": "tcp", "stack": "linux", "receive_window": "unlimited", "send_buffer_max": "unlimited"}
@@ -62,7 +66,9 @@ _TRIPS = {300: ("149997us", "3750kB"), 600: ("299997us", "7500kB")}
 
 
 def _connections(count: int, apart: str, pairs: int = 1) -> dict[str, Any]:
-    """So many connections of each pair, whose starts are so far apart."""
+    """Returns keys for `count` connections of each pair, whose starts are `apart` from
+    each other.
+    """
     keys: dict[str, Any] = {"traffic.0.pairs": [[host, host + 4] for host in range(pairs)]}
     return keys | ({"traffic.0.rounds": count, "traffic.0.period": apart} if count > 1 else {})
 
@@ -96,10 +102,10 @@ def _of_transfer(transport: str, trip: int, loss: str) -> str:
 
 
 def _second(result: Result) -> float:
-    """Mbps of the second connection to one host."""
+    """Returns the rate in Mbps of the second connection to one host."""
     rows = sorted(zip(*(result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns")), strict=True))
     _, bytes, time = rows[1]
-    # What is not there at the end counts as taking until then.
+    # A transfer that is incomplete at the end counts as taking until then.
     return bytes * 8e3 / (time or result.summary["simulated_ns"] - rows[1][0])
 
 
@@ -207,7 +213,7 @@ class LongFat(Study):
 
     @staticmethod
     def limit(designs: Designs) -> float | None:
-        """The largest window in kB up to which throughput with the driver's queue grows."""
+        """Returns the largest window in kB up to which throughput with the driver's queue grows."""
         rates = [(kb, over_seeds(designs[name], settled)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
         if len(rates) < len(_KB):
             return None
@@ -246,7 +252,8 @@ class LongFat(Study):
         free = [_of_window(_FREE, kb) for kb in _KB]
         say("our formula: throughput is the window over the round trip, largest error in %", free, proportional)
         linux = [_of_window("Linux 2.2", kb) for kb in _KB]
-        # That it rises to 700 kB is fitted. "It does not grow after that": with larger windows as much as with 700 kB.
+        # The rise to 700 kB is fitted. "It does not grow after that": larger windows give as much
+        # as 700 kB.
         say("Linux 2.2: change of throughput beyond 700 kB, %, largest", linux, flat)
         found += processor.checks(designs)
         one, eight = _of_parallel(1, "1s"), _of_parallel(8, "1s")
@@ -255,13 +262,14 @@ class LongFat(Study):
             apart, at_once = _of_parallel(count, "1s"), _of_parallel(count, "1ns")
             say(f"{count} connections that start 1 s apart, more than at once, Mbps", [apart, at_once], above(apart, at_once, 1.1))
         pairs = [_of_pairs(count) for count in _PAIRS]
-        # That three pairs carry more than two and four less than three is fitted.
+        # The statement that three pairs carry more than two and four less than three is fitted.
         say("two pairs of hosts carry more than one, Mbps", pairs, above(pairs[1], pairs[0], 1.2))
         none, reading, kernel = (_of_stall(kind) for kind in _STALLS)
-        # "Then there is no performance at all": eight connections do not even have what one has without files.
+        # "Then there is no performance at all": eight connections carry less than one connection
+        # does without files.
         say("disk flush where the kernel stops: eight connections carry less than one without files, Mbps", [one, kernel], _below(value, kernel, one))
         say("and more than where only the program stops, Mbps", [reading, kernel], above(reading, kernel, of=average))
-        # "The same state as when congestion occurs": without files nothing is lost.
+        # "The same state as when congestion occurs": without files there are no losses.
         say("it looks like congestion: segments sent again, more than without", [none, kernel], lambda: _more_again(designs[kernel].first, designs[none].first))
         without, cached = _of_cache(False), _of_cache(True)
         say("a cached threshold slows the connections after a loss down to half and less, Mbps", [without, cached], above(without, cached, 2, _second))
@@ -320,7 +328,9 @@ def _again(result: Result) -> int:
 
 
 def _frames(mtu: int) -> Callable[[Result], float]:
-    """Mbps of payload in the second half, with frames of this size."""
+    """Returns a function for the payload rate in Mbps in the second half, with frames
+    of this size.
+    """
     return lambda result: settled(result) * (mtu - 52) / (mtu + 18) * FRAME / PAYLOAD
 
 

@@ -1,4 +1,4 @@
-"""What the cases of the study measure."""
+"""Measured values of the study's cases."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,19 @@ from ...results.designs import Design
 from ...results.result import Result
 from ...results.statistics import interval, mean
 
-#: Payload of a segment in a frame, and the source's round trip in seconds.
+#: Payload of a segment and size of its frame in bytes, and the source's round trip in seconds.
 PAYLOAD, FRAME, RTT = 1448, 1514, 0.3
 WINDOW = "host.transport.receive_window"
 
 
 def of_window(kilobytes: float, trip: float = RTT) -> float:
-    """Mbps of a window per round trip."""
+    """Returns the rate in Mbps of one window per round trip."""
     return kilobytes * 8 / trip / 1e3
 
 
 def settled(result: Result) -> float:
-    """Mbps of payload that come to the receivers in the second half, by the frames on their links."""
+    """Returns the payload rate in Mbps at the receivers in the second half, from the frames on
+    their links."""
     names = ("time_ns", "peer", "queue", "tx_bytes")
     rows = list(zip(*(result.ports.column(name) for name in names), strict=True))
     end = max(time for time, *_ in rows)
@@ -26,7 +27,7 @@ def settled(result: Result) -> float:
 
 
 def average(result: Result) -> float:
-    """Mbps that programs have received, from the first start on."""
+    """Returns the rate in Mbps that programs have received since the first start."""
     return result.summary["goodput_bps"] / 1e6
 
 

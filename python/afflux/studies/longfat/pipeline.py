@@ -1,7 +1,9 @@
-"""Produce, transfer, read: the source's plan for a continuous run. The narrowest stage sets the rate, if buffers suffice.
+"""Produce, transfer, read: the source's plan for a continuous run. The slowest stage determines the
+rate, if buffers are large enough.
 
-The producer is a series of flows on one connection: 50 segments at a time, at equal gaps. It never waits: what the connection cannot take yet waits without
-limit. The reader is either a host that takes a time per segment, or a program that stops reading for a part of the time.
+The producer is a series of flows on one connection: 50 segments at a time, at equal intervals. It
+never waits: data that the connection cannot send yet is queued without limit. The reader is either
+a host that takes a time per segment, or a program that stops reading for a part of the time.
 """
 
 from collections.abc import Sequence
@@ -13,21 +15,21 @@ from .. import Check, Row
 from .measure import PAYLOAD, RTT, WINDOW, of_window, over_seeds
 
 _SEGMENTS, _UNTIL = 50, 40
-#: us per segment of the slow reader: 38.6 Mbps.
+#: Time in us per segment of the slow reader: 38.6 Mbps.
 _TIME = 300
-#: Seconds of reading, and of not reading.
+#: Seconds of reading and of not reading.
 _READ, _SLEEP = 3, 1
 _READER = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "initial_window": 2, "burst": 1, "small_queues": False, "send_buffer_max": "unlimited"}
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Rates in Mbps."""
+    """A pipeline. Rates are in Mbps."""
 
     produced: int
-    #: kB.
+    #: Window in kB.
     window: int
-    #: The program stops reading for 1 s in 4, instead of a host that takes 300 us for a segment.
+    #: True if the program stops reading for 1 s in 4. False if the host takes 300 us per segment.
     stops: bool = False
 
     @property
@@ -37,7 +39,7 @@ class Pipeline:
 
     @property
     def _period(self) -> int:
-        """Time between two parts that are produced, in ns."""
+        """Returns the time in ns between two produced parts."""
         return round(_SEGMENTS * PAYLOAD * 8e3 / self.produced)
 
     def keys(self) -> dict[str, Any]:
@@ -55,16 +57,18 @@ class Pipeline:
         return made | {"host.transport": _READER | {"receive_buffer": f"{2 * self.window}kB", "reader": reader}}
 
     def stages(self) -> tuple[float, float, float]:
-        """What producer, transfer and reader could do alone.
+        """Returns the rates that producer, transfer and reader could reach alone.
 
-        While the program sleeps, one more window comes in within a round trip; then nothing until it wakes up. So a reader that stops narrows the transfer.
+        While the program sleeps, one more window arrives within a round trip, and then nothing
+        until it wakes up. So a reader that stops also slows down the transfer.
         """
         transfer = of_window(self.window)
         read = transfer * (1 - (_SLEEP - RTT) / (_READ + _SLEEP)) if self.stops else PAYLOAD * 8 / _TIME
         return float(self.produced), transfer, read
 
 
-#: Each stage is the narrowest one once; then the reader that stops, with a buffer that suffices and with one that does not.
+#: Each stage is the slowest one once. Then the reader that stops, with a buffer that is large
+#: enough and with one that is not.
 PIPELINES = (Pipeline(20, 3000), Pipeline(60, 1000), Pipeline(60, 3000), Pipeline(20, 3000, True), Pipeline(40, 1000, True))
 
 

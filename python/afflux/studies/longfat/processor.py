@@ -1,7 +1,9 @@
-"""FreeBSD's limit: the source says that it goes further than Linux until the processor is busy, and not how long a packet takes.
+"""FreeBSD's limit: the source states that FreeBSD is faster than Linux until the processor is busy,
+but not the time per packet.
 
-The processor of a host handles the frames that arrive. At a sender these are acknowledgements, one for two segments, so their time stands for that of the two
-segments that each lets go. What a host sends costs nothing in afflux.
+The processor of a host handles arriving frames. At a sender these are acknowledgements, one for two
+segments, so the time per acknowledgement represents that of the two segments that it releases. In
+afflux, sending takes no processor time.
 """
 
 from collections.abc import Sequence
@@ -12,11 +14,13 @@ from ...results.designs import Designs
 from .. import Check, Row
 from .measure import PAYLOAD, WINDOW, of_window, over_seeds
 
-#: Processor time in us, of a sender for an acknowledgement and of a receiver for a segment, with windows of 3 MB.
+#: Processor times in us, of a sender per acknowledgement and of a receiver per segment, with
+#: windows of 3 MB.
 SENDER, RECEIVER, LARGE = (20, 100, 200, 400, 800), (20, 100, 200, 300, 400), 3000
-#: A time with which the sender stops below what 3 MB allow and above Linux's most, as in the source, over all windows. 290 to 1,030 us do.
+#: A processor time at which the sender stops below the rate of 3 MB and above Linux's maximum, as
+#: in the source, over all windows. 290 to 1,030 us do so.
 CHOSEN, KB = 400, (700, 1400, 2000, 3000, 4000)
-#: A queue that holds a window, and Linux's.
+#: A queue that can hold a window, and Linux's queue, in frames.
 _DEEP, _SHALLOW = 5000, 300
 #: Processor times of the receiver with the queue that loses frames.
 _LOSING = (200, 300)
@@ -48,7 +52,8 @@ def cases() -> dict[str, dict[str, Any]]:
 
 
 def by_formula(kilobytes: int, time: int, segments: int = 1) -> float:
-    """Mbps of a window per round trip, or of so many segments in each of the processor's times if that is less."""
+    """Returns the rate in Mbps of a window per round trip, or of `segments` segments per processor
+    time, if that is less."""
     return min(of_window(kilobytes), segments * PAYLOAD * 8 / time)
 
 
@@ -72,7 +77,8 @@ def rows(designs: Designs) -> Sequence[Row]:
 
 
 def checks(designs: Designs) -> Sequence[Check]:
-    """Of our formula. That FreeBSD goes further than Linux is fitted: `CHOSEN` is one of the times with which it does."""
+    """Checks our own formula. FreeBSD's advantage over Linux is fitted: `CHOSEN` is one of the
+    times that give it."""
     formulas = _formulas()
     if not all(name in designs for name in formulas):
         return []
@@ -82,7 +88,7 @@ def checks(designs: Designs) -> Sequence[Check]:
 
 
 def line(designs: Designs) -> list[tuple[float, float]]:
-    """Throughput against window with the chosen time."""
+    """Returns throughput against window with the chosen time."""
     return [(kilobytes, over_seeds(designs[name])[0]) for kilobytes in KB if (name := of_sender(kilobytes, CHOSEN)) in designs]
 
 

@@ -1,4 +1,5 @@
-"""Windows over time, of other cases than the source's: a slow start, one with losses, eight connections, and a cached threshold."""
+"""Windows over time, for cases beyond the source's: a slow start, one with losses, eight
+connections, and a cached threshold."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from ...results.designs import Design, Designs
 from .. import figure
 
-#: A third of a round trip.
+#: Sampling interval: a third of a round trip.
 RECORDED = {"record.senders": "100ms"}
 FLIGHT, WINDOW, THRESHOLD, SUM, LEAST, MOST = "in flight", "congestion window", "threshold", "all 8 in flight", "least of the 8", "most of the 8"
 _COLOURS = {FLIGHT: "#000000", WINDOW: "#0072b2", THRESHOLD: "#d55e00", SUM: "#000000", LEAST: "#56b4e9", MOST: "#009e73"}
@@ -15,7 +16,8 @@ Line = list[tuple[float, float]]
 
 
 def over_time(design: Design, flow: int = 0) -> dict[str, Line]:
-    """Bytes in flight, window and threshold of the connection that starts as the `flow`th one, in kB against the seconds since its start."""
+    """Returns the bytes in flight, window and threshold of the connection that starts as number
+    `flow`, in kB against the seconds since its start."""
     result, senders = design.first, design.first.table("senders")
     start, chosen = sorted(zip(result.flows.column("start_ns"), result.flows.column("id"), strict=True))[flow]
     found: dict[str, Line] = {}
@@ -27,7 +29,8 @@ def over_time(design: Design, flow: int = 0) -> dict[str, Line]:
 
 
 def together(design: Design) -> dict[str, Line]:
-    """Sum, least and most of the bytes in flight of all connections, in kB against seconds."""
+    """Returns the sum, minimum and maximum of the bytes in flight of all connections, in kB against
+    seconds."""
     at: dict[int, list[int]] = defaultdict(list)
     senders = design.first.table("senders")
     for time, flight in zip(senders.column("time_ns"), senders.column("flight_bytes"), strict=True):
@@ -37,7 +40,8 @@ def together(design: Design) -> dict[str, Line]:
 
 
 def draw(designs: Designs, dir: Path, single: Mapping[str, str], eight: Mapping[str, str], cached: Mapping[str, str]) -> list[Path]:
-    """Writes those figures whose cases are there: of each the designs by title. `cached` shows the second connection."""
+    """Writes the figures whose cases are available. Each argument maps titles to designs. `cached`
+    shows the second connection."""
     made = []
     for name, chosen, lines in (("windows", single, over_time), ("windows-parallel", eight, together), ("windows-cached", cached, _second)):
         panels = [_panel(title, lines(designs[design])) for title, design in chosen.items() if design in designs]

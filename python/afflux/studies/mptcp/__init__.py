@@ -1,7 +1,8 @@
-"""Multipath TCP on FatTrees: how much of the network it uses, and what short flows beside it wait for.
+"""Multipath TCP on FatTrees: its use of the network, and the waits of short flows next to it.
 
-The source is Fujii, Tazaki and Sekiya (IEICE 2014) on a slice of four hosts; the FatTree permutation and the table of short flows are of Raiciu et
-al. (SIGCOMM 2011). studies/mptcp/README.md tells what is assumed.
+The source is Fujii, Tazaki and Sekiya (IEICE 2014) on a slice of four hosts. The FatTree
+permutation and the table of short flows are from Raiciu et al. (SIGCOMM 2011).
+studies/mptcp/README.md describes the assumptions.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,22 +23,22 @@ from .. import Check, Row, Slice, Study, files, named
 from . import figures, four, mechanisms, path
 from .four import ALONE, AWARE, BESIDE, DENSE, LARGE, LIA, SIZES, TENTH
 
-#: Payload of a segment, and what it takes on the wire with preamble and gap.
+#: Payload of a segment in bytes, and its bytes on the wire including preamble and gap.
 _PAYLOAD, _WIRE = 1436, 1538
 _SUBFLOWS = (1, 2, 4, 8)
 
 _UNCOUPLED = {"host.transports.long.mptcp.coupling": "off"}
-#: What the long flows beside the short ones are, and the mean and deviation of the short ones' completion time in ms with the utilisation of the
-#: core in percent that Raiciu et al. give.
+#: Settings of the long flows next to the short ones, and the numbers of Raiciu et al.: mean and
+#: deviation of the short flows' completion time in ms, and the utilisation of the core in percent.
 _BESIDE: dict[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
     "TCP": ({"host.transports.long.mptcp.subflows": 1}, (78, 108, 25)),
     "packet scatter": ({"host.transports.long.mptcp.subflows": 1, "switch.balance": "spray", "host.transport.dupack_threshold": 12}, (42, 63, 30)),
     "MPTCP": ({}, (97, 106, 62)),
     "uncoupled": (_UNCOUPLED, (152, 158, 65)),
 }
-#: Shares of the optimum that Raiciu et al. report for so many subflows.
+#: Shares of the optimum that Raiciu et al. report for these numbers of subflows.
 _REACHED = (0.5, None, None, 0.9)
-#: Seeds of the slice; the two larger fabrics have three.
+#: Seeds of the slice. The two larger fabrics have three.
 _SEEDS, _FEWER = (1, 2, 3, 4, 5), (1, 2, 3)
 
 
@@ -55,13 +56,14 @@ def _over_seeds(design: Design, value: Callable[[Result], float], *, signed: boo
 
 
 def _within(value: float, low: float | None, high: float | None) -> Words:
-    """Milliseconds with their interval, in words."""
+    """Formats milliseconds with their interval."""
     within = say("mptcp.within", low=f"{low:.1f}", high=f"{high:.1f}") if low is not None and high is not None else Words("", "")
     return Words(f"{value:.1f} ms" + (f" {within}" if within else ""), f"{value:.1f} ms" + within.ja)
 
 
 def _against(base: Design, design: Design, value: Callable[[Result], float], unit: str) -> str:
-    """One design against another in a number of their results, by the seeds that both have, in words."""
+    """Compares two designs in a number of their results, over the seeds that both have. Returns the
+    comparison as text."""
     pairs = Pairs.of(base, design)
     metric = Metric("", "", (), lambda number: f"{digits(number, 3)} {unit}")
     both = [(value(before), value(after)) for before, after in pairs.samples]
@@ -74,7 +76,7 @@ def _share_used(result: Result) -> float:
 
 
 def _core(result: Result) -> float:
-    """Mean utilisation of the links to the core, percent."""
+    """Returns the mean utilisation in percent of the links to the core."""
     links = zip(*(result.links.column(name) for name in ("to", "utilisation")), strict=True)
     return 100 * mean(used for end, used in links if end.startswith("core"))
 
@@ -126,11 +128,12 @@ class Mptcp(Study):
         return [*rows, *self.path_rows(designs), *self.slice_rows(designs)]
 
     def path_rows(self, designs: Designs) -> Sequence[Row]:
-        """Flows that meet no background, on the slice with the printed rates and on the author's links."""
+        """Returns rows for flows without background, on the slice with the printed rates and on the
+        author's links."""
         rows, theirs = [], path.published()
         if path.CAPTURED in designs:
             for number, flow in enumerate(path.flows(designs[path.CAPTURED].first), 1):
-                # That two acknowledgements are delayed follows from these numbers.
+                # The assumption that two acknowledgements are delayed follows from these numbers.
                 rows.append(Row(f"captured flow {number}: from SYN to FIN, ms", theirs[f"capture {number}"], path.to_fin(flow), predicted=False))
         for case, printed in ((path.SPACED, False), (path.PRINTED, True)):
             if case in designs:
@@ -181,11 +184,11 @@ class Mptcp(Study):
         if _of_fabric(1) in designs and _of_fabric(8) in designs:
             one, eight = (_over_seeds(designs[_of_fabric(n)], _share_used)[0] for n in (1, 8))
             found.append(Check("eight subflows reach 90 % of the optimum", eight >= _REACHED[-1], round(eight, 3), _REACHED[-1]))
-            # What is rounded to a half.
+            # The source's value is rounded to a half.
             found.append(Check("a single path reaches about half", 0.45 <= one <= 0.55, round(one, 3), "0.45 to 0.55"))
         for case in (path.DENSE, path.PRINTED_DENSE):
             if case in designs:
-                # "Always", but for the gaps before the first flows overlap.
+                # "Always", except for the gaps before the first flows overlap.
                 busy = _over_seeds(designs[case], path.busy)[0]
                 found.append(Check(f"{case}: the interface always sends, share of time", busy >= 0.95, round(busy, 3), 0.95))
         for case in (BESIDE, LARGE):
@@ -205,7 +208,8 @@ class Mptcp(Study):
         return found
 
     def findings(self, designs: Designs, case: str) -> list[Check]:
-        """What the source saw on the slice. Flows of all seeds together; whose queue is the deepest, and who was ahead in it, of the first."""
+        """Returns the source's observations on the slice as checks. They use the flows of all
+        seeds, and the first seed for the deepest queue and the frames ahead in it."""
         large, small = (designs[four.name(case, size)] for size in ("70 kB", "2 kB"))
         flows = [flow for result in large.results.values() for flow in four.short(result)]
         loaded, idle = ([flow for flow in flows if flow.loaded is on] for on in (True, False))

@@ -1,4 +1,5 @@
-"""Figures 5 to 9 of the source, as simulated. Its own are pictures without numbers."""
+"""Figures 5 to 9 of the source, from simulations. The source's figures are pictures without
+numbers."""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -14,17 +15,17 @@ from . import four, path
 
 _PATHS = ("core0", "core1", "core2", "core3")
 _TICKS = ("path 1", "path 2", "path 3", "path 4")
-#: By the name in the legend.
+#: Colours by the name in the legend.
 _COLOURS = dict(zip((four.ALONE, four.BESIDE, four.LARGE), ("#0072b2", "#e69f00", "#d55e00"), strict=True))
 _Lines = dict[str, list[tuple[float, float]]]
 _Bars = dict[str, list[tuple[float, float, float]]]
 
-#: Milliseconds since the start of the flow before.
+#: Classes of the time in ms since the start of the previous flow.
 _GAPS = ((0, 10), (10, 20), (20, 40), (40, 70), (70, 110), (110, 200), (200, 400), (400, 1_000))
 
 
 def draw(designs: Designs, dir: Path) -> list[Path]:
-    """The figures for which there are results."""
+    """Writes the figures for which there are results."""
     made = []
     cases = {case: designs[name] for case in _COLOURS if (name := four.name(case, "70 kB")) in designs}
     if cases:
@@ -50,7 +51,8 @@ def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float
 
 
 def _by_path(cases: dict[str, Design]) -> figure.Panel:
-    """Medians; bars from the 5th to the 95th percentile of all seeds' flows, because the source speaks of spread."""
+    """Shows medians. Bars range from the 5th to the 95th percentile of all seeds' flows, because
+    the source describes the spread."""
     lines: _Lines = {case: [] for case in cases}
     bars: _Bars = {case: [] for case in cases}
     for shift, (case, design) in enumerate(cases.items()):
@@ -63,7 +65,8 @@ def _by_path(cases: dict[str, Design]) -> figure.Panel:
 
 
 def _use(cases: dict[str, Design]) -> figure.Panel:
-    """Without intervals: in some seeds one path carries most, in others the other."""
+    """Shows means without intervals: in some seeds one path carries most of the traffic, in others
+    the other path."""
     lines = {case: [(float(place), _over_seeds(design, four.used(core))[0]) for place, core in enumerate(_PATHS)] for case, design in cases.items()}
     return figure.Panel("utilisation, mean over the seeds", "", "%", lines, _TICKS)
 
@@ -79,7 +82,7 @@ def _by_size(designs: Designs, case: str) -> figure.Panel:
 
 
 def _by_gap(design: Design, case: str) -> figure.Panel:
-    """Completion times by the time since the flow before started."""
+    """Shows completion times by the time since the start of the previous flow."""
     found: dict[tuple[int, int], list[float]] = {gap: [] for gap in _GAPS}
     for result in design.samples.values():
         flows = sorted(four.short(result), key=lambda flow: flow.start)
@@ -107,13 +110,13 @@ def _spans(designs: Designs, size: str) -> figure.Panel:
     return figure.Panel(f"{size}, paths 1 and 2", "port, from the host on", "first to last frame, ms", lines, [str(place + 1) for place in ports], bars=bars)
 
 
-#: Flows that are drawn, and until when.
+#: Flows that are drawn, and the end of the drawn period in ms.
 _FLOWS = {f"flow {number}": colour for number, colour in enumerate(figure.COLOURS[1:], 1)}
 _SHOWN = 1.0
 
 
 def _arrivals(design: Design) -> list[tuple[float, int, int]]:
-    """Milliseconds, the sender's port and bytes of the frames that arrive."""
+    """Returns milliseconds, the sender's port and bytes of the arriving frames."""
     result = design.first
     assert result.dir
     found = frames(next(result.dir.glob("edge1-host1*.pcapng")))
@@ -136,11 +139,12 @@ def _interface(design: Design) -> figure.Panel:
 
 
 def frames(file: Path) -> Iterator[tuple[float, int, int]]:
-    """Of the TCP frames with data in a capture: seconds, the sender's port, bytes of data."""
+    """Yields seconds, the sender's port and bytes of data for each TCP frame with data in a
+    capture."""
     data, place = file.read_bytes(), 0
     while place + 12 <= len(data):
         kind, length = struct.unpack_from("<II", data, place)
-        if kind == 6:  # An enhanced packet block; stamps are in nanoseconds.
+        if kind == 6:  # An enhanced packet block, with nanosecond timestamps.
             _, high, low, _, _ = struct.unpack_from("<IIIII", data, place + 8)
             ip = place + 28 + 14
             tcp = ip + 4 * (data[ip] & 15)

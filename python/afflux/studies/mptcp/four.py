@@ -1,4 +1,4 @@
-"""The slice of four hosts: what is simulated of it, and what is read from its results."""
+"""The slice of four hosts: its simulated cases, and the values read from its results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,31 +12,33 @@ from ...results.statistics import quantile
 from ...results.waits import behind
 from .. import files
 
-#: What a flow of each size is called, and how many bytes it has.
+#: Name of each flow size, and its bytes.
 BYTES = {"2 kB": "2kB", "10 kB": "10kB", "20 kB": "20kB", "40 kB": "40kB", "70 kB": "70kB"}
-#: The sizes that most cases have; the others are for the figure over sizes. Two cases take most of the time, and have fewer.
+#: Sizes of most cases. The others are for the figure over sizes. Two cases take most of the time
+#: and have fewer sizes.
 SIZES, _ENDS = ("2 kB", "20 kB", "70 kB"), ("2 kB", "70 kB")
 
 _BACKGROUND = "host.transports.background"
-#: No background: a flow that is over at once.
+#: No background: a flow that ends at once.
 _ALONE = {"traffic[0].sizes": "1kB"}
-#: The background on all paths, as its host could, and its windows going by its queues.
+#: The background uses all paths, as its host could, and queues limit its windows.
 _ALL_PATHS = {f"{_BACKGROUND}.mptcp.subflows": 16, f"{_BACKGROUND}.receive_window": "5MB", "traffic[1].duration": "40s", "run.until": "41s"}
-#: The links of the author's script of February 2014: a tenth of the rates that are printed.
+#: Links of the author's script of February 2014: a tenth of the printed rates.
 _RATES = {"10Mbps": range(16), "20Mbps": range(16, 20), "40Mbps": range(20, 28)}
 _TENTH = {f"topology.link.{link}.rate": rate for rate, links in _RATES.items() for link in links}
 _TENTH |= {f"topology.link.{link}.delay": "80us" for link in range(28)}
 
-#: Waits and gaps are recorded where they are asked for: they take most of the time of a simulation.
+#: Waits and gaps are recorded only where needed, because they take most of the time of a
+#: simulation.
 _BARE: dict[str, Any] = {"record.waits": [], "record.gaps": []}
 
 ALONE, BESIDE, LARGE, DENSE = "alone", "beside MPTCP", "beside MPTCP with 5 MB", "alone, dense"
 LIA, AWARE, TENTH = "beside LIA on all paths", "beside queue-aware windows on all paths", "alone, a tenth of the rates"
-#: What differs from slice.toml, and the sizes that are simulated.
+#: Keys that differ from slice.toml, and the simulated sizes.
 CASES: dict[str, tuple[dict[str, Any], Sequence[str]]] = {
     ALONE: (_ALONE, tuple(BYTES)),
     BESIDE: ({}, tuple(BYTES)),
-    # The receive buffers of the author's later scripts: no window limits the queues.
+    # Receive buffers of the author's later scripts: no window limits the queues.
     LARGE: ({f"{_BACKGROUND}.receive_window": "5MB"}, tuple(BYTES)),
     DENSE: (_ALONE | {"traffic[1].flows_per_second": 20}, SIZES),
     TENTH: (_BARE | _ALONE | _TENTH, SIZES),
@@ -67,9 +69,9 @@ class Short:
     start: int
     fct: int
     queueing: int
-    #: The core switch by which it went: there is one for each path.
+    #: Core switch on the flow's path. There is one for each path.
     core: str
-    #: It went by the uplink that the background uses.
+    #: True if the flow used the uplink that the background uses.
     loaded: bool
 
 
@@ -86,32 +88,34 @@ def short(result: Result) -> tuple[Short, ...]:
 
 
 def slowest(times: Sequence[float]) -> float:
-    """Mean of the slowest twentieth."""
+    """Returns the mean of the slowest twentieth."""
     return mean(sorted(times)[-max(1, len(times) // 20) :])
 
 
 def later(result: Result) -> float:
-    """How much later, in ms, the 95th percentile is on loaded paths than on others."""
+    """Returns by how many ms the 95th percentile on loaded paths is later than on others."""
     return p95_on(True)(result) - p95_on(False)(result)
 
 
 def p95_on(loaded: bool) -> Callable[[Result], float]:
-    """The 95th percentile of completion times on loaded paths, or on the others, in ms."""
+    """Returns a function for the 95th percentile in ms of completion times on loaded paths, or on
+    the others."""
     return lambda result: quantile(sorted(flow.fct for flow in short(result) if flow.loaded is loaded), 0.95) / 1e6
 
 
 def slow(result: Result) -> float:
-    """The mean completion time of the slowest twentieth, in ms."""
+    """Returns the mean completion time in ms of the slowest twentieth."""
     return slowest([flow.fct for flow in short(result)]) / 1e6
 
 
 def average(result: Result) -> float:
-    """The mean completion time, in ms."""
+    """Returns the mean completion time in ms."""
     return mean(flow.fct for flow in short(result)) / 1e6
 
 
 def used(core: str) -> Callable[[Result], float]:
-    """Utilisation of the path over a core switch where it is its own, percent."""
+    """Returns a function for the utilisation in percent of the path over a core switch, on the
+    links that only this path uses."""
 
     def of(result: Result) -> float:
         links = zip(*(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True)
@@ -121,29 +125,32 @@ def used(core: str) -> Callable[[Result], float]:
 
 
 def by_path(core: str, value: Callable[[list[float]], float]) -> Callable[[Result], float]:
-    """Of the completion times over a core switch, in ms."""
+    """Returns a function that applies `value` to the completion times in ms over a core switch."""
     return lambda result: value([flow.fct / 1e6 for flow in short(result) if flow.core == core])
 
 
 def in_front(result: Result, loaded: bool) -> list[tuple[str, float, str]]:
-    """Behind whom frames waited: class, share of their waits, and where most of it was; the longest first."""
+    """Returns the classes of the frames ahead: class, share of the waits, and node with most of it,
+    longest first."""
     chosen = [flow.id for flow in short(result) if flow.loaded is loaded]
     return [(one.behind, one.share, one.node) for one in behind(result.table("waits"), result.flows, chosen)]
 
 
 def share_behind(whom: str) -> Callable[[Result], float]:
-    """The share of the waits on loaded paths that was behind flows of this class."""
+    """Returns a function for the share of the waits on loaded paths that was behind flows of this
+    class."""
     return lambda result: sum(share for name, share, _ in in_front(result, True) if name == whom)
 
 
 def background(result: Result) -> float:
-    """Mbps that the background sends."""
+    """Returns the sending rate in Mbps of the background."""
     links = zip(*(result.links.column(name) for name in ("from", "to", "bytes")), strict=True)
     return sum(bytes for start, end, bytes in links if end == "host2" and start.startswith("edge1")) * 8e3 / result.summary["simulated_ns"]
 
 
 def beside_and_apart(result: Result) -> tuple[list[int], list[int]]:
-    """Completion times of flows that start while another short one is active, and of the others."""
+    """Returns completion times of flows that start while another short flow is active, and of the
+    other flows."""
     ends = 0
     beside: list[int] = []
     apart: list[int] = []
@@ -154,7 +161,8 @@ def beside_and_apart(result: Result) -> tuple[list[int], list[int]]:
 
 
 def spans(result: Result) -> list[float]:
-    """Mean time from a flow's first frame to its last, in ms, at each port on the way, for flows over loaded paths."""
+    """Returns the mean time in ms from a flow's first frame to its last at each port on the path,
+    for flows over loaded paths."""
     chosen = {flow.id for flow in short(result) if flow.loaded}
     columns = ("flow", "node", "peer", "frames", "gap_ns_mean")
     found: dict[str, list[float]] = {hop: [] for hop in HOPS}
@@ -166,5 +174,5 @@ def spans(result: Result) -> list[float]:
     return [mean(times) if times else 0.0 for times in found.values()]
 
 
-#: The ports on the way of a short flow.
+#: Ports on the path of a short flow.
 HOPS = ("host to edge", "edge to agg", "agg to core", "core to agg 2", "agg to edge 2", "edge to host 2")

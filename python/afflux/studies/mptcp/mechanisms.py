@@ -1,6 +1,8 @@
-"""What could make a lone flow of 70 kB take 130 ms instead of 7.4: the distribution of its completion time under each mechanism.
+"""Mechanisms that could make a lone flow of 70 kB take 130 ms instead of 7.4: the distribution of
+its completion time under each.
 
-A part of `afflux study mptcp`; results/mechanisms.csv comes with afflux. The last two change the links instead.
+This is a part of `afflux study mptcp`. results/mechanisms.csv comes with afflux. The last two
+mechanisms change the links instead.
 """
 
 import csv
@@ -27,8 +29,8 @@ _MPTCP = {"mptcp": {"manager": "fullmesh", "subflows": 4, "coupling": "lia"}}
 
 
 def _tcp(**keys: Any) -> dict[str, Any]:
-    """The transport of the short flows with other keys."""
-    # A buffer takes the place of the window.
+    """Returns the transport of the short flows with other keys."""
+    # A receive buffer replaces the window.
     kept = {key: value for key, value in _TCP.items() if key != "receive_window" or "receive_buffer" not in keys}
     return {"host.transport": kept | keys}
 
@@ -37,7 +39,7 @@ def _rates(host: str, uplink: str) -> dict[str, Any]:
     return {f"topology.link.{link}.rate": host if link < 16 else uplink for link in range(28)}
 
 
-#: By what is assumed: the keys in which it differs from slice.toml without background, each with 70 kB.
+#: Assumption to the keys that differ from slice.toml without background, each with flows of 70 kB.
 MECHANISMS: dict[str, Mapping[str, Any]] = {
     "as printed": {},
     "delayed acknowledgements from the first segment on, ticks of 4 ms": _tcp(**_KERNEL),
@@ -56,7 +58,7 @@ MECHANISMS: dict[str, Mapping[str, Any]] = {
 
 
 def distribution(result: Result) -> dict[str, float]:
-    """Of the completion times, in ms."""
+    """Returns the distribution of the completion times in ms."""
     times = sorted(flow.fct / 1e6 for flow in short(result))
     return {"mean": fmean(times), "deviation": pstdev(times)} | {name: quantile(times, q) for name, q in QUANTILES.items()}
 
@@ -70,7 +72,7 @@ COLUMNS = ("mechanism", "flows", "mean_ms", "deviation_ms", *(f"{name}_ms" for n
 
 
 def read(file: Path) -> list[list[str]]:
-    """The lines of a file, without its head; none if there is no file."""
+    """Returns the lines of a file without its head. Empty if there is no file."""
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as lines:
@@ -78,7 +80,7 @@ def read(file: Path) -> list[list[str]]:
 
 
 def simulate(name: str, file: Path) -> str:
-    """Appends the line of a mechanism."""
+    """Simulates a mechanism and appends its line."""
     result = Result.of_run(point(name, MECHANISMS[name]).load().run(None))
     shown = [round(value, 2) for value in distribution(result).values()]
     line = [name, len(short(result)), *shown, result.summary["drops"], result.summary["timeouts"]]

@@ -1,8 +1,10 @@
-"""One path with the author's links: his captured flows again, and flows that follow each other closely or not.
+"""One path with the author's links: his captured flows, and flows that overlap or do not overlap.
 
-His program takes a flow's time from its SYN to its FIN. The five flows of the capture end 0.468 ms after a multiple of 4 ms, which is the tick of his kernel
-(CONFIG_HZ = 250). 0.4688 ms is what an acknowledgement of 62 B needs for this path. So the FIN leaves when the receiver's timer for delayed acknowledgements
-has expired: MPTCP closes the connection first and its subflow afterwards, and each of them waits for an acknowledgement that is delayed.
+His program measures a flow's time from its SYN to its FIN. The five flows of the capture end
+0.468 ms after a multiple of 4 ms, which is the tick of his kernel (CONFIG_HZ = 250). An
+acknowledgement of 62 B needs 0.4688 ms for this path. So the FIN is sent when the receiver's timer
+for delayed acknowledgements has expired: MPTCP closes the connection first and its subflow
+afterwards, and each of them waits for a delayed acknowledgement.
 """
 
 import csv
@@ -25,11 +27,11 @@ CAPTURED, SPACED, DENSE, PRINTED, PRINTED_DENSE = (
 )
 #: The same path with the rates and the round trip that the source prints.
 _PRINTED_DELAY, _FASTER = 62_500.0, 10
-#: As in the source's experiment: flows start for 2 s.
+#: Flows start during 2 s, as in the source's experiment.
 _DENSE = {"traffic[0].flows_per_second": 20, "traffic[0].duration": "2s"}
 _TENFOLD = {f"topology.link.{link}.rate": rate for link, rate in enumerate(("100Mbps", "200Mbps", "200Mbps", "100Mbps"))}
 _TENFOLD |= {f"topology.link.{link}.delay": f"{_PRINTED_DELAY:g}ns" for link in range(4)}
-#: What differs from path.toml.
+#: Keys that differ from path.toml.
 CASES: dict[str, dict[str, Any]] = {
     SPACED: {},
     DENSE: _DENSE,
@@ -37,9 +39,10 @@ CASES: dict[str, dict[str, Any]] = {
     PRINTED_DENSE: _DENSE | _TENFOLD,
 }
 
-#: The tick of the author's kernel, and the shortest delay of an acknowledgement in ticks (TCP_DELACK_MIN is a 25th of a second).
+#: Tick of the author's kernel in ns, and the shortest delay of an acknowledgement in ticks
+#: (TCP_DELACK_MIN is a 25th of a second).
 TICK, TICKS = 4_000_000, 10
-#: Acknowledgements that are delayed before the FIN leaves: the connection's and the subflow's.
+#: Delayed acknowledgements before the FIN is sent: the connection's and the subflow's.
 DELAYED = 2
 _ACK, _DELAY, _RATES = 62, 80_000.0, (10e6, 20e6, 20e6, 10e6)
 
@@ -51,18 +54,20 @@ def points(seeds: Sequence[int]) -> list[Point]:
 
 
 def travel_ns(printed: bool = False) -> float:
-    """How long an acknowledgement needs for the path."""
+    """Returns the time in ns that an acknowledgement needs for the path."""
     delay, faster = (_PRINTED_DELAY, _FASTER) if printed else (_DELAY, 1)
     return sum(_ACK * 8e9 / (rate * faster) + delay for rate in _RATES)
 
 
 def fin_ns(last: float, travel: float) -> float:
-    """When the FIN is at the sender, if the last byte arrives at `last`, and no other flow is in the way of closing."""
+    """Returns the time at which the FIN is at the sender, if the last byte arrives at `last` and no
+    other flow delays the closing. All times are in ns.
+    """
     end = last
     for _ in range(DELAYED):
         expired = (last // TICK + TICKS) * TICK
         end = expired + travel
-        # The sender's answer is at the receiver.
+        # The sender's answer arrives at the receiver.
         last = end + travel
     return end
 
@@ -70,9 +75,9 @@ def fin_ns(last: float, travel: float) -> float:
 @dataclass(frozen=True)
 class Flow:
     start: int
-    #: The last byte is at the receiver.
+    #: Time in ns at which the last byte arrives at the receiver.
     last: int
-    #: No other flow is under way from its start until its last byte has arrived.
+    #: True if no other flow is active from its start until its last byte has arrived.
     lone: bool
 
 
@@ -83,22 +88,24 @@ def flows(result: Result) -> list[Flow]:
 
 
 def to_fin(flow: Flow, *, printed: bool = False) -> float:
-    """From SYN to FIN, ms."""
+    """Returns the time in ms from SYN to FIN."""
     return (fin_ns(flow.last, travel_ns(printed)) - flow.start) / 1e6
 
 
 def lone_to_fin(printed: bool = False) -> Callable[[Result], float]:
-    """The mean over the flows that meet no other, from SYN to FIN, ms."""
+    """Returns a function for the mean time in ms from SYN to FIN, over the lone flows."""
     return lambda result: mean(to_fin(flow, printed=printed) for flow in flows(result) if flow.lone)
 
 
 def lone(result: Result) -> float:
-    """The mean over the flows that meet no other, until their last byte, ms."""
+    """Returns the mean time in ms until the last byte, over the lone flows."""
     return mean((flow.last - flow.start) / 1e6 for flow in flows(result) if flow.lone)
 
 
 def busy(result: Result) -> float:
-    """The share of time, from the first start to the last, in which the receiver's interface is sent to."""
+    """Returns the share of time, from the first start to the last, in which the link to the receiver
+    is busy.
+    """
     starts = [flow.start for flow in flows(result)]
     names = ("time_ns", "peer", "queue", "tx_bytes")
     rows = zip(*(result.ports.column(name) for name in names), strict=True)
@@ -110,6 +117,6 @@ def busy(result: Result) -> float:
 
 @cache
 def published() -> dict[str, float]:
-    """The source's numbers in ms."""
+    """Returns the source's numbers in ms."""
     with (files("mptcp") / "published.csv").open(encoding="utf-8") as lines:
         return {row["name"]: float(row["ms"]) for row in csv.DictReader(line for line in lines if not line.startswith("#"))}

@@ -1,6 +1,7 @@
-"""pFabric's figures (SIGCOMM 2013): completion times by load, scheme and size, normalised to the idle fabric.
+"""pFabric's figures (SIGCOMM 2013): completion times by load, scheme and size, normalised to the
+idle fabric.
 
-studies/pfabric/README.md tells what the source did, what is assumed and what comes out.
+studies/pfabric/README.md describes the source, the assumptions and the results.
 """
 
 import csv
@@ -18,23 +19,26 @@ from . import runs, schemes
 from .measure import FIGURES, Measured, measure
 from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
 
-#: From best to worst, as in the slides' legend; HULL and schemes with a few queues are not on them.
+#: Schemes from best to worst, as in the slides' legend, which lacks HULL and the schemes with a few
+#: queues.
 ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 QUICK_LOADS = (0.3, 0.6)
 SEEDS = (1, 2, 3, 4, 5)
-#: From this load on the order is to hold.
+#: Load from which this order should hold.
 ORDERED_FROM = 0.3
-#: "Almost no jitter": from the least load to the greatest the mice's 99th percentile rises by no more than a tenth of the slides' axis.
+#: "Almost no jitter": from the lowest load to the highest the mice's 99th percentile rises by at
+#: most a tenth of the slides' axis.
 FLAT = 1.0
 
-#: Nine schemes need more colours than there are: those of the slides have the strongest.
+#: There are more schemes (nine) than standard colours. The schemes of the slides get the strongest
+#: colours.
 _COLOURS = dict(zip(SCHEMES, (*figure.COLOURS, "#f0b400", "#999999"), strict=True))
 
 
 @cache
 def ideal() -> dict[tuple[str, float], float]:
-    """The overall average of another implementation of the Ideal, by workload and load."""
+    """Returns the overall average of another implementation of the Ideal, by workload and load."""
     with (files("pfabric") / "ideal.csv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return {(row["workload"], float(row["load"])): float(row["average"]) for row in rows}
@@ -68,7 +72,8 @@ class Pfabric(Study):
         self._measured: dict[tuple[str, int], Measured] = {}
 
     def points(self, quick: bool) -> Sequence[Point]:
-        """All schemes of a load before the next, and one seed of everything before the next: what is there of a run that was stopped can be compared."""
+        """Returns all schemes of a load before the next load, and one seed of everything before the
+        next seed, so that an interrupted run can be compared."""
         loads, workloads, seeds = (QUICK_LOADS, ("websearch",), (1,)) if quick else (LOADS, tuple(WORKLOADS), SEEDS)
         place = self.place or Path("out") / f"study-{self.name}"
         return [
@@ -81,7 +86,7 @@ class Pfabric(Study):
         ]
 
     def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
-        """The flow lists of schemes with a few priorities."""
+        """Writes the flow lists of schemes with a few priorities."""
         if not self.place:
             return []
         written = []
@@ -92,7 +97,7 @@ class Pfabric(Study):
         return written
 
     def seeds(self, designs: Designs, scheme: str, workload: str, load: float) -> dict[int, Measured]:
-        """What was measured, by seed."""
+        """Returns the measured values by seed."""
         called = name(scheme, workload, load)
         if called not in designs:
             return {}
@@ -102,11 +107,12 @@ class Pfabric(Study):
         return {seed: self._measured[called, seed] for seed in designs[called].results}
 
     def value(self, designs: Designs, scheme: str, workload: str, load: float, of: Callable[[Measured], float | None]) -> list[float]:
-        """A figure for each seed that has it."""
+        """Returns a figure for each seed that has it."""
         return [value for m in self.seeds(designs, scheme, workload, load).values() if (value := of(m)) is not None]
 
     def over_ideal(self, designs: Designs, workload: str, load: float) -> dict[str, float]:
-        """By scheme: the overall average over that of the Ideal with the same flows, mean over the seeds that both have."""
+        """Returns for each scheme the overall average over that of the Ideal with the same flows,
+        as mean over the seeds that both have."""
         best = self.seeds(designs, "Ideal", workload, load)
         found = {}
         for scheme in SCHEMES:
@@ -122,7 +128,8 @@ class Pfabric(Study):
                 for key, (title, of) in FIGURES.items():
                     for scheme in SCHEMES:
                         if values := self.value(designs, scheme, workload, load, of):
-                            # The slides have no numbers; the Ideal's are from elsewhere.
+                            # The slides have no numbers. Those of the Ideal are from another
+                            # source.
                             known = ideal().get((workload, load)) if (scheme, key) == ("Ideal", "average") else None
                             low, high = interval(values) or (None, None)
                             rows.append(Row(f"{called}, load {load}, {title}, {scheme}", known, mean(values), low, high))
@@ -177,7 +184,7 @@ class Pfabric(Study):
         return drawn
 
     def curves(self, designs: Designs, workload: str, key: str) -> tuple[dict[str, list[tuple[float, float]]], dict[str, list[tuple[float, float, float]]]]:
-        """By scheme: means by load, and their intervals over the seeds."""
+        """Returns the means by load for each scheme, and their intervals over the seeds."""
         lines: dict[str, list[tuple[float, float]]] = {}
         bars: dict[str, list[tuple[float, float, float]]] = {}
         for scheme in SCHEMES:
@@ -188,7 +195,8 @@ class Pfabric(Study):
         return lines, bars
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """The slides' figures with intervals over the seeds. TCP is beyond the slides' axis, so the axis is logarithmic."""
+        """Writes the slides' figures with intervals over the seeds. The axis is logarithmic,
+        because TCP exceeds the slides' axis."""
         made = []
         for workload, called in WORKLOADS.items():
             panels = []

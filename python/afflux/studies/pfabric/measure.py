@@ -1,4 +1,4 @@
-"""Completion times of a result over those of the idle fabric, by size."""
+"""Completion times of a result relative to the idle fabric, by size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ TRIMMED = 0.001
 
 _SEGMENT, _HOSTS_PER_RACK = 1460, 16
 
-#: Largest size of mice, and what elephants are larger than, in bytes.
+#: Upper bound of the size of mice, and lower bound of the size of elephants, in bytes.
 MICE, ELEPHANTS = 100_000, 10_000_000
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Completion times over those of the idle fabric."""
+    """Completion times relative to the idle fabric."""
 
     flows: int
     average: float
     trimmed: float
     mice_average: float
     mice_p99: float
-    #: None without such a flow.
+    #: None if there is no such flow.
     elephants_average: float | None
     unfinished: int
 
 
-#: The figures of the slides, and how they are called.
+#: Figures of the slides, and their titles.
 FIGURES: dict[str, tuple[str, Callable[[Measured], float | None]]] = {
     "average": ("all flows, average", lambda m: m.average),
     "trimmed": ("all flows, average without the slowest 0.1 %", lambda m: m.trimmed),
@@ -41,7 +41,8 @@ FIGURES: dict[str, tuple[str, Callable[[Measured], float | None]]] = {
 
 
 def idle_ns(src: int, dst: int, size: int) -> float:
-    """The source's formula (spec: a first packet and its acknowledgement, and 1.2 us for each further one), for all sizes."""
+    """Returns the time in ns by the source's formula (spec: a first packet and its acknowledgement,
+    and 1.2 us for each further one), for all sizes."""
     across = src // _HOSTS_PER_RACK != dst // _HOSTS_PER_RACK
     return (14_680 if across else 13_264) + (-(-size // _SEGMENT) - 1) * 1_200
 

@@ -1,4 +1,5 @@
-"""Single points, one line each in results/runs.csv, and the tables of README.md: the series of `afflux study pfabric`."""
+"""Single points, one per line in results/runs.csv, and the tables of README.md: the series of
+`afflux study pfabric`."""
 
 import csv
 import tempfile
@@ -27,7 +28,7 @@ class Run(NamedTuple):
 
 
 def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
-    """What was measured, by point."""
+    """Returns the measured values by point."""
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as lines:
@@ -40,7 +41,7 @@ def _run(row: dict[str, str]) -> Run:
 
 
 def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:
-    """The figures of a point, and how many of its flows did not finish."""
+    """Returns the figures of a point, and the number of its unfinished flows."""
     if run.scheme in schemes.QUEUES:
         schemes.write_flows(place, run.scheme, run.workload, run.load, run.seed)
     point = schemes.point(run.scheme, run.workload, run.load, run.seed, place)
@@ -61,7 +62,8 @@ def write(run: Run, found: dict[str, float | None], unfinished: int, file: Path 
 
 
 def series(name: str, question: str, duration: str, runs: Callable[[int], Iterator[Run]], shown: Callable[[Run], bool]) -> Series:
-    """A part of the study: so many runs, by seeds, and the tables of those that are shown."""
+    """Returns a part of the study: its runs, by number of seeds, and the tables of the runs that
+    are shown."""
 
     def simulated(run: Run, file: Path) -> str:
         with tempfile.TemporaryDirectory() as place:
@@ -76,17 +78,18 @@ def series(name: str, question: str, duration: str, runs: Callable[[int], Iterat
 
 
 def at_60(seeds: int) -> Iterator[Run]:
-    """Seed by seed, so that a series that was cut off has whole seeds."""
+    """Yields runs seed by seed, so that an interrupted series has complete seeds."""
     return (Run("websearch", 0.6, scheme, seed) for seed in range(1, seeds + 1) for scheme in schemes.SCHEMES)
 
 
 def opening(seeds: int) -> Iterator[Run]:
-    """One seed: it isolates a cause."""
+    """Yields runs of one seed, which is enough to isolate a cause."""
     return (Run("datamining", 0.3, scheme, 1) for scheme in ("PDQ", "DCTCP", *schemes.TESTS))
 
 
 def differences(found: dict[Run, dict[str, float | None]], workload: str, load: float, figure: str, base: str = "pFabric") -> dict[str, Difference]:
-    """Every scheme against one of them, over the seeds that both have: Student's t on the logarithms of the paired ratios."""
+    """Compares every scheme with one of them, over the seeds that both have: Student's t on the
+    logarithms of the paired ratios."""
     cell = {(run.scheme, run.seed): values[figure] for run, values in found.items() if (run.workload, run.load) == (workload, load)}
     against = {}
     for scheme in schemes.SCHEMES:
@@ -101,7 +104,7 @@ _COMPARED = ("average", "mice_p99", "elephants")
 
 
 def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
-    """Means with their intervals, a block for each workload and load."""
+    """Yields means with their intervals, in a block for each workload and load."""
     for workload, load in sorted({run[:2] for run in found}):
         yield f"{schemes.WORKLOADS[workload]}, load {load}\n"
         yield from means(found, workload, load)
@@ -131,7 +134,8 @@ def compared(found: dict[Run, dict[str, float | None]], workload: str, load: flo
 
 
 def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
-    """Shares of flows up to 100 kB, of those beyond 10 MB, and of those in between. All schemes have the same flows."""
+    """Returns the shares of flows up to 100 kB, of flows beyond 10 MB, and of the others. All
+    schemes have the same flows."""
     drawn, _ = schemes.point("pFabric", workload, load, seed, Path()).load().flow_list()
     sizes = list(drawn.column("bytes"))
     mice, elephants = (sum(chosen) / len(sizes) for chosen in ((size <= MICE for size in sizes), (size > ELEPHANTS for size in sizes)))
@@ -139,7 +143,8 @@ def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
 
 
 def by_size(found: dict[Run, dict[str, float | None]], workload: str, load: float, base: str = "pFabric") -> Iterator[str]:
-    """What flows of 100 kB to 10 MB take, and which sizes make the difference of a scheme's average to that of another one.
+    """Yields the averages of flows of 100 kB to 10 MB, and the contribution of each size class to
+    the difference between a scheme's average and that of another one.
 
     The average of all flows is that of the three classes, weighted by their shares.
     """
@@ -152,7 +157,7 @@ def by_size(found: dict[Run, dict[str, float | None]], workload: str, load: floa
         own = {seed: values for seed in seeds if (values := found.get(Run(workload, load, scheme, seed)))}
         if not own:
             continue
-        # Each class's part of the average, by seed: short ones, long ones, and the rest.
+        # Contribution of each class to the average, by seed: short flows, long flows, and the rest.
         parts = {seed: _parts(values, of_seed[seed]) for seed, values in own.items()}
         against = {seed: _parts(found[Run(workload, load, base, seed)], of_seed[seed]) for seed in own}
         short, long, middle = (mean([parts[seed][place] - against[seed][place] for seed in own]) for place in range(3))

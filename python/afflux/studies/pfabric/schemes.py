@@ -1,4 +1,5 @@
-"""The schemes of the study: the keys in which each differs from fabric.toml, and the flow lists of those with a few priorities."""
+"""Schemes of the study: the keys of each that differ from fabric.toml, and the flow lists of
+schemes with a few priorities."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from ...batch import Point
 from ...files import durable
 from .. import files
 
-#: The study's TCP: no fast retransmit, estimated time-outs. Each flow has a connection: with eight for each of 20,592 pairs hardly two flows share one.
+#: The study's TCP: no fast retransmit, estimated time-outs. Each flow has a connection: with eight
+#: connections for each of 20,592 pairs hardly two flows share one.
 _TCP: dict[str, Any] = {"kind": "pfabric", "rto": "estimated", "max_window": 149}
 _FIFO: dict[str, Any] = {
     "switch.scheduling": "fifo",
@@ -18,7 +20,7 @@ _FIFO: dict[str, Any] = {
     "host.queue": "225000B",
     "host.transport": _TCP,
 }
-#: 15 frames, by ns-2's rules; at a host the frame in transmission counts besides.
+#: 15 frames, by ns-2's rules. At a host the frame in transmission counts, too.
 _MARKS, _HOST_MARKS = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
 _DCTCP = _TCP | {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
 _MARKED = {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": _DCTCP}
@@ -27,43 +29,46 @@ _MARKED = {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": 
 _PHANTOM = {"kind": "phantom", "drain": 0.95, "threshold": "6kB"}
 _PACER = {"interval": "7.2us", "queue_gain": 3000.0, "timeout": "1ms"}
 
-#: PDQ's answers come back by the flow's own path, so paths go by hash.
+#: PDQ's answers return on the flow's own path, so paths are selected by hash.
 _PDQ: dict[str, Any] = _FIFO | {"switch.balance": "ecmp", "switch.hash": "symmetric"}
 
 
 def _queues(number: int) -> dict[str, Any]:
-    """DCTCP over strict priorities, as switches of today have them: each queue marks and is limited as DCTCP's one.
+    """Returns DCTCP over strict priorities, as today's switches support it: each queue marks and is
+    limited like DCTCP's single queue.
 
-    Long flows stop for as long as shorter ones send. Their shortest time-out is that of PIAS's simulations, so that few of the stops count as losses.
+    Long flows stop while shorter ones send. The shortest time-out is that of PIAS's simulations, so
+    that few of these stops count as losses.
     """
     strict = {f"{node}.{key}": value for node in ("switch", "host") for key, value in (("scheduling", "strict_priority"), ("priorities", number))}
     return _FIFO | _MARKED | strict | {"host.transport": _DCTCP | {"min_rto": "2ms"}}
 
 
-#: What differs from studies/pfabric/fabric.toml.
+#: Keys that differ from studies/pfabric/fabric.toml.
 SCHEMES: dict[str, dict[str, Any]] = {
     "Ideal": {"run.engine": "ideal"},
     "pFabric": {},
-    # Without dampening: one flow per 10 us is too few where 16 hosts meet.
+    # Without dampening: one flow per 10 us is too few if 16 hosts send to the same rack.
     "PDQ": _PDQ | {"host.transport": {"kind": "pdq", "dampening": "0ns"}},
     "DCTCP": _FIFO | _MARKED,
-    # Hosts mark as DCTCP's do: their NICs are the first queues here.
+    # Hosts mark as with DCTCP, because their NICs are the first queues here.
     "HULL": _FIFO | {"switch.aqm": _PHANTOM, "host.nic_ecn": _HOST_MARKS, "host.pacer": _PACER, "host.transport": _DCTCP},
     "TCP-DropTail": _FIFO,
     "8 queues": _queues(8),
     "4 queues": _queues(4),
     "PDQ, 10 us": _PDQ | {"host.transport": {"kind": "pdq", "dampening": "10us"}},
 }
-#: Tests of single causes, for `runs` only: DCTCP on afflux's general TCP, whose connections are open from the start, or opened as PDQ's.
+#: Tests of single causes, for `runs` only: DCTCP on afflux's general TCP, with connections that are
+#: open from the start, or opened like PDQ's.
 _OPEN: dict[str, Any] = {"kind": "tcp", "stack": "basic", "congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
 _OPEN |= {"initial_window": 12, "max_window": 149, "min_rto": "200us", "dupack_threshold": "off"}
 TESTS: dict[str, dict[str, Any]] = {
     "DCTCP, open": _FIFO | _MARKED | {"host.transport": _OPEN},
     "DCTCP, handshake": _FIFO | _MARKED | {"host.transport": _OPEN | {"handshake": True}},
 }
-#: Schemes whose flows have a priority by their size, and how many there are.
+#: Schemes with a priority by flow size, and their number of priorities.
 QUEUES = {"8 queues": 8, "4 queues": 4}
-#: Schemes that the slides do not have, and that are simulated with web search only.
+#: Schemes that the slides lack, and that are simulated only with web search.
 WEB_ONLY = ("8 queues", "4 queues", "PDQ, 10 us")
 WORKLOADS = {"websearch": "web search", "datamining": "data mining"}
 
@@ -73,12 +78,13 @@ def name(scheme: str, workload: str, load: float) -> str:
 
 
 def flow_list(place: Path, queues: int, workload: str, load: float, seed: int) -> Path:
-    """Where the flows with their priorities are written."""
+    """Returns the path of the file with the flows and their priorities."""
     return (place / "flows" / f"{workload}-{load}-{queues}-{seed}.csv").resolve()
 
 
 def point(scheme: str, workload: str, load: float, seed: int, place: Path) -> Point:
-    """A point of the study. With a few priorities it reads a flow list below `place`, which `write_flows` makes."""
+    """Returns a point of the study. With a few priorities it reads a flow list below `place`, which
+    `write_flows` creates."""
     if scheme in QUEUES:
         file = flow_list(place, QUEUES[scheme], workload, load, seed)
         traffic: dict[str, Any] = {"traffic": [{"kind": "flows", "file": str(file)}]}
@@ -88,13 +94,15 @@ def point(scheme: str, workload: str, load: float, seed: int, place: Path) -> Po
 
 
 def bounds(sizes: Sequence[int], classes: int) -> list[int]:
-    """The largest sizes of all classes but the last, so that each class has as many flows as the others."""
+    """Returns the largest sizes of all classes but the last, such that all classes have the same
+    number of flows."""
     ordered = sorted(sizes)
     return [ordered[len(ordered) * place // classes - 1] for place in range(1, classes)]
 
 
 def write_flows(place: Path, scheme: str, workload: str, load: float, seed: int) -> Path:
-    """The flows that the other schemes have with this seed, with a priority by their sizes: the shortest have the highest."""
+    """Writes the flows that the other schemes have with this seed, with a priority by size: the
+    shortest have the highest."""
     queues = QUEUES[scheme]
     file = flow_list(place, queues, workload, load, seed)
     if not file.exists():

@@ -1,6 +1,8 @@
-"""One standard fabric for a mixture of tenants, instead of a network per use: the question of LY Corporation's talk (JANOG), simulated.
+"""One standard fabric for a mixture of tenants, instead of a network per use: the question of LY
+Corporation's talk (JANOG), simulated.
 
-README.md tells the question, what is assumed, and what came out. The mixture, the tenants' goals and the designs are the template of `afflux new standard`.
+README.md describes the question, the assumptions, and the results. The mixture, the tenants' goals
+and the designs are the template of `afflux new standard`.
 """
 
 import json
@@ -30,7 +32,7 @@ __all__ = ["STUDY", "Standard"]
 
 _SCENARIO, _GOALS = templates.FILES / "standard.toml", templates.FILES / "goals" / "standard.toml"
 _SEEDS, _QUICK = 8, 5
-#: The end of the name of a point with another load.
+#: Suffix of the name of a point with another load.
 _LOAD = re.compile(r", [^,]+ x [\d.]+$")
 #: The quick part raises the load of this tenant, which fills the uplinks most.
 _VARIED = ("bulk",)
@@ -54,14 +56,15 @@ class Standard(Study):
 
     @property
     def parts(self) -> Sequence[Part]:  # type: ignore[override]
-        """Each with the designs and the tenants alone, from which goals start: without these there is no answer."""
+        """Returns the parts. Each includes the designs and the tenants alone, with which goals
+        compare: without these there is no answer."""
 
         def base(name: str) -> bool:
             return not (_LOAD.search(name) or condition(name))
 
         @cache
         def ends() -> tuple[str, ...]:
-            # Reading the decision file takes longer than all else.
+            # Reading the decision file takes longer than everything else, so the result is cached.
             return tuple(f", {one.name}" for one in self._mixtures().question.conditions)
 
         def condition(name: str) -> bool:
@@ -90,7 +93,7 @@ class Standard(Study):
         return list(self._mixtures(quick).points())
 
     def evidence(self, designs: Designs) -> Evidence | None:
-        """Of these results, once."""
+        """Returns the evidence of these results, computed only once."""
         if self._found is None or self._found[0] is not designs:
             self._found = designs, gather(self._mixtures(), designs)
         return self._found[1]
@@ -124,13 +127,13 @@ class Standard(Study):
         return self._of(designs, overview.measures)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """The settings of the chosen design, for switches and hosts."""
+        """Writes the settings of the chosen design for switches and hosts."""
         place = self._of(designs, lambda found: _place(found, designs))
         return _settings(Path(place) / "scenario.toml", dir / "settings") if place else []
 
 
 def _place(found: Evidence, designs: Designs) -> str | None:
-    """The result directory of the chosen design, of its first seed."""
+    """Returns the result directory of the chosen design's first seed."""
     place = designs[found.choice.shown].first.dir
     return str(place) if place else None
 

@@ -1,4 +1,4 @@
-"""All that the answer is made of, taken from the results."""
+"""Evidence for the answer, taken from the results."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from .mixtures import OWN, Change, Mixtures
 
 @dataclass(frozen=True)
 class Cost:
-    """Prices and power by design; `OWN` stands for the tenants' own fabrics together."""
+    """Prices and power by design. `OWN` stands for the tenants' own fabrics together."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
     power: Mapping[str, float] = field(default_factory=dict)
@@ -29,14 +29,16 @@ class Evidence:
     question: Question
     values: Values
     judged: Judged
-    #: Each tenant alone on each design.
+    #: Values of each tenant alone on each design.
     alone: Values
     cost: Cost
     changed: Sequence[tuple[Change, Judged]] = ()
     conditions: Sequence[tuple[Condition, Judged]] = ()
-    #: By design and tenant: shares of the waits of its frames in switches, by the tenant behind whose frames they waited.
+    #: Shares of the waits of a tenant's frames in switches, by the tenant whose frames were ahead.
+    #: By design and tenant.
     behind: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    #: By design and tenant: parts by which the mean completion time of its flows is longer in the mixture than alone, in ns.
+    #: Parts by which the mean completion time of a tenant's flows is longer in the mixture than
+    #: alone, in ns. By design and tenant.
     parts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
@@ -45,7 +47,8 @@ class Evidence:
 
     @property
     def rejected(self) -> str | None:
-        """The plainest design that is no dearer than the choice and has a value beyond its limit: the cause is looked for there."""
+        """Returns the simplest design that costs no more than the choice and has a value beyond its
+        limit. The cause is looked for in this design."""
         chosen, prices = self.choice.shown, self.cost.prices
         for design in self.question.order:
             if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.outside(design):
@@ -53,17 +56,19 @@ class Evidence:
         return None
 
     def numbers(self, design: str, goal: Goal) -> Mapping[int, float]:
-        """The values of a goal's measure by seed; with `OWN` those of the tenant on its own fabric."""
+        """Returns the values of a goal's measure by seed. With `OWN` those of the tenant on its own
+        fabric."""
         found = self.alone[str(goal.against)] if design == OWN else self.values[design]
         return {seed: value.number for seed, value in found[goal.name].items()}
 
     def survives(self, other: Judged) -> bool:
-        """Whether the first sentence, which names the design or says that there is none, is the same."""
+        """True if the first sentence, which names the design or says that there is none, is the
+        same."""
         return self.choice.design == other.choice.design
 
 
 def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
-    """None if a design of the mixture, or a tenant's own fabric, was not simulated."""
+    """Returns None if a design of the mixture, or a tenant's own fabric, was not simulated."""
     asked = mixtures.question
     if not all(name in designs for name in asked.order):
         return None
@@ -90,7 +95,8 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
 
 
 def _refuse_unfinished(designs: Designs) -> None:
-    """Of flows that the end of the run cuts off only a bound is known, which is no value to compare a fabric by."""
+    """Raises `ValueError` for unfinished flows: their completion times are only bounded, so they
+    cannot be used to compare fabrics."""
     for design in designs.values():
         for seed, result in design.results.items():
             if result.summary["flows"]["unfinished"] or (result.summary["jobs"] or {}).get("unfinished"):
@@ -102,7 +108,8 @@ def _of_tenant(flow_class: str, tenants: Sequence[Tenant]) -> str | None:
 
 
 def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, float]]:
-    """Shares over the seeds whose waits were recorded; without waits behind frames of the same flow, which a sender causes itself."""
+    """Returns shares over the seeds whose waits were recorded, without waits behind frames of the
+    same flow, which a sender causes itself."""
     sums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for result in design.results.values():
         if "waits" not in result.recorded:
@@ -117,7 +124,8 @@ def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, fl
 
 
 def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str, dict[str, int]]:
-    """The split of the mean completion time in the mixture less that alone: of each tenant's class of flows that takes the most time in the mixture."""
+    """Returns the split of the mean completion time in the mixture minus that alone. For each
+    tenant it uses the class of flows that takes the most time in the mixture."""
     found: dict[str, dict[str, int]] = {}
     together = _by_class(designs[design])
     for tenant in tenants:
@@ -131,7 +139,7 @@ def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str
 
 
 def _by_class(design: Design) -> dict[str, split.Mean]:
-    """The mean over the seeds of the split of each class; empty if it was not recorded."""
+    """Returns the mean over the seeds of the split of each class. Empty if it was not recorded."""
     try:
         groups = split.groups((_fresh(result).explain() for result in design.results.values()), by=("class",))
     except LookupError:
@@ -140,5 +148,5 @@ def _by_class(design: Design) -> dict[str, split.Mean]:
 
 
 def _fresh(result: Result) -> Result:
-    """Read anew, so that the tables are not kept."""
+    """Reopens a result, so that its tables are not kept in memory."""
     return Result.open(result.dir) if result.dir else result

@@ -1,4 +1,5 @@
-"""The points of the study, and their values: the mixture, each tenant alone, the mixture with another load, and the designs under a condition."""
+"""Points of the study, and their values: the mixture, each tenant alone, the mixture with another
+load, and the designs under a condition."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +16,20 @@ from ...decision.points import alone_name, alone_values, alones, changed, keep, 
 from ...results.designs import Designs
 from ...scenario import Scenario
 
-#: Stands for the tenants' own fabrics together, next to the names of designs.
+#: Name of the tenants' own fabrics together, next to the names of designs.
 OWN = "own"
 #: Factors on the load of one tenant.
 FACTORS = (0.5, 1.5)
 #: Number of seeds of mixtures with another load, and of conditions.
 FEW = 5
-#: Seeds whose waits are recorded by class: recording takes many times the time of the run.
+#: Number of seeds whose waits are recorded by class. Recording takes many times the time of the
+#: run.
 WAITS = 1
 
 
 @dataclass(frozen=True)
 class Change:
-    """One tenant's load times a factor."""
+    """A change of one tenant's load by a factor."""
 
     tenant: Tenant
     factor: float
@@ -38,7 +40,8 @@ class Change:
 
 
 def read(goals: Path, scenario: Path | None = None, otherwise: Path | None = None) -> Question:
-    """A decision file for this study: every goal starts from the tenant alone with a design, its own fabric, and every tenant has a goal and a load.
+    """Reads a decision file for this study: every goal compares with the tenant alone on a design,
+    its own fabric, and every tenant has a goal and a load.
 
     Raises `ValueError` with the file and the key.
     """
@@ -74,12 +77,13 @@ class Mixtures:
     question: Question
     seeds: Sequence[int]
     changes: Sequence[Change]
-    #: Seeds of the other loads and of the conditions: they only check the choice.
+    #: Seeds of the other loads and of the conditions, which only check the choice.
     few: Sequence[int]
 
     @classmethod
     def of(cls, question: Question, seeds: Sequence[int], varied: Sequence[str] | None = None) -> "Mixtures":
-        """`varied`: the tenants whose load is raised by half; by default each tenant's load is halved and raised by half."""
+        """`varied`: the tenants whose load is raised by half. By default each tenant's load is
+        halved and raised by half."""
         changes = [Change(t, f) for t in question.tenants for f in FACTORS if varied is None or (f > 1 and t.name in varied)]
         return cls(question, seeds, changes, seeds[:FEW])
 
@@ -111,29 +115,32 @@ class Mixtures:
     # Values.
 
     def values(self, designs: Designs, change: Change | Condition | None = None) -> Values | None:
-        """Values of the mixture; None if a design of it was not simulated."""
+        """Returns values of the mixture. None if one of its designs was not simulated."""
         found = values(self.question, designs, lambda name: under(name, change))
         wanted = change.designs if isinstance(change, Condition) else self.question.order
         return found if all(name in found for name in wanted) else None
 
     def alone(self, designs: Designs) -> Values | None:
-        """Values of each tenant alone, by design; None if a tenant's own fabric was not simulated."""
+        """Returns values of each tenant alone, by design. None if a tenant's own fabric was not
+        simulated."""
         found = alone_values(self.question, designs)
         return found if all(goal.name in found[str(goal.against)] for goal in self.question.goals) else None
 
     def alone_with(self, designs: Designs, change: Change, alone: Values) -> Values | None:
-        """`alone`, with the other load of one tenant on its own fabric."""
+        """Returns `alone`, with the other load of one tenant on its own fabric."""
         found = alone_values(self.question, designs, lambda name: under(name, change))
         if any(goal.name not in found[str(goal.against)] for goal in self.question.goals if goal.tenant == change.tenant):
             return None
         return {design: {**some, **found[design]} for design, some in alone.items()}
 
     def prices(self, designs: Designs) -> Mapping[str, float]:
-        """The price of each design, and that of the tenants' own fabrics together; empty without prices."""
+        """Returns the price of each design, and that of the tenants' own fabrics together. Empty
+        without prices."""
         return self._with_own(prices(self.question, designs))
 
     def power(self) -> Mapping[str, float]:
-        """Power of each design, and of the tenants' own fabrics together, in W; without designs whose power is not known."""
+        """Returns the power in W of each design, and of the tenants' own fabrics together, without
+        designs of unknown power."""
         return self._with_own(power(self.question))
 
     def _with_own(self, found: Mapping[str, float]) -> Mapping[str, float]:
@@ -142,7 +149,7 @@ class Mixtures:
 
 
 def under(name: str, change: Change | Condition | None) -> str:
-    """The name of points with another load, or under a condition."""
+    """Returns the name of points with another load, or under a condition."""
     return f"{name}, {change.name}" if change else name
 
 
@@ -151,7 +158,7 @@ def _points(name: str, scenario: Scenario, seeds: Sequence[int]) -> Iterator[Poi
 
 
 def times(value: Any, factor: float) -> Any:
-    """A number, or a quantity with its unit, times a factor."""
+    """Multiplies a number, or a quantity with its unit, by a factor."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return round(value * factor, 9)
     match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z%]+)\s*", value) if isinstance(value, str) else None

@@ -1,4 +1,5 @@
-"""The designs side by side, the rows and checks of the study, and the answer in the parts of a page."""
+"""Comparison table of the designs, rows and checks of the study, and the answer in the parts of a
+page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,12 +20,13 @@ from .evidence import Evidence
 from .mixtures import OWN
 from .sentences import start
 
-#: Units of rows, by the way in which a measure is shown.
+#: Units of rows, by the function that formats a measure.
 _UNITS: Mapping[Callable[..., str], tuple[str, float]] = {text.time: ("ms", 1e-6), text.rate: ("Gbps", 1e-9)}
 
 
 def table(of: Evidence) -> Table:
-    """A row per design: each goal's value with its change against the tenant's own fabric, price, power, and the goals."""
+    """Returns a row per design: each goal's value with its change against the tenant's own fabric,
+    price, power, and the goals."""
     goals, prices, power = of.question.goals, of.cost.prices, of.cost.power
     head: list[str] = ["", *(label(goal) for goal in goals)]
     head += ([price_head(of.question.currency)] if prices else []) + ([say("decision.head.power")] if power else [])
@@ -43,7 +45,7 @@ def _values(of: Evidence, design: str) -> list[str]:
 
 
 def rows(of: Evidence) -> Sequence[Row]:
-    """Values without published ones: the source asks, and has no numbers for a mixture."""
+    """Returns values without published ones: the source has no numbers for a mixture."""
     found = []
     for design in [*of.question.order, OWN]:
         for goal in of.question.goals:
@@ -55,7 +57,7 @@ def rows(of: Evidence) -> Sequence[Row]:
 
 
 def checks(of: Evidence) -> Sequence[Check]:
-    """Statements of the source (slides 83 and 84) on this mixture."""
+    """Checks statements of the source (slides 83 and 84) on this mixture."""
     choice, prices = of.choice, of.cost.prices
     found = [Check("slide 84: one shared fabric serves all tenants within their goals", choice.design is not None, choice.design or "none", "a shared design")]
     if prices:
@@ -73,7 +75,7 @@ def checks(of: Evidence) -> Sequence[Check]:
 
 
 def told(of: Evidence, settings: str | None) -> Told:
-    """The answer on the first screen of a page."""
+    """Returns the answer for the first screen of a page."""
     parts = {role: capital(words) for role, words in sentences.parts(of, settings).items()}
     head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
     some = {name: [parts[role] for role in roles if role in parts] for name, roles in _ROLES.items()}
@@ -82,13 +84,15 @@ def told(of: Evidence, settings: str | None) -> Told:
 
 
 def measures(of: Evidence) -> Sequence[Metric]:
-    """The goals' measures, first that in which the rejected design, or the chosen one, is farthest beyond its goal."""
+    """Returns the goals' measures. The first one is the measure in which the rejected design, or
+    the chosen one, exceeds its goal most."""
     worst = of.judged.worst(of.rejected or of.choice.shown).goal.metric
     return list(dict.fromkeys([worst, *(goal.metric for goal in of.question.goals)]))
 
 
 def against(of: Evidence, shown: Designs) -> Comparison:
-    """Each design compared with the one in which the cause is looked for, in the goals' measures, too: those are judged by the goals, not once more here."""
+    """Compares each design with the one in which the cause is looked for, also in the goals'
+    measures. The goals judge these measures, so they are not judged again here."""
     found = compare(shown, of.rejected or of.choice.shown)
     base = shown[found.baseline]
     own = [d for design in found.designs for metric in measures(of) if (d := difference(metric, base, shown[design], base.seeds))]

@@ -1,4 +1,5 @@
-"""The answer in the order of its parts: choice, size, cause, what the tenants pay for each other, cost, certainty, what would change it, settings."""
+"""Sentences of the answer, in order: choice, size, cause, cost of sharing for the tenants, cost,
+certainty, what would change it, settings."""
 
 from collections.abc import Sequence
 
@@ -15,18 +16,19 @@ from .evidence import Evidence
 from .mixtures import OWN, Change
 
 _LISTED, _COMMAS = ("; ", "；"), (", ", "、")
-#: A part of a wait or of a completion time is named from this share on.
+#: Smallest share from which a part of a wait or of a completion time is named.
 _NAMED = 0.1
-#: So many changes of the mixture are named one by one.
+#: Largest number of changes of the mixture that are named individually.
 _FEW = 2
 
 
-#: Roles of the parts of an answer that other decisions do not have.
+#: Roles of parts of an answer that other decisions lack.
 CAUSE, PAYS, CHANGE, SETTINGS = "cause", "pays", "change", "settings"
 
 
 def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
-    """The sentences by their role. `settings`: the result directory whose scenario has the settings to export."""
+    """Returns the sentences by their role. `settings`: the result directory whose scenario has the
+    settings to export."""
     made = {
         CHOICE: _choice(of),
         NEAREST: _nearest(of),
@@ -43,7 +45,7 @@ def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
 
 
 def answer(of: Evidence, settings: str | None = None) -> Marked:
-    """All parts, with their roles in front."""
+    """Returns all parts with their roles in front."""
     said = [(say(key, words=words) if has(key := f"standard.role.{role}") else words, role == CHOICE) for role, words in parts(of, settings).items()]
     return Marked.of(said)
 
@@ -57,13 +59,13 @@ def _list(items: Sequence[Words | str]) -> Words:
 
 
 def named(goal: Goal) -> str:
-    """The tenant of a goal."""
+    """Returns the name of a goal's tenant."""
     assert goal.tenant, "goals of this study are those of tenants"
     return goal.tenant.name
 
 
 def start(standing: Standing) -> Difference:
-    """The value beside that of the tenant's own fabric."""
+    """Returns the difference from the tenant's own fabric."""
     assert standing.start, "goals of this study are relative"
     return standing.start
 
@@ -73,14 +75,15 @@ def _item(goal: Goal, d: Difference) -> Words:
 
 
 def _told(d: Difference) -> Words:
-    """As `told`, with a difference that is not clear by its interval alone."""
+    """Returns the sentence of `told`. A difference that is unclear only by its interval gets
+    another sentence."""
     if d.clear or d.verdict in (SAME, TOO_FEW) or d.bounds is None:
         return told(d)
     return say("standard.unclear", between=between(d), **changes.values(d))
 
 
 def _missed(standing: Standing) -> Words:
-    """`query (p99 query time) 6.5 times as much (goal: at most 50 % more)`."""
+    """For example `query (p99 query time) 6.5 times as much (goal: at most 50 % more)`."""
     return say("standard.missed", label=label(standing.goal), change=change_of(start(standing)), goal=changes.change(standing.goal.factor))
 
 
@@ -108,7 +111,8 @@ def _size(of: Evidence) -> Words:
 
 
 def _cause(of: Evidence) -> Words:
-    """Runs of a tenant alone isolate the others as the cause; the split says how they do it."""
+    """Runs of a tenant alone isolate the other tenants as the cause. The split shows how they cause
+    it."""
     chosen, rejected = of.choice.shown, of.rejected
     if rejected is None:
         worst = of.judged.worst(chosen).goal
@@ -122,12 +126,12 @@ def _cause(of: Evidence) -> Words:
 
 
 def _others(of: Evidence, design: str, goal: Goal) -> Difference:
-    """The mixture compared with the tenant alone, on the same fabric."""
+    """Compares the mixture with the tenant alone, on the same fabric."""
     return paired(goal, design, {seed: value.number for seed, value in of.alone[design][goal.name].items()}, of.values[design][goal.name])
 
 
 def _split(of: Evidence, design: str, tenant: str) -> Words:
-    """The parts that make its flows take longer than alone."""
+    """Returns the parts that make the tenant's flows take longer than alone."""
     parts = of.parts.get(design, {}).get(tenant, {})
     whole = sum(ns for ns in parts.values() if ns > 0)
     longer = [(part, ns) for part, ns in sorted(parts.items(), key=lambda item: -item[1]) if ns > 0 and ns >= _NAMED * whole]
@@ -143,7 +147,8 @@ def _queued(of: Evidence, design: str, tenant: str) -> Words:
 
 
 def _shares(of: Evidence, design: str, tenant: str) -> Words:
-    """`bulk (62 %), hadoop (30 %)`: behind whom frames waited, without small shares."""
+    """For example `bulk (62 %), hadoop (30 %)`: tenants whose frames were ahead, without small
+    shares."""
     causes = of.behind.get(design, {}).get(tenant, {})
     shown = [(cause, share) for cause, share in sorted(causes.items(), key=lambda item: (-item[1], item[0])) if share >= _NAMED]
     name = lambda cause: say("standard.nobody") if cause == NOBODY else say("standard.same") if cause == tenant else cause  # noqa: E731
@@ -151,7 +156,7 @@ def _shares(of: Evidence, design: str, tenant: str) -> Words:
 
 
 def _pays(of: Evidence) -> Words:
-    """Each tenant in the mixture compared with itself alone, on the chosen fabric."""
+    """Compares each tenant in the mixture with the same tenant alone, on the chosen fabric."""
     chosen = of.choice.shown
     items = []
     for goal in of.question.goals:
@@ -188,7 +193,7 @@ def _certainty(of: Evidence) -> Words:
 
 
 def _rivals(of: Evidence) -> Words:
-    """Why the others are not chosen."""
+    """Returns the reasons why the other designs are not chosen."""
     return say("standard.rejected", items=_list([_rejected(of.judged, name) for name in of.question.order if name != of.choice.shown]))
 
 
@@ -197,7 +202,8 @@ def _open(standing: Standing) -> Words:
 
 
 def _rejected(judged: Judged, design: str) -> Words:
-    """Why a design is not the choice: the goals that it misses, or leaves open; if there are none, it is dearer or has more settings."""
+    """Returns the reason why a design is not the choice: the goals that it misses or leaves
+    undecided. If there are none, it costs more or has more settings."""
     if missed := judged.states(design, MISSED):
         return say("standard.misses", design=design, items=_all_missed(missed))
     if open_ := judged.states(design, OPEN):
@@ -222,7 +228,7 @@ def _change(of: Evidence) -> Words:
 
 
 def _names(changed: Sequence[Change]) -> Words:
-    """`one tenant's load x 0.5 or x 1.5`, or the changes one by one if they are few."""
+    """For example `one tenant's load x 0.5 or x 1.5`, or the individual changes if they are few."""
     if len(changed) > _FEW:
         factors = sorted({change.factor for change in changed})
         return say("standard.changed", factors=join([say("standard.times", factor=f"{factor:g}") for factor in factors], (" or ", "または")))
@@ -230,7 +236,7 @@ def _names(changed: Sequence[Change]) -> Words:
 
 
 def _flip(of: Evidence, change: str, judged: Judged) -> Words:
-    """The other choice, and whether the first one would still do."""
+    """Returns the other choice, and whether the first one would still meet the goals."""
     design, other = of.choice.design, judged.choice
     new = say("standard.flip.other", design=other.design) if other.design else say("standard.flip.none")
     if design is None:
