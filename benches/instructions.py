@@ -6,9 +6,9 @@ must state the reason. Instructions are counted under callgrind within the engin
 set-up. The counts repeat to about 0.1 %, whereas times on a shared machine do not.
 
 `python benches/instructions.py CASE [key=value]…` shows where the instructions are spent. Every
-instruction of a run is attributed to a source file of afflux. The debug information gives the chain
-of inlined functions of an instruction, and the outermost function of afflux in the same symbol
-counts.
+instruction of a run is attributed to a part of the engine. The debug information gives the chain of
+functions that are inlined at its address, and the innermost one whose source file belongs to a part
+(`PARTS`) counts.
 """
 
 import collections
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Source files for a frame's passage through a port.
 PORTS = ("arena", "count", "discipline", "eager", "exact", "forward", "held", "hop", "lane", "managed", "offers", "open", "pass", "ring", "urgent", "way")
-# Parts of the engine, by the source file of the innermost function of afflux.
+# Parts of the engine, with their source files.
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),

@@ -440,11 +440,11 @@ mod tests {
         }
     }
     merged! {
-        /// Both.
+        /// A table of either kind.
         pub enum Both as "Both", BothKind, &[("limit", "write number")]; {
-            /// One.
+            /// The first kind.
             example Example(ExampleKeys),
-            /// The other.
+            /// The second kind.
             other Other(OtherKeys),
         }
     }

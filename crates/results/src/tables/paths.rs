@@ -1,4 +1,4 @@
-//! `paths`: frames and bytes per flow, subflow and path. `fct_ns` is the flow's, as in `flows`.
+//! `paths`: frames and bytes per flow, subflow and path. `fct_ns` is the flow's completion time, as in `flows`.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
