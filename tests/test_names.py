@@ -310,7 +310,7 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
     if kind == "custom":
         assert all(set(link) == {"a", "b"} for link in topology["link"])
     assert (tmp_path / "x.toml").read_text().count("10Gbps") == 1
-    # The same links, whatever the kind.
+    # The links are the same for every kind.
     scenario = _core.load(tmp_path / "x.toml")
     called = [name for name, *_ in scenario.nodes]
     assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(sorted(link.split("-")) for link in links)

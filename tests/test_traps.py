@@ -243,7 +243,7 @@ def test_what_the_repository_ships_is_free_of_warnings():
             continue
         files = [block.get("file") for block in tomllib.loads(path.read_text(encoding="utf-8")).get("traffic", [])]
         if not all((path.parent / file).is_file() for file in files if file):
-            continue  # inputs that are no part of the repository
+            continue  # inputs that are not part of the repository
         found = _core.load(path)
         loaded += 1
         assert [str(one) for one in found.warnings] == [], path

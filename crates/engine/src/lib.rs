@@ -5,7 +5,6 @@
 //! shortest delay between two nodes. An action of a node in one window can therefore affect other
 //! nodes only in a later window. Each event is appended to the log of its window, and each window's
 //! log is sorted per node when the window is processed. Events are never sorted globally.
-//! ordered globally.
 
 mod exchange;
 mod log;

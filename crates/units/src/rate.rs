@@ -28,8 +28,8 @@ impl Rate {
     pub const fn from_mbps(mbps: u64) -> Self {
         Rate(mbps * 1_000_000)
     }
-    /// Returns the time to serialise any number of bytes at this rate. For a frame (below 2^17 bytes)
-    /// it equals [`Pace::of`]. Times beyond the largest [`Span`] saturate.
+    /// Returns the time to serialise any number of bytes at this rate. For a frame (below 2^17
+    /// bytes) it equals [`Pace::of`]. Times beyond the largest [`Span`] saturate.
     pub const fn serialize(self, bytes: u64) -> Span {
         if bytes < Pace::MOST {
             return Span(self.pace().of(bytes));

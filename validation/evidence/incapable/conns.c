@@ -2,15 +2,15 @@
 //   KIND start connected finished bytes ecn ecn_seen retransmissions timeouts cwnd delivered_ce
 // Times are seconds of the guest's monotonic clock, -1 for events that did not happen before END.
 //
-//   conns sink  PORT END                              receives and discards
-//   conns serve PORT END                              sends as many bytes as a request of 8 bytes states
-//   conns bulk  ADDR PORT END N CONNECT GAP SEND      opens N connections, GAP apart from CONNECT on;
-//                                                    they send from SEND on
-//   conns push  ADDR PORT END N AT GAP BYTES          opens N connections, GAP apart from AT on; each
-//                                                    sends BYTES (the sender opens)
-//   conns off                                         powers the machine off
-//   conns read  ADDR PORT END N AT GAP BYTES          opens N connections, GAP apart from AT on; each
-//                                                    requests BYTES (the receiver opens)
+//   conns sink  PORT END                          receives and discards
+//   conns serve PORT END                          sends as many bytes as a request of 8 bytes states
+//   conns bulk  ADDR PORT END N CONNECT GAP SEND  opens N connections, GAP apart from CONNECT on;
+//                                                they send from SEND on
+//   conns push  ADDR PORT END N AT GAP BYTES      opens N connections, GAP apart from AT on; each
+//                                                sends BYTES (the sender opens)
+//   conns off                                     powers the machine off
+//   conns read  ADDR PORT END N AT GAP BYTES      opens N connections, GAP apart from AT on; each
+//                                                requests BYTES (the receiver opens)
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
