@@ -1,8 +1,12 @@
-"""Are results still the same to the byte? `python benches/golden.py` compares hashes with benches/golden.json, `--write` renews it.
+"""Checks that results are byte-identical, by their hashes in benches/golden.json.
 
-Cases: every bench, every example, the quick points of every study (of many points one seed each), cut short so that each has some hundred thousand
-packet-hops; and 350 random scenarios of afflux-fuzz. Hashes: of the resolved scenario, of its results (flows), of its ports and of its counters. Run it
-before and after a change that must not change results. Intended changes belong in the changelog.
+`python benches/golden.py` compares the hashes, `--write` renews the file. Run it before and after a
+change that must not change results. List intended changes in the changelog.
+
+Cases: every bench, every example, and the quick points of every study (one seed each of studies
+with many points), cut short so that each has some hundred thousand packet-hops; and 350 random
+scenarios of afflux-fuzz. Hashes: of the resolved scenario, of its results (flows), of its ports and
+of its counters.
 """
 
 import argparse
@@ -21,14 +25,15 @@ from afflux.files import toml
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "benches" / "golden.json"
 HASHES = ("scenario_hash", "result_hash", "ports_hash", "counters_hash")
-#: A case is cut where it has at least so many packet-hops.
+#: Number of packet-hops at which a case is cut off.
 ENOUGH = 100_000
-#: Of a study with more quick points than this, the first seed of each design is a case.
+#: Number of quick points above which only the first seed of each design of a study is a case.
 MANY = 100
-#: Number of random scenarios by seed (from 1000 on everything is drawn), and how many packet-hops one may be expected to have.
+#: Number of random scenarios by seed (from seed 1000 on with all features), and the most expected
+#: packet-hops of a scenario.
 RANDOM, LARGEST = {22: 200, 1022: 150}, 200_000
 
-#: Name, path, text, keys that differ, seed.
+#: Name, path, text, changed keys, seed.
 Case = tuple[str, Path, str, dict[str, Any], int | None]
 
 
@@ -44,7 +49,8 @@ def main() -> int:
     with ProcessPoolExecutor(wanted.jobs) as pool:
         results = zip(cases, pool.map(examine, cases, [before.get(case[0]) for case in cases]), strict=True)
         found = {case[0]: result for case, result in results}
-    # A case that cannot run here, as an example whose trace has to be fetched, says nothing, unless it could run before.
+    # A case that cannot run here, such as an example whose trace must be fetched, is left out
+    # unless it could run before.
     for name in [name for name, result in found.items() if "refused" in result and name not in before]:
         print(f"left out: {name}: {found.pop(name)['refused']}")
     if wanted.write:
@@ -76,7 +82,7 @@ def all_cases(only: list[str]) -> Iterator[Case]:
         for point in points if len(points) <= MANY else {point.name: point for point in reversed(points)}.values():
             text = point.scenario.to_toml() if isinstance(point.scenario, Scenario) else Path(point.scenario).read_text()
             yield f"{study.name}: {point.name}, seed {point.seed}", point.path, text, dict(point.set), point.seed
-    # They need another program, which is built first.
+    # Random cases need another program, which is built first.
     if not only or "random" in only:
         yield from random_cases()
 
@@ -100,13 +106,15 @@ def random_cases() -> Iterator[Case]:
 
 
 def examine(case: Case, before: dict[str, Any] | None) -> dict[str, Any]:
-    """Its hashes: cut as it was before, or where it has enough packet-hops."""
+    """Returns the hashes of a case. It is cut at the same time as before, or when it has enough
+    packet-hops."""
     name, path, text, keys, seed = case
     if before is not None:
         cut = {"run.until": before["until"]} if before.get("until") else {}
         return hashes(path, text, keys | cut, seed) | ({"until": before["until"]} if cut else {})
     result: dict[str, Any] = {}
-    # What a random scenario samples may fill the memory in the seconds in which it waits for a time-out.
+    # Samples of a random scenario may fill the memory during seconds of waiting for a time-out, so
+    # its end is limited.
     for exponent in range(14 if name.startswith("random") else 24):
         until = f"{20 * 2**exponent}us"
         result = hashes(path, text, keys | {"run.until": until}, seed)

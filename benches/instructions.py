@@ -1,11 +1,14 @@
 """Instructions per packet-hop (needs valgrind and binutils).
 
-`python benches/instructions.py` compares all cases with benches/instructions.json and fails where one costs more than 2 % more; `--write` renews the
-table. A commit that makes a case dearer says why. Counted under callgrind within the engine's loop, without set-up; counts repeat to about 0.1 %, times on a
-shared machine do not.
+`python benches/instructions.py` compares all cases with benches/instructions.json, and fails if a
+case costs more than 2 % more. `--write` renews the table. A commit that makes a case more expensive
+must state the reason. Instructions are counted under callgrind within the engine's loop, without
+set-up. The counts repeat to about 0.1 %, whereas times on a shared machine do not.
 
-`python benches/instructions.py CASE [key=value]…` tells where they go: every instruction of one run is charged, through the debug information's inlining, to
-the outermost function of ours that it was inlined into or called from within the same symbol.
+`python benches/instructions.py CASE [key=value]…` shows where the instructions are spent. Every
+instruction of a run is attributed to a part of the engine. The debug information gives the chain of
+functions that are inlined at its address, and the innermost one whose source file belongs to a part
+(`PARTS`) counts.
 """
 
 import collections
@@ -18,9 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Ways of a frame through a port.
+# Source files for a frame's passage through a port.
 PORTS = ("arena", "count", "discipline", "eager", "exact", "forward", "held", "hop", "lane", "managed", "offers", "open", "pass", "ring", "urgent", "way")
-# Part of the engine by source file of the innermost function of ours.
+# Parts of the engine, with their source files.
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
@@ -31,13 +34,13 @@ PARTS = [
     ("explain", ("probe/explain.rs",)),
 ]
 
-#: Callgrind counts the engine's loop.
+#: Option that makes callgrind count only the engine's loop.
 LOOP = "--toggle-collect=*run*window*work*"
 TABLE = ROOT / "benches" / "instructions.json"
-#: Growth that a commit has to explain.
+#: Relative growth above which a commit must give a reason.
 BAR = 0.02
 CONWEAVE = ("studies/conweave/leaf-spine.toml", 'switch.balance="conweave"', "traffic[0].load=0.8", 'run.warmup="0s"')
-#: Scenario and keys, and when the run ends.
+#: Scenario, keys, and end of the run.
 CASES = {
     "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "400us"),
     "fat-tree-k8-permutation": (("benches/fat-tree-k8-permutation.toml",), "100us"),
@@ -75,7 +78,7 @@ def table(binary: Path, *, write: bool) -> int:
 
 
 def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]:
-    """Packet-hops, and instructions of the engine's loop."""
+    """Returns the packet-hops, and the instructions of the engine's loop."""
     command = [
         "valgrind",
         "--tool=callgrind",
@@ -100,7 +103,7 @@ def parts(binary: Path) -> int:
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         costs, anchor = read(out)
     hops = int(re.search(r"packet_hops (\d+)", run.stdout)[1])
-    # Where `main` has not been seen, addresses are those of the file.
+    # If `main` was not seen, addresses are relative to the file.
     bias = anchor - symbol(binary, "main") if anchor else 0
     chains = inlined(binary, [address - bias for address in costs])
     parts: collections.Counter[str] = collections.Counter()
@@ -123,9 +126,9 @@ def part_of(chain: list[str]) -> str:
 
 
 def read(path: Path) -> tuple[dict[int, int], int]:
-    """Instructions by address in the main program, and the address of `main`."""
+    """Returns instructions by address in the main program, and the address of `main`."""
     costs: dict[int, int] = collections.defaultdict(int)
-    # Callgrind numbers objects, functions and files apart.
+    # Callgrind numbers objects, functions and files separately.
     names: dict[tuple[str, str], str] = {}
     address, anchor, in_program, after_call, function = 0, 0, False, False, ""
 
@@ -149,7 +152,7 @@ def read(path: Path) -> tuple[dict[int, int], int]:
             if first.startswith("0x"):
                 address = int(first, 16)
             elif first != "*":
-                # Hexadecimal in full, but decimal as a step.
+                # Addresses are hexadecimal if absolute, and decimal if relative.
                 address += int(first)
             if function == "main" and in_program and not anchor:
                 anchor = address
@@ -169,7 +172,7 @@ def symbol(binary: Path, wanted: str) -> int:
 
 
 def inlined(binary: Path, addresses: list[int]) -> dict[int, list[str]]:
-    """Per address the source files from the innermost inlined function outwards."""
+    """Returns the source files of each address, from the innermost inlined function outwards."""
     text = "\n".join(hex(address) for address in addresses)
     done = subprocess.run(["addr2line", "-a", "-i", "-e", str(binary)], input=text, capture_output=True, text=True, check=True)
     chains: dict[int, list[str]] = {}

@@ -1,8 +1,8 @@
 """Runs the benchmark cases (`benches/*.toml`) and writes `out/bench.json`.
 
-Each case runs with the window-log engine on one thread and with the classical engine, alternately, every run in a process
-of its own; of several runs the one with the least processor time counts. With BENCH_INSTRUCTIONS=1 and valgrind on the
-machine, instructions per hop are counted too (slow).
+Each case runs alternately with the window-log engine on one thread and with the classical engine,
+each run in a separate process. The run with the least processor time counts. With
+BENCH_INSTRUCTIONS=1 and valgrind installed, it also counts instructions per hop (slow).
 
     make bench              all cases
     make bench CASE=name    one
@@ -86,7 +86,7 @@ def measure(name: str, case: Path) -> dict[str, Any]:
 
 
 def run(case: Path, dir: Path, engine: str, *, before: tuple[str, ...] = (), until_ns: int | None = None) -> dict[str, Any]:
-    """The summary of one run."""
+    """Returns the summary of one run."""
     command = [*before, sys.executable, "-m", "afflux", "run", str(case), "-o", str(dir), "--force", "--json"]
     command += ["--threads", "1", "--set", f"run.engine={engine}"]
     if until_ns is not None:
@@ -98,7 +98,7 @@ def run(case: Path, dir: Path, engine: str, *, before: tuple[str, ...] = (), unt
 
 
 def hops(summary: dict[str, Any]) -> int:
-    """PAUSE frames are no hops here."""
+    """Returns the packet-hops without PAUSE frames."""
     return summary["packet_hops"] - summary["pause_frames"]
 
 
@@ -107,7 +107,8 @@ def ns_per_hop(summary: dict[str, Any]) -> float:
 
 
 def instructions_per_hop(case: Path, dir: Path, simulated_ns: int) -> float | None:
-    """Of the second tenth of the run: the difference between two runs, in which all that is not simulation cancels."""
+    """Returns the instructions per hop in the second tenth of the run: the difference between two
+    runs, in which everything except the simulation cancels."""
     if os.environ.get("BENCH_INSTRUCTIONS") != "1" or not shutil.which("valgrind"):
         return None
     counted = []
@@ -140,7 +141,7 @@ def show(rows: list[dict[str, Any]]) -> None:
             "–" if instructions is None else f"{instructions:.0f}",
             text.size(row["peak_rss_bytes"]),
         )
-    # Never cut numbers off: too long lines wrap.
+    # Long lines wrap, so that no number is cut off.
     Console(width=max(Console().width, 110)).print(table, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Good files of every kind that is imported, small, to test with and to mutate."""
+"""Small valid files of every kind that afflux imports, for tests and as a base for mutations."""
 
 import gzip
 import json
@@ -103,7 +103,7 @@ def counters(**values: int) -> dict:
 
 
 def history(job: str = "job_7_0001", submit: int = 1_000_000) -> list[tuple[str, str, dict]]:
-    """Two maps (one reads over the network), two reducers."""
+    """Returns a job history with two maps (one reads over the network) and two reducers."""
     events: list[tuple[str, str, dict]] = [("JOB_SUBMITTED", "JobSubmitted", {"jobid": job, "submitTime": submit, "acls": {}})]
     for number, (host, split) in enumerate([("node1", "node1,node3"), ("node2", "node3,node10")]):
         task, attempt = f"map{number}", f"map{number}_0"
@@ -138,7 +138,7 @@ def as_json(events: list[tuple[str, str, dict]]) -> str:
 
 
 def encoded(schema: object, value: object, named: dict) -> bytes:
-    """Avro's binary encoding, for tests."""
+    """Returns Avro's binary encoding, for tests."""
     if isinstance(schema, list):
         names = [branch.get("name") if isinstance(branch, dict) else branch for branch in schema]
         name, inner = value if isinstance(value, tuple) else ("null" if value is None else "string", value)
@@ -161,7 +161,7 @@ def encoded(schema: object, value: object, named: dict) -> bytes:
             return encoded("long", schema["symbols"].index(value), named)
         case "array":
             items = b"".join(encoded(schema["items"], item, named) for item in value)
-            # A block with its size in bytes, as writers may give it.
+            # A block with its size in bytes, as writers are permitted to encode it.
             return (encoded("long", -len(value), named) + encoded("long", len(items), named) + items if value else b"") + b"\0"
         case "map":
             return b"\0"
@@ -197,7 +197,7 @@ def spark_log() -> list[dict]:
         {"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Task End Reason": {"Reason": "TaskKilled"}},
         task(1, "w1", 7_000, read={"Remote Bytes Read": 300, "Local Bytes Read": 150}, output={"Bytes Written": 420}),
         task(1, "w3", 7_001, read={"Remote Bytes Read": 450, "Local Bytes Read": 0}),
-        # Its parent was computed before the log began.
+        # The parent stage was computed before the log began.
         {"Event": "SparkListenerJobStart", "Job ID": 1, "Submission Time": 9_500, "Stage Infos": [stage(3, 2)], "Stage IDs": [2, 3]},
         task(3, "w1", 9_600, read={"Remote Bytes Read": 10, "Local Bytes Read": 0}),
     ]
@@ -233,7 +233,7 @@ JOBS = "job0\t0\t0\t7367360\t2339561\t627471\njob1\t3\t3\t736346\t1700537\t43226
 SIZES = "size_bytes,cdf\n0,0\n1000,0.5\n20000,1\n"
 RACKS = '{"matrix": {"inner": [[0, 1, 2], [1, 0, 0.5], [3, 1, 0]]}}'
 HOSTS = "host,name\n0,10.0.0.1\n1,10.0.0.2\n"
-#: A fabric that knows names and addresses, to read the others' files in.
+#: A fabric with names and addresses, for the import of files that use them.
 SCENARIO = """\
 format = 1
 # A comment that stays.
@@ -257,13 +257,13 @@ sizes = "1MB"
 
 @dataclass(frozen=True)
 class Sample:
-    """A good file, and how `afflux` is to read it."""
+    """A valid file, and the `afflux` command that reads it."""
 
     name: str
     data: bytes
-    #: The command, with FILE for the file.
+    #: Words of the command, with FILE in place of the file's name.
     command: tuple[str, ...]
-    #: Files beside it.
+    #: Additional files in the same folder.
     beside: tuple[tuple[str, str], ...] = ()
 
 
@@ -285,7 +285,7 @@ def _parquet() -> bytes:
 
 
 def every() -> list[Sample]:
-    """All of them."""
+    """Returns all samples."""
     capture = pcap([(100, udp(1, 2, 50)), (100.25, udp(2, 1, 50)), (101, udp(3, 2, 7))])
     log = "".join(json.dumps(event) + "\n" for event in spark_log()).encode()
     flows = ("-o", "out.tsv", "--flows", "out.csv", "--force")
@@ -326,7 +326,8 @@ def every() -> list[Sample]:
 
 
 def lay(sample: Sample, data: bytes, folder: Path, file: str) -> list[str]:
-    """Writes `data` in the place of the sample's, and what it needs beside; the arguments of `afflux`."""
+    """Writes `data` in place of the sample's data, with its additional files. Returns the arguments
+    of `afflux`."""
     (folder / file).write_bytes(data)
     for name, text in sample.beside:
         (folder / name).write_bytes(text.replace("FILE", file).encode("latin-1" if name.endswith(".pcap") else "utf-8"))

@@ -1,9 +1,11 @@
-"""Mutates good files and has `afflux` read them: only clean imports and clean refusals may come out.
+"""Mutates valid files and lets `afflux` read them. Only clean imports and clean refusals are
+allowed.
 
     python -m fuzz.importers --count 5000 --seed 1
 
-A refusal is clean if it ends with 2, is one line of readable text, and names the file. Each case is limited to 6 GB and 20 s of
-processor time. What is wrong is written to `--out`; `--only KIND` and `--case N` try some of it again. Kinds are those of `fuzz.importer_samples`.
+A refusal is clean if the exit code is 2 and the message is one line of readable text that names the
+file. Each case is limited to 6 GB and 20 s of processor time. Failures are written to `--out`.
+`--only KIND` and `--case N` repeat some cases. Kinds are those of `fuzz.importer_samples`.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from typing import Any
 from fuzz import isolated
 from fuzz.importer_samples import Sample, every, lay
 
-#: What a name should not be.
+#: Unusual strings for names.
 NASTY = (
     "", " ", "a\nb", "a\r\nb", "\t", "\0", '"', '"""', "'", "]", "[x]", "#", "a=b", "=1+1", "+1", "-1", "@x", "'=1", "../../x", "/etc/passwd", "C:\\x", "a,b",
     "\x1b[31m", "\u202eabc", "\u2028", "\ufeff", "😀", "é", "x" * 300, "x" * 100_000, "host0", "host99", "all", "10.0.0.1", "fe80::1", "null", "~", "true",
@@ -62,7 +64,7 @@ def _bytes(data: bytes, draw: random.Random) -> bytes:
 
 
 def _words(data: bytes, draw: random.Random) -> bytes:
-    """Numbers and words exchanged."""
+    """Replaces numbers and words."""
     found = list(re.finditer(rb"[A-Za-z0-9_.\-]+", data[:200_000]))
     for match in sorted(draw.sample(found, min(len(found), draw.choice((1, 1, 2, 4)))), key=lambda match: -match.start()):
         other = draw.choice((draw.choice(WORDS), draw.choice(NASTY).encode("utf-8", "surrogatepass"), draw.choice(found)[0]))
@@ -84,7 +86,7 @@ def _value(draw: random.Random, depth: int = 0) -> Any:
 
 
 def _exchanged(value: Any, draw: random.Random) -> Any:
-    """One of the values within exchanged for another of another type, left out, or repeated."""
+    """Replaces a nested value by one of another type, removes it, or repeats it."""
     places: list[tuple[Any, Any]] = []
 
     def walk(inside: Any) -> None:
@@ -121,7 +123,7 @@ def _dumps(value: Any) -> str:
 
 
 def _structures(data: bytes, draw: random.Random) -> bytes:
-    """Types exchanged, in JSON, in lines of JSON, in YAML."""
+    """Changes types of values in JSON, in lines of JSON, or in YAML."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -150,7 +152,7 @@ def _structures(data: bytes, draw: random.Random) -> bytes:
 
 
 def _packed(data: bytes, draw: random.Random) -> bytes:
-    """Compressed, perhaps with much behind it, perhaps damaged."""
+    """Compresses the data, sometimes with much appended data, sometimes with damage."""
     more = draw.choice((b"", b"", bytes(draw.choice((1, 50_000_000))), data * 1_000))
     packed = draw.choice((gzip.compress, lzma.compress))(data + more)
     return _bytes(packed, draw) if draw.random() < 0.3 else packed
@@ -167,7 +169,7 @@ MUTATORS: tuple[Callable[[bytes, random.Random], bytes], ...] = (_bytes, _bytes,
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
-    """Another file."""
+    """Returns a mutated file."""
     inner = _unpacked(data)
     if inner is not None and draw.random() < 0.7:
         return (gzip.compress if data.startswith(b"\x1f") else lzma.compress)(mutated(inner, draw))
@@ -178,7 +180,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 @dataclass(frozen=True)
 class Found:
-    """A case that went wrong."""
+    """A case that failed."""
 
     sample: Sample
     case: int
@@ -188,13 +190,13 @@ class Found:
 
 
 def case(sample: Sample, seed: int, number: int) -> bytes:
-    """The file of one case: the same for the same seed and number."""
+    """Returns the file of one case. It is the same for the same seed and number."""
     return mutated(sample.data, random.Random(f"afflux {seed} {sample.name} {number}"))
 
 
 def tried(sample: Sample, data: bytes, folder: Path) -> str | None:
-    """What is wrong with how `afflux` takes a file, if anything."""
-    # Streams of whoever runs this (pytest) do not end where the call's do.
+    """Returns the reason why `afflux` handles a file wrongly, or None."""
+    # Streams of a test runner (pytest) do not end with the call, so use the process's own.
     with contextlib.redirect_stdout(sys.__stdout__), contextlib.redirect_stderr(sys.__stderr__):
         ended = isolated.call(lay(sample, data, folder, "case.bin"), folder=folder)
     if why := ended.wrong("case.bin"):
@@ -209,7 +211,7 @@ def tried(sample: Sample, data: bytes, folder: Path) -> str | None:
 
 
 def run(count: int, seed: int, only: str | None = None, first: int = 0) -> Iterator[Found | None]:
-    """So many cases, of all kinds in turn; None for each that is well."""
+    """Runs `count` cases, cycling through the kinds. Yields None for each success."""
     samples = [sample for sample in every() if only is None or sample.name == only]
     with tempfile.TemporaryDirectory() as name:
         for number in range(first, first + count):

@@ -1,6 +1,8 @@
-"""One call of the command `afflux` in a process of its own, limited in memory and time: what a fuzzer needs to try thousands of inputs.
+"""Runs one call of `afflux` in a separate process with limited memory and time, so that a fuzzer
+can try thousands of inputs.
 
-The process is forked from one that has imported everything, so a case costs milliseconds.
+The process is forked from a process that has imported everything, so a case takes only
+milliseconds.
 """
 
 import os
@@ -15,31 +17,33 @@ from pathlib import Path
 
 from afflux import cli
 
-#: Address space and processor time of a case.
+#: Limits of a case: address space in bytes and processor time in seconds.
 MEMORY = 6_000_000_000
 SECONDS = 20
-#: Times the processor time that a case may take by the clock: the machine may be busy with other things, but a case that waits forever has to end.
+#: Limit of a case's wall time, as a multiple of its processor time limit. The machine may be busy
+#: with other things, but a case that waits forever must end.
 PATIENCE = 10
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a call ended."""
+    """Result of a call."""
 
-    #: As a shell shows it: the exit code, or minus the signal.
+    #: Exit code, or minus the signal number, as a shell shows it.
     code: int
-    #: On stderr.
+    #: Text on stderr.
     said: str
-    #: On stdout.
+    #: Text on stdout.
     told: str
-    #: Of processor time.
+    #: Processor time in seconds.
     seconds: float
     peak_bytes: int
-    #: It was stopped because it took too long.
+    #: True if the call was stopped because it took too long.
     late: bool = False
 
     def wrong(self, *names: str, exits: Sequence[int] = (0, 2)) -> str | None:
-        """Why this is not a clean run or a clean refusal, which names one of the files; None if it is."""
+        """Returns why this is not a clean run or a clean refusal that names one of the files. None
+        if it is clean."""
         if self.late:
             return f"not done after {self.seconds:.0f} s"
         if self.code not in exits:
@@ -82,7 +86,7 @@ def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, second
 
 
 def _child(arguments: Sequence[str], folder: Path, memory: int, seconds: int, said: int, told: int) -> None:
-    """Never returns."""
+    """Runs the call in the child process. Never returns."""
     code = 70
     try:
         os.chdir(folder)
@@ -92,7 +96,7 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, seconds: int, sa
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream, target in ((0, nothing), (1, told), (2, said)):
             os.dup2(target, stream)
-        # Whatever a test runner put in their place.
+        # A test runner may have replaced the streams.
         sys.stdout, sys.stderr = os.fdopen(1, "w", errors="backslashreplace"), os.fdopen(2, "w", errors="backslashreplace")
         sys.argv = ["afflux", *arguments]
         try:

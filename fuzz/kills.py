@@ -1,11 +1,13 @@
-"""Kills `run`, `sweep`, `tune` and a study at chosen steps of their writing, and Dask's workers in the middle of points: each must end with the table
-of an unbroken run, soon, and with nothing left over.
+"""Kills `run`, `sweep`, `tune` and a study at chosen steps of writing, and Dask workers in the
+middle of points. Each must then finish soon, with the table of an uninterrupted run and without
+leftovers.
 
     python -m fuzz.kills --count 200 --signals 100 --dask 20 --seed 1
 
-A step is a change on disk (docs/dev/faults.md). Which one a kill hits is drawn: of the process itself or of one that simulates a point, or the kill
-comes at any time. A broken run is started again with the same command, perhaps to be killed once more. Ctrl-C and SIGTERM come in the same manner, and
-must be quiet.
+A step is a change on disk (docs/dev/faults.md). The kill hits a random step of the process itself
+or of a process that simulates a point, or it comes at a random time. An interrupted run is started
+again with the same command, and may be killed once more. Ctrl-C and SIGTERM are sent in the same
+way, and the command must then end quietly.
 """
 
 import argparse
@@ -27,12 +29,12 @@ from pathlib import Path
 from afflux.batch.verification import verify
 
 REPO = Path(__file__).resolve().parents[1]
-#: Seconds after which a process is stuck.
+#: Seconds after which a process counts as stuck.
 PATIENCE = 120
-#: Processes that belong to a try have it in their environment.
+#: Environment variable of all processes that belong to a try.
 MARK = "AFFLUX_KILLS"
 
-#: Points of some milliseconds.
+#: A scenario whose points take some milliseconds.
 SCENARIO = """\
 format = 1
 name = "small"
@@ -64,7 +66,8 @@ jitter = "1us"
 ports = { interval = "100us" }
 """
 
-#: A class for `[host.python]` with which a point takes a while, and hardly any time of a processor: each flow sleeps once.
+#: A class for `[host.python]` that makes a point take a while with little processor time: each flow
+#: sleeps once.
 SLEEPER = """\
 import time
 
@@ -88,11 +91,11 @@ VARY = ("--vary", "switch.buffer=9packets,90packets", "--vary", "traffic.0.sende
 
 @dataclass(frozen=True)
 class Job:
-    """A command that can be killed and started again. Everything goes to `out` in its directory."""
+    """A command that can be killed and started again. It writes only to `out` in its directory."""
 
     name: str
     command: tuple[str, ...]
-    #: What must be the same in the end, whatever happened: of the directory and what was printed.
+    #: Part of the directory and of the output that must be the same in the end, whatever happened.
     outcome: Callable[[Path, str], object]
     #: Exit codes of runs in which points were killed.
     broken: tuple[int, ...] = (1,)
@@ -110,7 +113,8 @@ JOBS = (
         "tune",
         (*AFFLUX, "tune", "small.toml", "--vary", "switch.buffer=9packets..90packets", "--objective", "fct_p99", "--objective", "drops", "--budget", "2")
         + ("--seeds", "1-2", "--no-sensitivity", "--json", "-o", "out"),
-        # Points that were killed are tried again only by the next search: what it says depends on them, the last one's words do not.
+        # Killed points are retried only by the next search. The words of the last search depend on
+        # them, so only its result is compared.
         lambda place, said: (said, (place / "out" / "best.toml").read_text()),
     ),
     Job(
@@ -146,7 +150,8 @@ class Try:
         return finished(self.start(fault, worker_fault))
 
     def wait_for_workers(self) -> None:
-        """Whatever a killed process started ends by itself."""
+        """Waits until the processes that a killed process started have ended, which they do without
+        help."""
         until = time.monotonic() + PATIENCE
         while processes(self.dir):
             if time.monotonic() > until:
@@ -154,7 +159,8 @@ class Try:
             time.sleep(0.01)
 
     def outcome(self, done: subprocess.CompletedProcess[str]) -> object:
-        """Of the last run. Raises `AssertionError` if it failed or left something over."""
+        """Returns the outcome of the last run. Raises `AssertionError` if it failed or left files
+        over."""
         assert done.returncode == 0, f"{self.dir}: {done.stderr}"
         left = [str(path) for path in self.dir.rglob(".*") if path.name != ".lock"]
         assert not left, f"left over: {left}"
@@ -173,26 +179,27 @@ def finished(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]
 
 
 def is_heeding(pid: int) -> bool:
-    """Does a program handle signals itself? Before that Python is still starting."""
+    """True if the program handles signals itself. Before that, Python is still starting."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
     return bool(int(line.split()[1], 16) & (1 << (signal.SIGTERM - 1)))
 
 
 def processes(dir: Path) -> list[int]:
-    """Those that belong to a try and live."""
+    """Returns the living processes that belong to a try."""
     wanted = f"{MARK}={dir}".encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if wanted in (entry / "environ").read_bytes().split(b"\0") and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
                 found.append(int(entry.name))
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return found
 
 
 def steps(job: Job, dir: Path) -> tuple[int, int, object]:
-    """How many steps the process itself makes, how many one of its workers, and what comes out unbroken."""
+    """Returns the number of steps of the process itself and of one of its workers, and the outcome
+    of an uninterrupted run."""
     one = Try(job, dir)
     own, workers = dir / "own.trace", dir / "workers.trace"
     done = one.run(f"TRACE@{own}", f"TRACE@{workers}")
@@ -202,7 +209,8 @@ def steps(job: Job, dir: Path) -> tuple[int, int, object]:
 
 
 def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random, most: int) -> Counter[str]:
-    """Kills a job at most `most` times, then lets it end. Which kinds of kills there were."""
+    """Kills a job at most `most` times, then lets it finish. Returns the kinds of kills that
+    occurred."""
     own, workers, expected = unbroken
     one, kills = Try(job, dir), Counter[str]()
     began = time.monotonic()
@@ -226,7 +234,7 @@ def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
         elif done.returncode != 0 and not (kind == "worker" and done.returncode in job.broken):
             raise AssertionError(f"{dir}: {kind}: ended with {done.returncode}: {done.stderr}")
         else:
-            # It was past that step: what is done is not done again.
+            # The run was past that step, because finished work is not repeated.
             break
     outcome = one.outcome(one.run())
     assert outcome == expected, f"{dir}: after {dict(kills)} it is\n{outcome}\nand not\n{expected}"
@@ -237,7 +245,8 @@ def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
 
 
 def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random) -> bool:
-    """Ends a job by Ctrl-C or SIGTERM, at a step or at any time: quietly, with nothing left over. Then it is run to its end. Was it stopped at all?"""
+    """Ends a job by Ctrl-C or SIGTERM at a step or at a random time: it must end quietly and leave
+    nothing over. Then runs it to its end. Returns whether the job was stopped."""
     own, _, expected = unbroken
     one = Try(job, dir)
     number = draws.choice([signal.SIGINT, signal.SIGTERM])
@@ -267,8 +276,8 @@ def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
 
 @contextmanager
 def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
-    """A scheduler and workers of Dask, in processes and directories of their own: its address, the workers, and what starts another one. `prefix` goes
-    before the command of each worker."""
+    """Yields a Dask scheduler's address, its workers, and a function that starts another worker.
+    All run in separate processes and directories. `prefix` precedes the command of each worker."""
     place = dir / "scheduler.json"
     place.unlink(missing_ok=True)
     environment = os.environ | {MARK: str(dir)}
@@ -304,8 +313,9 @@ def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tup
 
 
 def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, asleep: bool = False) -> None:
-    """A sweep on a cluster whose workers are killed in the middle of points, and replaced, ends with the table of one that nobody disturbed. A point
-    simulates for a second or more, or sleeps for most of one."""
+    """Runs a sweep on a cluster whose workers are killed in the middle of points and replaced. The
+    table must equal that of an undisturbed sweep. A point simulates for a second or more, or sleeps
+    for most of a second."""
     draws = random.Random(seed)
     dir.mkdir(parents=True)
     (dir / "sleeper.py").write_text(SLEEPER)
@@ -321,7 +331,8 @@ def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, worker
             command = [*AFFLUX, *arguments, "--executor", "dask", "--address", address, "-o", out]
             sweep = subprocess.Popen(command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             until = time.monotonic() + PATIENCE
-            # Dask gives a task up after its third worker: no more than a kill per point on average.
+            # Dask gives up a task after its third worker, so there is at most one kill per point on
+            # average.
             here = 0
             while sweep.poll() is None and done < kills and here < max(1, points // 3):
                 time.sleep(draws.uniform(0.1, 0.5))
@@ -333,7 +344,7 @@ def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, worker
                 if time.monotonic() > until:
                     raise Stuck(f"{dir}: no worker gets to work")
             last = finished(sweep)
-            # A point whose workers were killed too often has failed, and is tried again.
+            # A point whose workers were killed too often has failed, and is retried.
             for _ in range(3):
                 if last.returncode == 0:
                     break

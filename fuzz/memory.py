@@ -1,9 +1,11 @@
-"""Lets allocations fail: calls `afflux check` and `afflux run` with little address space, and asks that nothing half-written is taken for a result.
+"""Lets allocations fail: calls `afflux check` and `afflux run` with little address space, and
+checks that no half-written file passes as a result.
 
     python -m fuzz.memory --count 200 --seed 1
 
-A call ends with 0, 1 or 2, and with a message if it fails. One other end is allowed: Rust cannot recover from an allocation that fails in the middle
-of a run; it says so and aborts. Even then there is no result directory, and the next run clears away what was left and succeeds.
+A call must end with 0, 1 or 2, and with a message if it fails. One exception is allowed: Rust
+cannot recover from a failed allocation in the middle of a run, so it prints a message and aborts.
+Even then there must be no result directory, and the next run must clean up and succeed.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from fuzz.isolated import Ended, call
 
-#: By name; the second and third need more than a few megabytes.
+#: Scenarios by name. The second and third need more than a few megabytes.
 SCENARIOS = {
     "star": """\
 format = 1
@@ -59,20 +61,21 @@ sizes = "2MB"
 capture = "host0>switch0"
 """,
 }
-#: Above what the process has already, bytes. Below the least, Python itself lacks memory to import what a command needs.
+#: Range of additional address space in bytes. Below it, Python itself lacks memory to import what a
+#: command needs.
 LEAST, MOST = 20_000_000, 300_000_000
 ABORTED = -signal.SIGABRT
 RESULT = "out"
 
 
 def here() -> int:
-    """Address space of this process, from which each call is forked."""
+    """Returns the address space in bytes of this process, from which each call is forked."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     return pages * 4096
 
 
 def unclean(ended: Ended, folder: Path) -> str | None:
-    """What is wrong with how a call ended, if anything."""
+    """Returns the reason why the end of a call is wrong, or None."""
     if ended.code == ABORTED:
         if "memory allocation of" not in ended.said:
             return "aborts without saying why"
@@ -80,14 +83,15 @@ def unclean(ended: Ended, folder: Path) -> str | None:
         return ended.wrong(exits=(0, 1, 2))
     elif ended.code and "error: " not in ended.said:
         return "fails without a message"
-    # A run that comes to its limit keeps what it has recorded, and says so.
+    # A run that reaches its limit keeps what it has recorded, and says so.
     if ended.code and (folder / RESULT).exists() and "the run ended early" not in ended.said:
         return "fails, and leaves a result directory"
     return None
 
 
 def tried(name: str, memory: int, folder: Path) -> tuple[str, str | None]:
-    """How a check and a run with `memory` bytes more than there are ended, and what is wrong with it."""
+    """Runs check and run with `memory` bytes more than this process has. Returns how the calls
+    ended, and an error or None."""
     place = folder / "scenario.toml"
     place.write_text(SCENARIOS[name], encoding="utf-8")
     limit = here() + memory
@@ -109,7 +113,7 @@ def tried(name: str, memory: int, folder: Path) -> tuple[str, str | None]:
 
 
 def run(seed: int, count: int, jobs: tuple[str, ...] = tuple(SCENARIOS)) -> tuple[Counter[str], list[str]]:
-    """How calls ended, and what went wrong, a line each."""
+    """Returns counts of how calls ended, and the errors, one line each."""
     draws, counts, found = random.Random(f"afflux memory {seed}"), Counter[str](), list[str]()
     for number in range(count):
         name = jobs[number % len(jobs)]

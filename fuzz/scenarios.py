@@ -1,9 +1,11 @@
-"""Mutates scenario files and calls `afflux check` and `afflux run` with them: only clean runs and clean refusals may come out.
+"""Mutates scenario files and calls `afflux check` and `afflux run` with them. Only clean runs and
+clean refusals are allowed.
 
     python -m fuzz.scenarios --count 5000 --seed 1 --jobs 2
 
-A refusal is clean if it ends with 2 and names the file. Each case is limited to 6 GB and 20 s of processor time. What is wrong is written to `--out` as a
-scenario beside what was said of it; `--only N` tries one case again.
+A refusal is clean if it ends with 2 and names the file. Each case is limited to 6 GB and 20 s of
+processor time. Failures are written to `--out`: the scenario and its output. `--only N` repeats one
+case.
 """
 
 import argparse
@@ -21,9 +23,9 @@ from pathlib import Path
 from fuzz.isolated import Ended, call
 
 REPO = Path(__file__).resolve().parents[1]
-#: Scenario files to start from.
+#: Scenario files to mutate.
 SEEDS = ("examples/*.toml", "benches/*.toml", "studies/*/*.toml", "python/afflux/templates/*.toml")
-#: Above so many packet-hops a scenario is checked and not run.
+#: Number of packet-hops above which a scenario is only checked and not run.
 HOPS = 2_000_000
 
 UNITS = ("", "B", "kB", "MB", "GB", "TB", "MiB", "bps", "Kbps", "Mbps", "Gbps", "Tbps", "ps", "ns", "us", "ms", "s", "h", "packets", "%")
@@ -46,12 +48,12 @@ class Seed:
 
 
 def seeds() -> list[Seed]:
-    """Every scenario file of the repository."""
+    """Returns every scenario file of the repository."""
     return [Seed(str(path.relative_to(REPO)), tuple(path.read_text(encoding="utf-8").splitlines())) for glob in SEEDS for path in sorted(REPO.glob(glob))]
 
 
 def pool(of: list[Seed]) -> dict[str, list[str]]:
-    """By table, every line `key = value` that stands in it somewhere."""
+    """Returns by table all lines `key = value` that occur in it in any file."""
     found: dict[str, list[str]] = {}
     for seed in of:
         table = ""
@@ -64,7 +66,7 @@ def pool(of: list[Seed]) -> dict[str, list[str]]:
 
 
 def vocabulary() -> list[str]:
-    """Every word that the schema allows somewhere as a value."""
+    """Returns every word that the schema allows as a value of any key."""
     from afflux import _core
 
     words: set[str] = set()
@@ -89,7 +91,8 @@ class Mutator:
         self.words = vocabulary()
 
     def case(self, seed: int, number: int) -> tuple[str, str]:
-        """The name of the file that a case starts from, and its text; the same for the same numbers."""
+        """Returns the name of the base file of a case, and the mutated text. Both are determined by
+        seed and number."""
         draws = random.Random(f"{seed}/{number}")
         start = draws.choice(self.seeds)
         lines = list(start.lines)
@@ -114,7 +117,7 @@ class Mutator:
         return self._with(lines, place, f"{head}{value}{tail}")
 
     def _scale(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        """A number becomes larger or smaller by powers of ten."""
+        """Multiplies a number by a power of ten."""
         numbers = list(_NUMBER.finditer(lines[place]))
         if not numbers:
             return lines
@@ -130,11 +133,12 @@ class Mutator:
         return self._value(lines, place, draws.choice(STRANGE))
 
     def _word(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        """Another name of a model."""
+        """Replaces a value by another name of a model."""
         return self._value(lines, place, json.dumps(draws.choice(self.words)))
 
     def _borrow(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        """A key of another scenario's table of the same name, in place of ours or beside it."""
+        """Copies a key from a table of the same name in another scenario, and replaces or
+        duplicates the existing key."""
         table = next((head[1] for line in reversed(lines[:place]) if (head := _TABLE.match(line))), "")
         line = draws.choice(self.pool.get(table) or [lines[place]])
         key = line.split("=")[0].strip()
@@ -158,7 +162,7 @@ class Mutator:
         return [*rest[:at], line, *rest[at:]]
 
     def _type(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        """A value becomes another kind of value."""
+        """Changes a value to another type."""
         value = _VALUE.match(lines[place])[2]
         return self._value(lines, place, draws.choice(("[{}]", "[{0}, {0}]", "{{ kind = {} }}", "{{ x = {} }}", '"""{}"""', "[[{}]]")).format(value))
 
@@ -168,7 +172,7 @@ class Mutator:
         return self._with(lines, place, head[:at] + draws.choice(("", "_", "x", ".", " ", '"')) + head[at + 1 :] + value + tail)
 
     def _bytes(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        """Anything anywhere."""
+        """Inserts arbitrary text at an arbitrary position."""
         text = "\n".join(lines)
         at = draws.randrange(len(text) + 1)
         end = min(len(text), at + draws.choice((0, 1, 1, 2, 10, 200)))
@@ -177,9 +181,10 @@ class Mutator:
 
 
 def attempt(mutator: Mutator, seed: int, number: int, folder: Path) -> tuple[str, str | None, Ended, str]:
-    """What was tried (`refused`, `checked`, `run`), why that is wrong if it is, how it ended, and the scenario."""
+    """Returns the attempted action (`refused`, `checked`, `run`), the error if any, the end of the
+    call, and the scenario."""
     start, text = mutator.case(seed, number)
-    # Inputs are looked for where the scenario came from.
+    # The scenario's input files are in the folder of the base file.
     home = (REPO / start).parent
     for beside in home.iterdir():
         if beside.is_file() and beside.suffix in (".csv", ".tsv", ".txt", ".dist"):
@@ -212,7 +217,7 @@ def _until(time: str) -> list[str]:
 
 
 def _short(looked: Ended, until: str) -> bool:
-    """Whether a run is expected to end soon."""
+    """True if a run is expected to end soon."""
     if looked.code:
         return False
     found = json.loads(looked.told)
@@ -235,7 +240,7 @@ def chunk(seed: int, numbers: list[int], out: str | None) -> tuple[Counter[str],
 
 
 def run(seed: int, count: int, jobs: int, out: str | None = None, only: int | None = None) -> list[str]:
-    """What went wrong, a line each."""
+    """Returns the errors, one line each."""
     if out:
         Path(out).mkdir(parents=True, exist_ok=True)
     numbers = [only] if only is not None else list(range(count))

@@ -1,6 +1,7 @@
-"""Fixtures of all tests: small scenarios, and the command as users run it.
+"""Shared fixtures: small scenarios, and the `afflux` command as users run it.
 
-Two kinds of tests carry a mark. `slow` may take more than `LIMIT` seconds. `realtime` compares with the wall clock and runs alone, after all others.
+Two kinds of tests carry a mark. A `slow` test may take more than `LIMIT` seconds. A `realtime` test
+compares with the wall clock and runs alone, after all other tests.
 """
 
 import contextlib
@@ -28,23 +29,28 @@ from afflux import cli
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared"
 
-#: Seconds that a test without the mark `slow` may take, fixtures included.
+#: Longest time in seconds of a test without the mark `slow`, including its fixtures.
 LIMIT = 20.0
-#: Seconds above which `--fast` leaves a test out, by the durations of an earlier run.
+#: Duration in seconds in an earlier run above which `--fast` leaves a test out.
 FAST = 1.0
-#: Seconds of the longer tests in an earlier run; `python -m tests.suite --keep` renews them.
+#: File with the durations in seconds of the longer tests in an earlier run. `python -m tests.suite
+#: --keep` renews it.
 DURATIONS = Path(__file__).with_name("durations.json")
 
-#: Times the number of random cases and samples that `make test` takes; `make fuzz` takes more (DRAWS in the Makefile).
+#: Factor on the number of random cases and samples of `make test`. `make fuzz` sets a larger one
+#: (DRAWS in the Makefile).
 DRAWS = int(os.environ.get("AFFLUX_DRAWS", "1"))
 
-# The runner of typer builds all commands for each call, which takes 20 ms, and thousands of calls are made. They are the same each time.
+# The runner of typer builds all commands for each call, which takes 20 ms. The commands never
+# change, so one build serves thousands of calls.
 vars(typer.testing)["_get_command"] = functools.cache(get_command)
 
-# Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
+# Newer versions of Ray admit only processes that know the cluster's token. All processes of the
+# tests share this token.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
-#: A few senders overflow a small buffer: drops, retransmissions, time-outs, all within milliseconds.
+#: A few senders overflow a small buffer. Drops, retransmissions and time-outs occur within
+#: milliseconds.
 INCAST = """\
 format = 1
 name = "small"
@@ -82,13 +88,16 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def as_many(count: int) -> int:
-    """How many random cases or samples a test takes, where `make test` takes so many."""
+    """Returns the number of random cases or samples for a test that takes `count` in
+    `make test`.
+    """
     return count * DRAWS
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
-    """A directory by its name, filled once for all processes that run tests: the first one fills it, others wait. Tests only read it."""
+    """Returns a function that gives a directory by name. The first test process that needs the
+    directory fills it, the others wait. Tests only read it."""
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once"
     root.mkdir(exist_ok=True)
@@ -109,7 +118,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[P
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, driven by Playwright."""
+    """Returns Chromium, driven by Playwright."""
     chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
     if chromium is None:
         pytest.skip("needs a browser: apt-get install chromium")
@@ -122,7 +131,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """Runs `afflux` as a process of its own in an empty directory: for tests of processes, signals, memory and the first steps of the program."""
+    """Returns a function that runs `afflux` as a separate process in an empty directory, for tests
+    of processes, signals, memory and program start."""
 
     def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
@@ -133,7 +143,8 @@ def process(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def command(invoke: Callable[..., Any], tmp_path: Path) -> Command:
-    """Runs `afflux` inside the test process, 0.4 s faster than a process of its own, with the result that `subprocess.run` would give."""
+    """Returns a function that runs `afflux` inside the test process, 0.4 s faster than a separate
+    process, with a result like that of `subprocess.run`."""
 
     def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         with contextlib.chdir(cwd):
@@ -147,7 +158,8 @@ def command(invoke: Callable[..., Any], tmp_path: Path) -> Command:
 
 @pytest.fixture
 def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Runs `afflux` inside the test process in an empty directory, with the result of typer's test runner."""
+    """Returns a function that runs `afflux` inside the test process in an empty directory, with the
+    result of typer's test runner."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -160,8 +172,8 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points of sweeps, searches and decisions are simulated inside the test process, 0.05 s faster each than in processes of their own: for tests of
-    what is made of their results."""
+    """Simulates points of sweeps, searches and decisions inside the test process, 0.05 s faster
+    each than in separate processes. For tests that are about the evaluation of the results."""
     from here import Here
 
     from afflux import batch, executors
@@ -175,7 +187,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a scenario file: `INCAST`, with pieces of its text replaced."""
+    """Returns a function that writes a scenario file: `INCAST` with replaced parts of its text."""
 
     def write(*replacements: tuple[str, str], text: str = INCAST, name: str = "small.toml") -> Path:
         for old, new in replacements:
@@ -190,7 +202,7 @@ def scenario(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def shared() -> Path:
-    """Reference data beside the checkout."""
+    """Returns the folder of reference data next to the checkout."""
     if not SHARED.is_dir():
         pytest.skip(f"needs the reference data in {SHARED}")
     return SHARED
@@ -205,7 +217,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Whichever process is free takes the next test, or the next module whose tests share a fixture."""
+    """Gives the next test, or the next module whose tests share a fixture, to the first idle
+    process."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -216,7 +229,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Longest first, so that two processes end together; tests that share an expensive fixture stay in one process."""
+    """Sorts tests by duration, longest first, so that all processes end at about the same time.
+    Tests that share an expensive fixture stay in one process."""
     took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
     if config.getoption("--fast"):
         long = {item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")}
@@ -230,7 +244,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def group(nodeid: str) -> str:
-    """The module for tests of a module with fixtures of its own; otherwise the test itself."""
+    """Returns the module for tests of a module with its own fixtures, and otherwise the test
+    itself."""
     file = nodeid.partition("::")[0]
     return file if _has_fixtures(file) else nodeid
 
@@ -242,10 +257,12 @@ def _has_fixtures(file: str) -> bool:
 
 
 class Stopwatch:
-    """Seconds that a test takes on a machine that does nothing else.
+    """Measures the seconds that a test would take on an idle machine.
 
-    A busy machine makes a test wait for a processor. Some kernels count this wait for the test's own process. Elsewhere, and for ended children, the
-    time in which any process of the machine waited stands for it, up to the processor time that the test took, and four times that of its children.
+    On a busy machine a test waits for a processor. Some kernels count this wait for the test's own
+    process. On other kernels, and for ended child processes, the estimate is the time in which any
+    process of the machine waited. This estimate is limited to the processor time of the test plus
+    four times that of its children.
     """
 
     def __init__(self) -> None:
@@ -256,7 +273,8 @@ class Stopwatch:
 
     @staticmethod
     def alone(wall: float, waited: float, own: float, children: float, stalled: float) -> float:
-        """Seconds of `wall` without the wait for a processor; 0 of `waited` says that the kernel does not count it."""
+        """Returns `wall` without the waits for a processor, in seconds. `waited` is 0 if the kernel
+        does not count them."""
         return wall - waited - min(stalled, 4 * children + (0.0 if waited else own))
 
     @staticmethod
@@ -272,7 +290,7 @@ class Stopwatch:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A test without the mark `slow` fails if it takes longer than `LIMIT`."""
+    """Lets a test without the mark `slow` fail if it takes longer than `LIMIT`."""
     report = yield
     watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
     if call.when == "teardown" and report.passed and not item.get_closest_marker("slow"):

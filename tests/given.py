@@ -1,4 +1,5 @@
-"""Files of this repository that tests read: the reference runs in their compact form, and inputs with which defects were found."""
+"""Files of this repository that tests read: compact reference runs, and inputs that once revealed
+defects."""
 
 import gzip
 import shutil
@@ -6,7 +7,7 @@ from pathlib import Path
 
 from conftest import REPO
 
-#: ConWeave's inputs, connection matrices, and the rest that `make validate` reads.
+#: Inputs of ConWeave, connection matrices, and the other files that `make validate` reads.
 REFERENCE = REPO / "validation" / "reference"
 DEFECTS = REPO / "tests" / "defects"
 
@@ -16,7 +17,8 @@ def defect(name: str) -> Path:
 
 
 def lay_defect(name: str, folder: Path) -> None:
-    """A copy, unpacked if it is kept packed, with the input that it names beside it."""
+    """Copies a defect's file, unpacked if it is stored packed, together with the input that it
+    refers to."""
     if name == "s.json":
         (folder / name).write_text("[" * 100_000)
         return

@@ -1,4 +1,5 @@
-"""An executor that simulates in this very process: an example of one's own, and quick."""
+"""An executor that simulates inside the calling process. It is fast, and an example of a custom
+executor."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ class Here:
         self.cancel()
 
     def claim(self, owner: Mapping[str, str], names: Sequence[str]) -> None:
-        """Results stay here."""
+        """Does nothing, because results stay in this process."""
 
     def submit(self, key: str, order: Order) -> None:
         self._waiting.append((key, order))

@@ -1,4 +1,4 @@
-"""What the hosts of tests/test_live.py run."""
+"""Programs that the hosts of tests/test_live.py run."""
 
 import json
 import os
@@ -16,7 +16,7 @@ IP_RECVTOS = 13
 
 
 def round_trips(here: socket.socket, count: int) -> list[float]:
-    """To port 7 of the last host, which sends everything back; in seconds."""
+    """Measures round trips in seconds to port 7 of the last host, which echoes all datagrams."""
     trips = []
     for number in range(count):
         begin = time.monotonic()
@@ -27,7 +27,7 @@ def round_trips(here: socket.socket, count: int) -> list[float]:
 
 
 def everything(connection: socket.socket) -> bytes:
-    """Up to the end of what the other side sends."""
+    """Returns all bytes until the other side closes the connection."""
     received = bytearray()
     while part := connection.recv(1 << 16):
         received += part
@@ -35,7 +35,8 @@ def everything(connection: socket.socket) -> bytes:
 
 
 def call(count: int) -> dict[str, Any]:
-    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends back of what it has been sent."""
+    """Measures round trips from this host to the last host, which must answer, and checks the bytes
+    that its TCP server echoes."""
     trips = round_trips(udp(0), count)
     content = pattern(256_000)
     with socket.create_connection((address(hosts() - 1), 8), timeout=20) as connection:
@@ -46,12 +47,12 @@ def call(count: int) -> dict[str, Any]:
 
 
 def pattern(length: int) -> bytes:
-    """Without a period that segments could have."""
+    """Returns bytes whose pattern does not repeat, so that misplaced segments are noticed."""
     return b"".join(struct.pack("!I", number) for number in range(length // 4))
 
 
 def upload(length: int) -> dict[str, Any]:
-    """One connection from the first host to the last, with ECN, which sends all at once."""
+    """Sends all data at once over one connection with ECN from the first host to the last."""
     last = hosts() - 1
     for host in (0, last):
         inside(host, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
@@ -83,7 +84,7 @@ def udp(host: int, port: int = 0) -> socket.socket:
 
 
 def echo(count: int) -> dict[str, Any]:
-    """Round trips between the first host and the last one, in seconds."""
+    """Measures round trips in seconds between the first and the last host."""
     last = hosts() - 1
     here, there = udp(0), udp(last, 7)
 
@@ -100,7 +101,8 @@ def echo(count: int) -> dict[str, Any]:
 
 
 def burst(count: int, tos: int) -> dict[str, Any]:
-    """Datagrams of 1,000 B in one go; what arrives, and how many of them marked."""
+    """Sends datagrams of 1,000 B in one burst. Returns how many arrive, and how many of these are
+    marked."""
     last = hosts() - 1
     here, there = udp(0), udp(last, 9)
     there.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
@@ -119,7 +121,7 @@ def burst(count: int, tos: int) -> dict[str, Any]:
 
 
 def look() -> dict[str, Any]:
-    """What a process sees of its host."""
+    """Returns what a process sees of its host."""
     devices = [line.split(":")[0].strip() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]]
     processes = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
     return {"devices": sorted(devices), "sys": sorted(os.listdir("/sys/class/net")), "processes": processes, "env": dict(os.environ)}

@@ -1,5 +1,6 @@
-"""A machine behind an interface, for tests/test_live.py: in a network namespace of our own with the interface `wire`, another namespace is the machine,
-with 10.0.0.2 on its `nic`. TAP devices, joined by copying frames. Runs its arguments in the first one.
+"""Runs its arguments where a second machine is behind an interface, for tests/test_live.py. The
+command runs in a network namespace with the interface `wire`. Another namespace acts as the machine
+and has 10.0.0.2 on its `nic`. A thread copies frames between the two TAP devices.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ ETHTOOL_SGRO = 0x2C
 
 
 def interface(name: str, address: str | None) -> int:
-    """A TAP device, up, in the calling thread's network namespace."""
+    """Creates a TAP device in the calling thread's network namespace and brings it up."""
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -57,7 +58,9 @@ def serve(server: socket.socket) -> None:
 
 
 def machine(ready: threading.Event, devices: list[int]) -> None:
-    """Answers at ports 7 (datagrams, back) and 8 (a connection, back when its end has come)."""
+    """Answers at port 7 (echoes datagrams) and port 8 (echoes a connection's data
+    after its end).
+    """
     new_namespace()
     devices.append(interface("nic", "10.0.0.2"))
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -86,7 +89,7 @@ if __name__ == "__main__":
     devices = [interface("wire", "192.0.2.1" if state == "used" else None)]
     joins_segments("wire", state == "joins")
     ready = threading.Event()
-    # The namespace belongs to the thread's sockets and device, and stays with them.
+    # The thread's sockets and device keep the namespace alive.
     threading.Thread(target=machine, args=(ready, devices), daemon=True).start()
     if not ready.wait(10):
         sys.exit("no machine")

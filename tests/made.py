@@ -1,4 +1,5 @@
-"""Results made of the numbers of a summary alone: comparisons of them need no simulation."""
+"""Results built from the numbers of a summary alone, so that tests of comparisons need no
+simulation."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,17 +8,17 @@ from typing import Any
 import afflux
 from afflux.results.designs import Designs
 
-#: Spread over the seeds: five numbers around 0.
+#: Five deviations around 0, one per seed.
 SPREAD = (-1.0, 0.5, 1.0, -0.5, 0.0)
 
 
 def spread(middle: float, by: float, seeds: int = 5) -> list[float]:
-    """Values around a middle, by ratios: exp(by) below and above it."""
+    """Returns values whose ratios to `middle` range from exp(-by) to exp(by)."""
     return [middle * math.exp(by * SPREAD[place % 5]) for place in range(seeds)]
 
 
 class Made:
-    """A result with nothing but a summary."""
+    """A result that consists only of a summary."""
 
     dir = None
     scenario = None
@@ -28,7 +29,7 @@ class Made:
 
 
 def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
-    """Times in ms. What is not given is the same everywhere."""
+    """Returns a summary with times in ms. All numbers that are not given have fixed defaults."""
     given = {"fct": 5.0, "p50": 4.0, "p99": 20.0, "slow": 5.0, "slow50": 4.0, "slow99": 20.0, "goodput": 10.0, "unfinished": 0, "started": 1_000}
     given |= {"job": None, "jobs_unfinished": 0, "drops": 0, "timeouts": 0, "marks": 0, "retransmits": 0, "pauses": 0, "discards": 0, "price": None}
     given |= {"alone": 1.0, "currency": "USD", "hash": f"{name}-{seed}", "version": afflux.__version__, "classes": {}}
@@ -67,9 +68,11 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
 
 
 def design(name: str, *, seeds: Sequence[int] | None = None, **numbers: Any) -> afflux.Design:
-    """A number for all seeds, or a list with one for each; five seeds where nothing says how many.
+    """Returns a design. Each number is one value for all seeds or a list with one value per seed.
+    Without lists and `seeds` there are five seeds.
 
-    `classes` has such numbers by class of traffic: `{"web": {"fct": [1.0, 1.1, …]}}`; what is not given is the same everywhere.
+    `classes` has such numbers by traffic class: `{"web": {"fct": [1.0, 1.1, …]}}`. Numbers that are
+    not given have fixed defaults.
     """
     classes = numbers.pop("classes", {})
     lists = {key: value for key, value in numbers.items() if isinstance(value, list)}

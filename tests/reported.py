@@ -1,4 +1,4 @@
-"""Results that the tests of the report look at."""
+"""Results for the tests of the report."""
 
 import base64
 import json
@@ -44,18 +44,20 @@ delay = "1us"
 
 
 def incast(folder: Path) -> list[afflux.Result]:
-    """A star, two designs, two seeds."""
+    """Returns the results of a star with two designs and two seeds."""
     return [result for name, keys in DESIGNS.items() for result in _run(folder, MIXED, name, keys, (1, 2))]
 
 
 def fabric(folder: Path) -> list[afflux.Result]:
-    """A leaf-spine, two designs: flows on one path, and on as many as there are."""
+    """Returns the results of a leaf-spine with two designs: one path per flow, and spraying over
+    all paths."""
     text = MIXED.replace(STAR, LEAF_SPINE)
     return [result for name in ("ecmp", "spray") for result in _run(folder, text, name, {"switch.balance": name, "record.ports.nodes": "all"}, (1,))]
 
 
 def stragglers(folder: Path) -> list[afflux.Result]:
-    """An incast in two designs, and two flows that send a little 50 ms later."""
+    """Returns the results of an incast in two designs, with two flows that send a little data 50 ms
+    later."""
     (folder / "late.csv").write_text("start_ns,src,dst,bytes\n50000000,1,2,1460\n51000000,1,2,1460\n")
     text = ONE_ROUND.replace("[record]", '[[traffic]]\nkind = "flows"\nfile = "late.csv"\n\n[record]')
     buffers = {"small": "30packets", "large": "200packets"}
@@ -63,7 +65,8 @@ def stragglers(folder: Path) -> list[afflux.Result]:
 
 
 def conweave(folder: Path) -> list[afflux.Result]:
-    """A third of a millisecond of the study: 128 hosts, two of its designs, recorded as its report has them."""
+    """Returns the results of a third of a millisecond of the ConWeave study: 128 hosts, two of its
+    designs, with the records that its report needs."""
     from afflux.studies.conweave.cases import LONG, RECORDED
 
     path = REPO / "studies" / "conweave" / "leaf-spine.toml"
@@ -77,7 +80,8 @@ def conweave(folder: Path) -> list[afflux.Result]:
 
 
 def hadoop(folder: Path) -> list[afflux.Result]:
-    """A fortieth of the demo's sort, and a thirteenth of the other traffic beside it, which is most of what is simulated."""
+    """Returns the result of a fortieth of the demo's sort with a thirteenth of its other traffic,
+    which makes up most of the simulation."""
     scenario = afflux.load(REPO / "studies" / "hadoop" / "small.toml").set("traffic[0].size", "50MB").set("traffic[1].rate", "1Gbps")
     return [scenario.run(seed=1, out=folder / "small-1")]
 
@@ -90,7 +94,7 @@ def _run(folder: Path, text: str, name: str, keys: dict[str, Any], seeds: tuple[
 
 
 def data_of(page: Path) -> dict[str, Any]:
-    """What a page's script is given."""
+    """Returns the data that a page passes to its script."""
     packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', page.read_text())
     assert packed
     return json.loads(zlib.decompress(base64.b64decode(packed[1])))

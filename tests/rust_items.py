@@ -1,6 +1,8 @@
-"""The top-level items of a Rust crate, and the files that use them: regular expressions on `use` lines and paths, tests aside.
+"""Finds the top-level items of a Rust crate and the files that use them, by regular expressions on
+`use` lines and paths, without tests.
 
-Methods are no items: an `impl` block uses the file of its type, the call of a method uses nothing.
+Methods are not items: an `impl` block uses the file of its type, and a method call counts as no
+use.
 """
 
 import re
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 Module = tuple[str, ...]
-#: By file: the files that it uses, each with the items.
+#: File to the files that it uses, each with the used items.
 Edges = dict[str, dict[str, set[str]]]
 
 _SILENT = re.compile(r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\[^']+|[^\\'])'""", re.DOTALL)
@@ -33,7 +35,7 @@ class Use(NamedTuple):
 
 
 def without_tests(text: str) -> str:
-    """The text without comments, the content of strings, and whatever `#[cfg(test)]` stands before."""
+    """Returns the text without comments, contents of strings, and code behind `#[cfg(test)]`."""
     text = _SILENT.sub(lambda found: " " if found[0].startswith("/") else '""', text)
     while (start := text.find(_TEST)) >= 0:
         end, depth = start + len(_TEST), 0
@@ -50,7 +52,7 @@ def without_tests(text: str) -> str:
 
 
 def leaves(tree: str, prefix: Module = ()) -> Iterator[tuple[Module, str]]:
-    """The paths of a `use` line, each with the name that it has in this file."""
+    """Yields the paths of a `use` line, each with its name in this file."""
     head, brace, rest = tree.strip().partition("{")
     path = prefix + tuple(part for part in head.strip().split("::") if part)
     if not brace:
@@ -94,7 +96,8 @@ class Crate:
             self.read(flat if flat.exists() else folder / child / "mod.rs", (*module, child))
 
     def find(self, module: Module, path: Module, seen: frozenset = frozenset()) -> tuple[File, str] | None:
-        """The file that defines what `path` means in `module`, and the item; none for modules and for other crates."""
+        """Returns the file and the item that `path` refers to in `module`. `None` for modules and
+        other crates."""
         seen, ours = seen | {(module, path)}, False
         while path and path[0] in ("crate", "self", "super"):
             ours, module, path = True, {"crate": (), "self": module, "super": module[:-1]}[path[0]], path[1:]
@@ -105,7 +108,7 @@ class Crate:
         file, name = self.files[module], path[0]
         if name in file.items:
             return file, name
-        if name in file.inline and len(path) > 1:  # made by a registry's macro, of the parameters of its children
+        if name in file.inline and len(path) > 1:  # made by a registry's macro
             children = [self.files[(*module, child)] for child in sorted(file.children)]
             return next(((child, path[1]) for child in children if path[1] in child.parameters), (file, name))
         for use in sorted(file.uses, key=lambda use: use.name == "*"):  # a name takes precedence over a glob
@@ -137,7 +140,7 @@ class Crate:
 
 
 def circle(edges: Edges, start: str) -> list[str] | None:
-    """A shortest way from a file back to itself."""
+    """Returns a shortest cycle of uses from a file back to itself."""
     ways, seen = [[start]], set()
     for way in ways:
         for other in sorted(edges[way[-1]].keys() - seen):

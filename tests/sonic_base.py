@@ -1,4 +1,4 @@
-"""A configuration of SONiC for tests: two ports, PFC on two priorities, eight classes."""
+"""A SONiC configuration for tests: two ports, PFC on two priorities, eight classes."""
 
 import json
 import tomllib
@@ -87,7 +87,8 @@ def base() -> Config:
 
 
 def computed() -> Config:
-    """The dynamic buffer model: SONiC computes the profiles of lossless groups."""
+    """Returns a configuration with the dynamic buffer model, in which SONiC computes the profiles
+    of lossless groups."""
     tables = base()
     del tables["BUFFER_PROFILE"]["pg_lossless_profile"]
     for port in PORTS:
@@ -100,7 +101,8 @@ def computed() -> Config:
 
 
 def imported(folder: Path, tables: Any) -> tuple[dict[str, Any], Account]:
-    """The scenario without the tables that it keeps, and the account."""
+    """Imports a configuration. Returns the scenario without its embedded SONiC tables, and the
+    account."""
     path = folder / "config_db.json"
     path.write_text(json.dumps(tables, indent=1))
     text, account = sonic.imported([path])

@@ -1,10 +1,13 @@
-"""Runs every test and keeps the times: `make test`, or `make test FAST=1` for the tests of at most a second.
+"""Runs all tests and stores their durations: `make test`, or `make test FAST=1` for the tests of at
+most a second.
 
 1. The Rust tests compile while pytest runs on all cores.
-2. Each binary of Rust tests runs. Most of its tests simulate with several threads, which is slow while others need the cores.
-3. Tests in real time run alone.
+2. The binaries of Rust tests run one after another. Most of these tests simulate with several
+   threads, which is slow if other processes need the cores.
+3. Real-time tests run alone.
 
-`out/tests` has the durations of every test (`durations.json`), of the Rust binaries (`rust.json`) and the junit files of pytest.
+`out/tests` contains the durations of all tests (`durations.json`), those of the Rust binaries
+(`rust.json`), and pytest's junit files.
 """
 
 import argparse
@@ -22,21 +25,23 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
 OUT = REPO / "out" / "tests"
-#: Seconds that a Rust test may take on an otherwise idle machine.
+#: Longest time in seconds of a Rust test on an otherwise idle machine.
 LIMIT = 20.0
-#: Rust tests that may take longer, with the reason.
+#: Rust tests that may take longer, with the reasons.
 SLOW: dict[str, str] = {}
 CARGO = ["cargo", "test", "--profile", "checking", "--workspace"]
-#: Prints the seconds of each test. The option is unstable, so the test harness asks for this variable.
+#: Options that print the seconds of each test. They are unstable, so the test harness requires a
+#: variable.
 TIMED = ["--report-time", "-Zunstable-options"]
 PROCESSES = os.cpu_count() or 1
-#: Durations that the order of tests follows, and the shortest that counts there, in seconds.
+#: File with the durations that determine the order of tests, and the shortest duration in seconds
+#: that it contains.
 KEPT, SHORTEST = REPO / "tests" / "durations.json", 0.3
 
 
 @dataclass
 class Binary:
-    """A binary of Rust tests and what it did."""
+    """A binary of Rust tests, and its results."""
 
     name: str
     path: Path
@@ -48,7 +53,7 @@ class Binary:
 
 
 class Rust(threading.Thread):
-    """Compiles the Rust tests in the background; `test_all` runs them, one binary after another."""
+    """Compiles the Rust tests in the background. `test_all` runs them, one binary after another."""
 
     def __init__(self, fast: bool) -> None:
         super().__init__()
@@ -92,7 +97,7 @@ class Rust(threading.Thread):
 
 
 def binaries(messages: str) -> Iterator[Binary]:
-    """The test binaries of `cargo test --no-run`."""
+    """Yields the test binaries in the output of `cargo test --no-run`."""
     for line in messages.splitlines():
         message = json.loads(line) if line.startswith("{") else {}
         if message.get("reason") == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
@@ -107,7 +112,7 @@ def pytest(name: str, *options: str) -> int:
 
 
 def python_durations(file: Path) -> dict[str, float]:
-    """Seconds of each test of a junit file, by pytest's node identifiers."""
+    """Returns the seconds of each test in a junit file, by pytest's node identifiers."""
     if not file.is_file():
         return {}
     cases = xml.parse(file).iter("testcase")
@@ -115,7 +120,8 @@ def python_durations(file: Path) -> dict[str, float]:
 
 
 def too_long(binary: Binary) -> Iterator[str]:
-    """Tests over the limit. On a busy machine their seconds are scaled by the share of the processors that their binary got."""
+    """Yields an error for each test over the limit. On a busy machine, durations are scaled by the
+    share of the processors that the binary got."""
     share = min(1.0, binary.cpu_s / (PROCESSES * binary.seconds)) if binary.seconds else 1.0
     for name, seconds in binary.tests.items():
         if seconds * share > LIMIT and name not in SLOW:
@@ -129,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="keep the durations as the order of later runs")
     options = parser.parse_args(arguments)
     fast: bool = options.fast
-    # Hundreds of processes import the package: it is compiled once.
+    # Hundreds of processes import the package, so it must be compiled only once.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():

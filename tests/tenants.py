@@ -1,7 +1,8 @@
-"""Three tenants with goals next to fabrics of their own, and values of made numbers.
+"""Three tenants whose goals compare with their own fabrics, and handmade values.
 
-Values are ratios to the tenants' own fabrics, spread over ten seeds (`made.SPREAD` twice) so that the paired logarithms have a standard error of 0.2357
-times the spread. With t(9) = 2.262 the 95 % interval of a ratio is the ratio times exp(±0.533 · spread).
+Values are ratios to the tenants' own fabrics, spread over ten seeds (`made.SPREAD` twice) so that
+the paired logarithms have a standard error of 0.2357 times the spread. With t(9) = 2.262 the 95 %
+interval of a ratio is the ratio times exp(±0.533 · spread).
 """
 
 import math
@@ -33,12 +34,13 @@ def seeds(middle: float, by: float = 0.01) -> dict[int, Value]:
 
 
 def mixture(by: float = 0.01, **ratios: Mapping[str, float]) -> Values:
-    """Values of each design by its ratios to the own fabrics."""
+    """Returns the values of each design from its ratios to the own fabrics."""
     return {design: {goal.name: seeds(OWN_FABRIC[goal.name] * some[goal.tenant.name], by) for goal in GOALS if goal.tenant} for design, some in ratios.items()}
 
 
 def alone(by: float = 0.0) -> Values:
-    """Alone each tenant has with every design what it has on its own fabric: with each seed the same, unless there is a spread."""
+    """Returns values of tenants that run alone. They equal those of the own fabric for every
+    design, with the same spread over seeds."""
     return {design: {name: seeds(value, by) for name, value in OWN_FABRIC.items()} for design in ORDER}
 
 
@@ -50,8 +52,8 @@ def standing(found: Judged, design: str, tenant: str) -> Standing:
     return next(one for one in found.standings[design] if one.goal.tenant and one.goal.tenant.name == tenant)
 
 
-#: Plain and marking switches lose queries; deep ones meet all goals.
+#: Plain and marking switches miss the query goal. Deep switches meet all goals.
 DEEP_WINS = mixture(deep=FINE, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9})
 SHALLOW_WINS = mixture(deep=FINE | {"query": 4}, shallow=FINE, ecn=FINE)
-#: All miss: deep ones the job, by 30 %, shallow ones the queries.
+#: All designs miss a goal: deep switches miss the job goal by 30 %, shallow ones the query goal.
 NONE = mixture(deep=FINE | {"hadoop": 1.3}, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9, "bulk": 0.3})

@@ -1,4 +1,5 @@
-"""Nothing is deleted or overwritten that afflux did not write or that it reads; lists have limits; outputs that fail are told."""
+"""Protection of the user's files: afflux deletes or overwrites no file that it did not write or
+that it reads, limits lists, and reports failed outputs."""
 
 import json
 import os
@@ -56,7 +57,7 @@ def test_force_keeps_files_that_are_no_part_of_the_result(name, small, command, 
 
 @pytest.mark.parametrize("name", ["flows.parquet", "scenario.toml", "summary.json"])
 def test_force_keeps_a_file_of_the_result_that_somebody_changed(name, small, command, tmp_path):
-    """The name is afflux's, the content is not."""
+    """A file with one of afflux's names but different content is kept."""
     assert command("run", small, "-o", "r").returncode == 0
     mine = tmp_path / "r" / name
     content = mine.read_bytes() + b"\n"
@@ -70,7 +71,8 @@ def test_force_keeps_a_file_of_the_result_that_somebody_changed(name, small, com
 @pytest.mark.parametrize("name", ["notes.txt", "flows.parquet"])
 @pytest.mark.parametrize("there", [True, False])
 def test_force_keeps_a_file_that_appears_during_the_run(there, name, small, tmp_path):
-    """Checked when files are deleted, not only before the run. The new result is not lost."""
+    """Files are checked again when they are deleted, not only before the run. The new result is not
+    lost."""
     small.write_text(SMALL.replace('"20kB"', '"20MB"'))
     out = tmp_path / "r"
     if there:
@@ -95,7 +97,7 @@ def test_force_keeps_a_file_that_appears_during_the_run(there, name, small, tmp_
 
 
 def test_tables_that_grow_without_bounds_are_refused(small, tmp_path):
-    """20,000 times one text of 200 kB: 4 GB from a small file."""
+    """A text of 200 kB repeated 20,000 times expands a small file to 4 GB."""
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 20_000, pyarrow.int32()), ["x" * 200_000])
@@ -130,7 +132,7 @@ def test_no_output_replaces_an_input(small, command, tmp_path):
         refused(command("export", "linux", "small.toml", "-o", out, "--force"), f"{Path(out)} is the input")
     (tmp_path / "matrix.cm").write_text("Nodes 2\nConnections 1\n0->1 start 0 size 100\n")
     refused(command("import", "htsim", "matrix.cm", "-o", "matrix.cm", "--force"), "matrix.cm is the input")
-    # A file that the scenario names is read, too.
+    # Files that the scenario refers to are inputs as well.
     head, _, _ = SMALL.partition("[[traffic]]")
     (tmp_path / "listed.toml").write_text(head + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
     (tmp_path / "flows.csv").write_text("start_ns,src,dst,bytes\n0,1,2,1000\n")

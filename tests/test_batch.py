@@ -1,4 +1,5 @@
-"""Batches of simulations, and studies upon them: each point once, whatever happens in between."""
+"""Batches of simulations and the studies based on them: each point is simulated once, whatever
+interrupts the batch."""
 
 import csv
 import itertools
@@ -24,7 +25,7 @@ from afflux.studies.pfabric.measure import idle_ns
 from afflux.studies.study import here
 from fuzz import kills
 
-#: Seconds until something that must happen is taken not to.
+#: Seconds after which an expected event counts as missing.
 PATIENCE = 120
 
 
@@ -59,7 +60,8 @@ def test_points_are_what_run_gives(small, tmp_path):
 
 
 def test_a_worker_believes_what_it_is_told_of_its_own_file_alone(monkeypatch):
-    """Its parent may have started before the simulator was built again."""
+    """A worker accepts the digest that its parent passes only for its own file, because the
+    simulator may have been rebuilt since the parent started."""
     file, build = worker.known()
     known = worker.known.__wrapped__
     for told, believed in ((f"{file}0123", "0123"), (f"elsewhere/{file}0123", build), (f"{file.rpartition(':')[0]}1:0123", build)):
@@ -73,10 +75,10 @@ def test_each_point_is_run_once_and_again_when_it_changes(small, tmp_path):
     outcome, done = run(small, out, seeds=(1, 2, 3))
     assert (outcome.reused, done) == (2, ["small-3"])
     assert run(small, out, **{"switch.buffer": "9packets"})[1] == ["small-1", "small-2"]
-    # What is recorded changes no result, but the directory.
+    # Settings of records change no result, but they change the content of the directory.
     small.write_text(INCAST.replace("paths = true", "paths = false"))
     assert run(small, out, seeds=(3,))[1] == ["small-3"]
-    # A result that is gone, or another one, is made anew.
+    # A missing or different result is simulated again.
     (out / "small-3" / "summary.json").unlink()
     (out / "small-3" / "scenario.toml").unlink()
     for rest in (out / "small-3").iterdir():
@@ -120,7 +122,7 @@ def test_directories_of_others_are_left_alone(small, tmp_path):
         run(small, tmp_path / "broken")
 
 
-# Half a second per point, asleep: while the first one ends, another one is at work.
+# Each point sleeps for half a second: when the first one ends, another one is running.
 ROUNDS = 15
 
 
@@ -153,7 +155,7 @@ def finished(out: Path) -> list[str]:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that this one started."""
+    """Returns the processes that this process started."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -289,7 +291,7 @@ def test_the_pfabric_study_covers_the_figures(tmp_path):
         if scheme in pfabric.QUEUES:
             schemes.write_flows(tmp_path, scheme, workload, 0.8, 1)
         assert schemes.point(scheme, workload, 0.8, 1, tmp_path).load().flows >= 20_000
-    # Same rack, and across with a second segment.
+    # A flow within a rack, and a flow across racks with a second segment.
     assert (idle_ns(0, 15, 1), idle_ns(0, 16, 1_461)) == (13_264, 15_880)
 
 
@@ -303,5 +305,5 @@ def test_priorities_follow_sizes(tmp_path):
     least = [min(size for size, priority in rows if priority == number) for number in range(4)]
     assert all(largest[number + 1] < least[number] for number in range(3)), "shorter flows have higher priorities"
     counts = [sum(priority == number for _, priority in rows) for number in range(4)]
-    # Sizes are whole segments, so many are alike.
+    # Sizes are whole segments, so many of them are equal.
     assert max(counts) - min(counts) < len(rows) / 20

@@ -1,4 +1,5 @@
-"""Blocks of code on the pages of the documentation: scenarios are valid, commands and options exist, Python compiles."""
+"""Code blocks in the documentation: scenarios are valid, commands and options exist, Python
+compiles."""
 
 import json
 import re
@@ -27,7 +28,8 @@ def pages() -> list[Path]:
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
-    """The page and the text of each block of the language; those that are only indented are scenarios if they have a table of one."""
+    """Returns page and text of each block of the language. Blocks that are only indented count as
+    scenarios if they contain a table of one."""
     found = []
     for path in pages():
         text = path.read_text(encoding="utf-8")
@@ -41,11 +43,11 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "text"), blocks("toml"), ids=lambda value: value if value.endswith(".md") else "")
 def test_scenarios_of_pages(page: str, text: str) -> None:
-    """Whole scenarios are valid; parts of one name only keys that exist."""
+    """Whole scenarios are valid, and parts of scenarios contain only existing keys."""
     data = tomllib.loads(text)
     known = set(json.loads(_core.schema())["properties"])
     if not known & data.keys():
-        return  # Of another program, or keys without their table.
+        return  # A file of another program, or keys without their table.
     assert unknown(data) == [], page
     if {"format", "topology", "traffic"} <= data.keys():
         wrong = None
@@ -53,12 +55,13 @@ def test_scenarios_of_pages(page: str, text: str) -> None:
             afflux.Scenario(data).check()
         except afflux.ScenarioError as error:
             wrong = error
-        # Files are made by the page's commands.
+        # The commands of the page create the files.
         assert wrong is None or (wrong.key or "").endswith(("file", "matrix")), wrong
 
 
 def test_python_and_json_of_pages() -> None:
-    """They can be read; `tests/test_python.py` resolves the names below `afflux`."""
+    """Python and JSON blocks can be parsed. `tests/test_python.py` resolves the names below
+    `afflux`."""
     assert len(blocks("python")) > 5
     for page, text in blocks("python"):
         compile(text, page, "exec")
@@ -67,7 +70,8 @@ def test_python_and_json_of_pages() -> None:
 
 
 def lines() -> list[tuple[str, str]]:
-    """Every line of a page's blocks that calls afflux; blocks are fenced, or indented by four blanks."""
+    """Returns every line of a page's blocks that calls afflux. Blocks are fenced or indented by
+    four blanks."""
     call = re.compile(r"^ *(?:\$ )?(?:sudo )?(?:\.venv/bin/)?afflux ((?:\w|-).*)$", re.M)
     found = []
     for path in pages():
@@ -79,7 +83,7 @@ def lines() -> list[tuple[str, str]]:
 
 
 def test_commands_of_pages() -> None:
-    """Each command exists, and so do its options."""
+    """All commands and their options exist."""
     known = {" ".join(words): command for words, command in commands.every()}
     assert len(lines()) > 80
     for page, line in lines():

@@ -1,4 +1,5 @@
-"""Captures as an independent dissector reads them: no malformed frame, no wrong checksum, and the same round trips and repetitions as ours."""
+"""Captures checked by an independent dissector: no malformed frame, no wrong checksum, and the
+round trips and retransmissions that afflux reports."""
 
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import afflux
 TSHARK = shutil.which("tshark")
 pytestmark = pytest.mark.skipif(TSHARK is None, reason="needs tshark (.ci/run installs it)")
 
-#: Hosts 0 and 1 with two NICs each, and a slow link on each way.
+#: Hosts 0 and 1 with two NICs each, and a slow link on each path.
 TWO_WAYS = """\
 format = 1
 name = "ways"
@@ -54,7 +55,7 @@ capture = ["host0-a0", "host0-b0"]
 snaplen = "65535B"
 """
 
-#: One connection that never has more than one segment under way, so that nothing waits anywhere.
+#: One connection with at most one segment in flight, so that there is no queueing.
 STOP_AND_WAIT = """\
 format = 1
 name = "wait"
@@ -124,7 +125,8 @@ def run(tmp_path: Path, text: str) -> tuple[afflux.Result, list[Path]]:
     return result, sorted((tmp_path / "out").glob("*.pcapng"))
 
 
-#: All that the tests look at: a pass of the dissector takes half a second, most of which is its start.
+#: All fields that the tests use. One call of the dissector takes half a second, mostly for its
+#: start, so all fields are read in one call.
 FIELDS = (
     *("frame.number", "ip.src", "ip.checksum.status", "udp.checksum.status", "tcp.checksum.status", "tcp.stream", "tcp.len", "tcp.flags", "tcp.flags.syn"),
     *("tcp.flags.fin", "tcp.option_len", "tcp.options.sack_le", "tcp.options.timestamp.tsval", "tcp.analysis.flags", "tcp.analysis.window_full"),
@@ -136,7 +138,8 @@ Frame = dict[str, str]
 
 
 def dissect(file: Path, filter: str, fields: Sequence[str]) -> list[Frame]:
-    """The fields of the frames that the filter lets through; empty where a frame has none, and with commas between several."""
+    """Returns the fields of the frames that pass the filter. A missing field is empty, and several
+    values are separated by commas."""
     options = [option for name in ("tcp.check_checksum:TRUE", "ip.check_checksum:TRUE", "udp.check_checksum:TRUE") for option in ("-o", name)]
     shown = [option for field in fields for option in ("-e", field)]
     command = [TSHARK, "-n", "-r", file, *options, "-Y", filter, "-T", "fields", *shown]
@@ -145,10 +148,10 @@ def dissect(file: Path, filter: str, fields: Sequence[str]) -> list[Frame]:
 
 
 def sound(file: Path) -> list[Frame]:
-    """All frames, none of which is malformed or has a wrong checksum."""
+    """Returns all frames after a check that none is malformed or has a wrong checksum."""
     assert dissect(file, "_ws.malformed || _ws.expert.severity == error", ["frame.number", "_ws.expert.message"]) == []
     frames = dissect(file, "frame", FIELDS)
-    # 1 is good, 0 bad, 2 not looked at.
+    # Checksum status: 1 is good, 0 is bad, 2 is unchecked.
     checked = [(frame["ip.checksum.status"], frame["tcp.checksum.status"]) for frame in frames if frame["tcp.flags"]]
     assert checked
     assert all(row == ("1", "1") for row in checked)
@@ -175,21 +178,21 @@ def test_a_connection_over_two_paths_is_followed(tmp_path: Path) -> None:
     data = with_data(frames)
     assert {frame["tcp.stream"] for frame in data} == {"0", "1"}, "two subflows"
     assert {frame["mptcp.stream"] for frame in data} == {"0"}, "of one connection"
-    # MP_CAPABLE with keys, then MP_JOIN with a token and messages that the keys authenticate, of the other's key.
+    # MP_CAPABLE with keys, then MP_JOIN with a token, authenticated by HMACs that use both keys.
     subtypes = [frame["tcp.options.mptcp.subtype"].split(",") for frame in frames if frame["tcp.options.mptcp.subtype"]]
     assert [",".join(found) for found in subtypes if any(int(subtype) < 2 for subtype in found)] == ["0"] * 3 + ["1"] * 3
     token = [frame["tcp.options.mptcp.recvtok"] for frame in frames if frame["tcp.options.mptcp.recvtok"]]
     expected = [frame["mptcp.expected_token"] for frame in frames if frame["mptcp.expected_token"]]
     assert len(token) == 1
     assert [int(token[0], 0)] in [[int(value, 0) for value in one.split(",")] for one in expected]
-    # The data: every byte once, as far as the dissector maps them.
+    # Every byte of data is mapped once, as far as the dissector maps it.
     mapped = [(int(frame["mptcp.dss.dsn"]), int(frame["tcp.len"])) for frame in data]
     assert mapped[0][0] == 1
     assert max(dsn + length - 1 for dsn, length in mapped) == 3_000_123
     assert mapped[-1][0] <= 3_000_123
     acknowledged = [int(frame["mptcp.ack"].split(",")[0]) for frame in frames if frame["mptcp.ack"] and frame["ip.src"] == "10.0.0.2"]
     assert max(acknowledged) == 3_000_124, "the byte after the last"
-    # Repetitions, by subflow.
+    # Retransmissions, summed over the subflows.
     flow = result.flows
     sent_again = flow.column("packets_retransmitted")[0]
     assert sent_again > 0
@@ -197,14 +200,16 @@ def test_a_connection_over_two_paths_is_followed(tmp_path: Path) -> None:
 
 
 def repeated(frames: list[Frame]) -> int:
-    """Segments with data that the dissector takes for repetitions. Where they leave their sender, those that it calls out of order are, too: it
-    guesses by the time since the highest one."""
+    """Counts the data segments that the dissector classifies as retransmissions. Close to the
+    sender, segments that it calls out of order are retransmissions too: it distinguishes the two by
+    the time since the highest sequence number."""
     kinds = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
     return sum(any(frame[f"tcp.analysis.{kind}"] for kind in kinds) for frame in with_data(frames))
 
 
 def round_trips(frames: list[Frame]) -> list[float]:
-    """Those that acknowledgements of host 1 end, in seconds, without that of the handshake."""
+    """Returns the round trips in seconds that acknowledgements of host 1 end, without that of the
+    handshake."""
     of_data = (frame for frame in frames if frame["ip.src"] == "10.0.0.2" and frame["tcp.flags.syn"] in ("0", "False"))
     return [float(frame["tcp.analysis.ack_rtt"]) for frame in of_data if frame["tcp.analysis.ack_rtt"]]
 
@@ -215,9 +220,10 @@ def test_round_trips_without_any_queue(tmp_path: Path) -> None:
     ours = result.table("round_trips")
     theirs = [round(seconds * 1e9) for seconds in round_trips(frames)]
     assert ours.column("samples") == [len(theirs)] == [69]
-    # The dissector sees an acknowledgement where it leaves the switch: 64 bytes, the gap, and 10 us before the host does.
+    # The dissector sees an acknowledgement when it leaves the switch: the time of 64 bytes and the
+    # gap, and 10 us, before the host receives it.
     way = (64 + 20) * 8 + 10_000
-    # The first segment waits in the NIC while the handshake's last acknowledgement leaves.
+    # The first segment waits in the NIC while the handshake's last acknowledgement is sent.
     waited = (64 + 20) * 8
     assert ours.column("least_ns")[0] == min(theirs) + way
     assert ours.column("most_ns")[0] == max(theirs) + way + waited
@@ -225,7 +231,7 @@ def test_round_trips_without_any_queue(tmp_path: Path) -> None:
     assert repeated(frames) == 0
     ends = [frame for frame in frames if {"1", "True"} & {frame["tcp.flags.syn"], frame["tcp.flags.fin"]}]
     assert len(ends) == 4, "both sides open and close"
-    # Nothing is left to complain about but that the window is used up, as it is meant to be.
+    # The only remaining finding is that the window is full, which this scenario intends.
     assert [frame["frame.number"] for frame in frames if frame["tcp.analysis.flags"] and not frame["tcp.analysis.window_full"]] == []
 
 
@@ -250,7 +256,8 @@ def test_round_trips_through_a_queue(tmp_path: Path) -> None:
     ours = result.table("round_trips")
     assert result.summary["retransmits"] == repeated(frames) == 0
     assert ours.column("samples")[0] == len(samples)
-    # Microseconds in the NIC, and on the link to the host, of milliseconds in the queue.
+    # The tolerance covers microseconds in the NIC and on the link to the host, compared with
+    # milliseconds in the queue.
     assert ours.column("mean_ns")[0] == pytest.approx(sum(samples) / len(samples), rel=0.002)
     assert min(samples) > 2e6
     assert max(samples) > 4e6, "there is a queue"

@@ -1,4 +1,5 @@
-"""`afflux check` estimates what a run takes and draws it; `afflux new` writes what passes it."""
+"""`afflux check` estimates the cost of a run and draws the fabric. `afflux new` writes scenarios
+that pass the check."""
 
 import json
 import os
@@ -36,7 +37,7 @@ def test_templates_are_valid(name):
     template = TEMPLATES[name]
     loaded = parse(template.text, f"{name}.toml")
     assert loaded.name == name
-    # Commented, and done in a minute.
+    # Each template has comments and simulates within a minute.
     assert sum("#" in line for line in template.text.splitlines()) >= 5
     found = check(loaded)
     assert found.packet_hops / found.speed < 60
@@ -75,7 +76,8 @@ duration = "{duration}"
 
 
 def test_large_traffic_is_counted_in_closed_form(invoke, tmp_path):
-    """8,192 hosts at half of 100 Gbps for 100 ms offer 5.12 TB: three million flows, of which a part is drawn."""
+    """8,192 hosts at half of 100 Gbps for 100 ms offer 5.12 TB in three million flows, of which
+    only a part is drawn."""
     (tmp_path / "large.toml").write_text(WEB.format(k=32, duration="100ms"))
     before = os.times()
     done = invoke("check", "large.toml", "--json")
@@ -87,13 +89,13 @@ def test_large_traffic_is_counted_in_closed_form(invoke, tmp_path):
     assert told["followed"] < 0.1
     assert "of the bytes were followed" in told["rest"]
     assert told["least_hops"] < told["packet_hops"] < told["most_hops"] < 1.3 * told["least_hops"]
-    # Seconds of the processor, where all flows took half a minute.
+    # The estimate takes seconds of processor time. Drawing all flows took half a minute.
     assert after.user + after.children_user - before.user - before.children_user < 20
 
 
 @pytest.mark.parametrize("until", [None, "2ms"])
 def test_a_part_tells_of_the_whole(until, tmp_path):
-    """An estimate from a tenth of the flows has the bytes and packet-hops of the run."""
+    """An estimate from a tenth of the flows matches the bytes and packet-hops of the run."""
     text = WEB.format(k=4, duration="3ms").replace('"websearch"', '"20kB"')
     (tmp_path / "part.toml").write_text(text)
     chosen = [("run.until", f'"{until}"')] if until else []
@@ -117,7 +119,8 @@ def test_set_up_and_results_take_time():
 
 def test_a_bottleneck_bounds_what_is_sent():
     scenario = afflux.Scenario.parse(TEMPLATES["long-fat"].text, "long-fat.toml").set("run.until", "2s")
-    # At most 1 Gbps for two seconds, whatever the flows would send, and less while their windows grow.
+    # The payload is at most 1 Gbps for two seconds, whatever the flows have to send, and less while
+    # their windows grow.
     payload = check(scenario.check()).payload_bytes
     assert payload < 250e6
     assert payload == pytest.approx(scenario.run().summary["delivered_bytes"], rel=0.06)
@@ -136,7 +139,7 @@ def test_command(invoke, tmp_path):
     wrong = invoke("check", "star.toml", "--set", "switch.bufer=9MB")
     assert (wrong.exit_code, wrong.stdout) == (2, "")
     assert "did you mean" in wrong.stderr
-    # It runs nothing.
+    # `check` writes no files.
     assert {path.name for path in tmp_path.iterdir()} == {"star.toml"}
 
 
@@ -179,7 +182,8 @@ def test_new(invoke, tmp_path):
 
 
 def test_new_standard_writes_a_mixture_and_its_goals(invoke, tmp_path):
-    """Both files pass the checks of the command that the message names, and give all simulations of the study."""
+    """Both files pass the check commands of the message, and give the same simulations as the
+    study."""
     done = invoke("new", "standard", "-o", "mixture.toml")
     assert done.exit_code == 0, done.stderr
     assert "afflux study standard --scenario mixture.toml --goals mixture-goals.toml" in done.stdout
@@ -193,7 +197,8 @@ def test_new_standard_writes_a_mixture_and_its_goals(invoke, tmp_path):
     for quick in (False, True):
         points = own.points(quick)
         assert [(point.name, point.seed) for point in points] == [(point.name, point.seed) for point in built_in.points(quick)]
-    # Those of `--quick`; tests/test_traps.py reads all of the built-in mixture.
+    # Only the points of `--quick` are loaded. tests/test_traps.py reads all points of the built-in
+    # mixture.
     for point in {point.name: point for point in points}.values():
         point.load()
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and with which exit code."""
+"""The command line: its output, the stream of the output, and its exit codes."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from afflux.commands import exchange
 from afflux.terminal import values
 from docs.generator.commands import every
 
-#: In the order of the help, by group.
+#: Commands in the order of the help, by group.
 COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "decide", "tune", "study", "live", "demo"]
 COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export"]
 
@@ -37,19 +37,19 @@ def test_version(process):
     assert done.stdout.startswith("afflux 0.")
 
 
-#: Runs the command, then says which of a library's modules were imported.
+#: Runs the command, then prints whether modules of pydantic were imported.
 WITHOUT_PYDANTIC = "import sys; from afflux import cli; cli.app(sys.argv[1:], standalone_mode=False); print('pydantic' in sys.modules)"
 
 
 def test_a_command_starts_without_pydantic(scenario, tmp_path):
-    """Its import would take a third of the time in which a command starts."""
+    """The import of pydantic would take a third of the start-up time of a command."""
     words = ["run", str(scenario()), "--set", "traffic.0.rounds=1", "--seed", "3", "--threads", "1", "-o", "out"]
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYDANTIC, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["False"]), done.stderr
 
 
 def test_values_are_those_of_typer():
-    """Whether or not pydantic takes part in it."""
+    """Values are converted the same way with and without pydantic."""
     coercion = pytest.importorskip("typer._coercion", reason="needs a version of typer that uses pydantic")
 
     def outcome(convert, value, param, context):
@@ -106,7 +106,7 @@ def test_options_reach_the_run(command, scenario, tmp_path):
 
 
 def test_set_names_a_block_of_traffic(command, scenario):
-    """Wherever a key is written: in run, check and sweep."""
+    """The name of a traffic block works in keys for run, check and sweep."""
     path = scenario()
     by_number, by_name = (json.loads(command("run", path, "--set", f"traffic.{key}.senders=4", "-o", key, "--json").stdout) for key in ("0", "query"))
     assert by_number["flows"]["started"] == 12
@@ -125,7 +125,8 @@ def test_explain(command, scenario, tmp_path):
     done = command("explain", "out/small-1")
     assert done.returncode == 0
     assert "queueing" in done.stdout
-    # Eight senders meet at the port to the receiver; it comes first, and lost what was lost.
+    # The eight senders share the port to the receiver. It comes first in the list and has all the
+    # drops.
     first = next(line for line in done.stdout.splitlines() if "→" in line)
     assert first.startswith("switch0 → host0")
     assert f" {json.loads((tmp_path / 'out/small-1/summary.json').read_text())['drops']:,}" in first
@@ -147,7 +148,8 @@ def test_explain(command, scenario, tmp_path):
     ("name", "port"), [("incast", "compute → host0"), ("outcast", "host14 → data"), ("fabric", "compute → spine2")], ids=["incast", "outcast", "fabric"]
 )
 def test_explain_says_where_the_three_kinds_of_congestion_are(command, name, port):
-    """As the comments of the files say: the last hop, the sender's own port, an uplink that too many flows share."""
+    """As the comments of the files state: at the last hop, at the sender's own port, and at an
+    uplink that too many flows share."""
     assert command("run", REPO / "studies" / "hadoop" / f"{name}.toml", "-o", "result").returncode == 0
     lines = [line for line in command("explain", "result", "--hosts").stdout.splitlines() if "→" in line]
     assert lines[0].startswith(port), lines
@@ -208,7 +210,7 @@ GROUPED = [name for name in COMMANDS if name not in ("import", "export")]
 
 @pytest.mark.parametrize("name", GROUPED)
 def test_options_are_in_groups(invoke, name):
-    """No command has a group "Options" of everything."""
+    """No command lists all of its options in one group "Options"."""
     shown = invoke(name, "--help").stdout
     assert "─ Options ─" not in shown
     assert "─ Output ─" in shown
@@ -223,7 +225,7 @@ def test_commands_are_in_groups(invoke):
 @pytest.mark.parametrize("direction", ["import", "export"])
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_help_of_import_and_export_is_complete(invoke, monkeypatch, direction, columns):
-    """Every format with its options, their values and their defaults."""
+    """The help shows every format with its options, their values and their defaults."""
     monkeypatch.setenv("COLUMNS", columns)
     shown = invoke(direction, "--help").stdout
     assert max(map(len, shown.splitlines())) <= int(columns)
@@ -242,7 +244,7 @@ def test_help_of_import_and_export_is_complete(invoke, monkeypatch, direction, c
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_names_values_in_the_terms_of_the_command_line(command, name):
-    """A flag has no value; a number is N, not a type of Python."""
+    """A flag shows no value type, and a number is shown as N, not as a Python type."""
     shown = command(name, "--help").stdout
     assert "<bool>" not in shown
     assert "<int range>" not in shown

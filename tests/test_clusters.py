@@ -1,5 +1,6 @@
-"""Sweeps and studies on clusters whose workers share no path with the sender. One worker is killed on the way, another one joins, inputs disappear: the
-table is the same as that of this machine, byte for byte."""
+"""Sweeps and studies on clusters whose workers share no path with the sender. During the run one
+worker is killed, another one joins, and the inputs disappear. The table must be byte-identical to
+the table of a local run."""
 
 import importlib.util
 import json
@@ -27,7 +28,7 @@ from afflux.executors import Order, remote
 from afflux.files import toml
 from fuzz import kills
 
-#: Every kind of input.
+#: A scenario with every kind of input.
 SCENARIO = (
     INCAST.replace('kind = "star"\nhosts = 9\nrate = "10Gbps"\ndelay = "1us"', 'kind = "hpcc"\nfile = "inputs/topology.txt"')
     .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 2')
@@ -60,14 +61,15 @@ INPUTS = {
     "matrix.json": json.dumps([[1.0] * 1] * 1),
     "sleeper.py": kills.SLEEPER,
 }
-#: Two points are short. Two take a second or more: what is reported of a shorter one comes after its end. They sleep most of it, at the first
-#: acknowledgement of each flow.
+#: Two points are short. Two take a second or more, because progress reports of shorter points
+#: arrive after their end. These points sleep for most of the time, at the first acknowledgement of
+#: each flow.
 SHORT, LONG = 2, 50
 VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.rounds": [SHORT, LONG]}
 FEW = VARY | {"traffic.0.rounds": [SHORT]}
-#: Of a study's points: the second in which a worker is found at work and killed.
+#: Rounds of the study's points. During the second one, a busy worker is found and killed.
 ROUNDS = 30
-#: What is in each result directory.
+#: Files of each result directory.
 FILES = {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
 
 
@@ -80,19 +82,20 @@ def write(place: Path) -> Path:
 
 
 def hiding(place: Path) -> Sequence[str]:
-    """The beginning of a command that finds this directory empty; nothing where that is not permitted."""
+    """Returns the prefix of a command for which this directory is empty, or nothing if the system
+    does not permit this."""
     prefix = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(place)]
     permitted = shutil.which("unshare") and subprocess.run([*prefix, "ls", place], capture_output=True, text=True)
     return prefix if permitted and (permitted.returncode, permitted.stdout) == (0, "") else ()
 
 
 class Disturb(Silent):
-    """Takes the inputs away and disturbs a cluster, once a point is at work there."""
+    """Moves the inputs away and disturbs a cluster once a point is running there."""
 
     def __init__(self, place: Path, disturb: Callable[[], bool]) -> None:
         self._inputs, self._disturb = place / "inputs", disturb
         self.disturbed = False
-        #: The largest share of a running point that was reported.
+        #: Largest share of a running point that was reported.
         self.largest = 0.0
 
     def running(self, shares: Mapping[str, float]) -> None:
@@ -108,7 +111,7 @@ class Disturb(Silent):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
-    """The directory of the sender, with the results of this machine: a sweep and a study."""
+    """Returns the directory of the sender, with the results of a local sweep and a local study."""
     place = tmp_path_factory.mktemp("sender")
     scenario = write(place)
     afflux.sweep(scenario, VARY, seeds=[1], out=place / "local-sweep")
@@ -118,7 +121,8 @@ def place(tmp_path_factory) -> Path:
 
 @contextmanager
 def dask(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Two workers: the address, and what kills one at work and starts another one."""
+    """Yields the address of a cluster of two workers, and a function that kills a busy worker and
+    starts a new one."""
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("needs the Python package distributed")
     with kills.cluster(dir, 2, hiding(hidden)) as (address, running, another):
@@ -135,7 +139,8 @@ def dask(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
 
 @contextmanager
 def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """A head without processors and two nodes: the address, and what kills a node at work and starts another one."""
+    """Yields the address of a head without processors and two nodes, and a function that kills a
+    busy node and starts a new one."""
     if importlib.util.find_spec("ray") is None:
         pytest.skip("needs the Python package ray")
     nodes: list[Path] = []
@@ -173,7 +178,7 @@ def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
             end(own)
 
 
-# Workers of a cluster start in namespaces of their own.
+# The workers of the cluster start in their own namespaces.
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [dask, ray])
 def test_no_path_is_shared(cluster, place, tmp_path):
@@ -206,7 +211,8 @@ def test_no_path_is_shared(cluster, place, tmp_path):
 
 
 def same(local: Path, other: Path, *tables: str) -> None:
-    """The tables and all results are the same bytes; but summaries have times and memory of the process."""
+    """Checks that tables and results are byte-identical, except for the times and the memory in
+    summaries."""
     for name in tables:
         assert (local / name).read_bytes() == (other / name).read_bytes(), name
     points = sorted(path for path in (local / "points").iterdir() if path.is_dir())
@@ -220,7 +226,7 @@ def same(local: Path, other: Path, *tables: str) -> None:
 
 
 class InPlace(remote.Remote):
-    """A cluster within this process: everything that clusters do, but the cluster."""
+    """A cluster inside this process, with all steps of a real one except the cluster itself."""
 
     def _hold(self, digest: str, content: bytes) -> bytes:
         return content
@@ -239,7 +245,8 @@ class InPlace(remote.Remote):
 
 
 def test_every_kind_of_input_travels(tmp_path):
-    """All of them are known, and found in the store alone; the resolved scenario goes on naming the files of its author."""
+    """All inputs are detected and found in the store alone. The resolved scenario keeps the file
+    names of its author."""
     path = write(tmp_path)
     (tmp_path / "inputs" / "trace.tsv").write_text("job0\t9\t9\t4000000\t0\t1000000\n")
     path.write_text(SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]') + '[run]\nuntil = "1ms"\n')
@@ -274,7 +281,8 @@ def test_an_input_that_changed_is_not_sent(tmp_path):
 
 
 def test_results_on_shared_storage(tmp_path):
-    """Only summaries come back; tables are read from there; what is lost there is simulated again; damage is named."""
+    """Only summaries are transferred, and tables are read from the storage. Missing results are
+    simulated again, and damage is reported."""
     pytest.importorskip("fsspec")
     (tmp_path / "small.toml").write_text(INCAST.replace("rounds = 3", "rounds = 2").replace("paths = true", ""))
     folder = tmp_path / "shared"
@@ -331,7 +339,7 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
 
 
 def test_another_version_is_refused_before_points_are_sent(invoke, tmp_path):
-    """A worker that cannot read what it is sent would end; and so would the next one."""
+    """A worker that cannot read its message would die, and so would each worker after it."""
     pytest.importorskip("distributed")
     older = tmp_path / "older" / "afflux-0.0.1.dist-info"
     older.mkdir(parents=True)
@@ -351,7 +359,7 @@ def test_study_takes_a_cluster(invoke, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     from afflux.executors import on_dask
 
-    # Dask asks again and again until then.
+    # Dask retries until its time limit.
     monkeypatch.setattr(on_dask, "PATIENCE", 1)
     done = invoke("study", "hadoop", "--quick", "--executor", "dask", "--address", "tcp://127.0.0.1:9")
     assert done.exit_code in (1, 2)
@@ -366,7 +374,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_program_for_slurm(tmp_path):
-    """With the cluster of dask-jobqueue whose jobs are processes of this machine in place of SLURM's."""
+    """Replaces SLURM's cluster by the local cluster of dask-jobqueue, whose jobs are processes of
+    this machine."""
     pytest.importorskip("dask_jobqueue")
     (program,) = blocks("slurm.md", "python")
     program = program.replace("import SLURMCluster", "import SLURMCluster as Real; from dask_jobqueue.local import LocalCluster as Here")
@@ -385,7 +394,7 @@ def test_the_program_for_slurm(tmp_path):
 
 
 def test_the_manifest_for_kubernetes(tmp_path):
-    """Its commands make a cluster, and its names fit each other."""
+    """The commands of the manifest start a cluster, and its names match each other."""
     pytest.importorskip("distributed")
     (text,) = blocks("kubernetes.md", "yaml")
     scheduler, service, worker = yaml.safe_load_all(text)
@@ -402,7 +411,8 @@ def test_the_manifest_for_kubernetes(tmp_path):
 
 
 def test_points_on_one_machine_leave_each_other_alone(monkeypatch, tmp_path):
-    """A point cleans up what killed ones left, and not the directory of one that is just about to lock its own."""
+    """A point removes leftovers of killed points, but not the directory of a point that is about to
+    lock it."""
     monkeypatch.setattr(remote.tempfile, "tempdir", str(tmp_path))
     killed = tmp_path / "afflux-point-killed"
     killed.mkdir()

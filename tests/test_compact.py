@@ -1,4 +1,5 @@
-"""The reference runs in their compact form: the same cases as from the raw runs, and only what the script writes."""
+"""Compact reference runs: they give the same cases as the raw runs, and contain only files that the
+script writes."""
 
 import gzip
 import hashlib
@@ -11,12 +12,13 @@ import pytest
 
 from validation import compact, kept, run
 
-#: Of everything in the folder.
+#: Size limit in bytes of the whole folder.
 MOST_BYTES = 8_000_000
 
 
 def collected(ref: Path) -> list[tuple[Any, ...]]:
-    """Cases with a reader, all their numbers, and the digests of their first two simulations."""
+    """Returns the cases with a reader, all their numbers, and the digests of their first two
+    simulations."""
     ref, found = ref.resolve(), []
     for case in run.collect(ref, 2)[1]:
         if run.reader(case.reference.partition(".")[0]) is not None:
@@ -27,7 +29,7 @@ def collected(ref: Path) -> list[tuple[Any, ...]]:
 
 
 def plain(name: str, data: bytes) -> bytes:
-    """Another version of a library may pack in another way."""
+    """Returns unpacked data, because another version of a library may compress differently."""
     return gzip.decompress(data) if name.endswith(".gz") else lzma.decompress(data) if name.endswith(".xz") else data
 
 
@@ -85,7 +87,8 @@ def test_cases_are_those_of_the_raw_runs(shared, cases):
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """Some runs of each kind: an output with every flow, a trace, a permutation, a run without a model."""
+    """Creates some runs of each kind: an output with every flow, a trace, a permutation, a run
+    without a model."""
     ref = tmp_path / "raw"
     counters = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0)
     whole = {"n": 2, "avg": 1.5, "p99": 2.5, "p50": 1.25}
@@ -138,7 +141,7 @@ def test_the_compact_form_serves_the_same_readers(raw: Path, tmp_path: Path):
     gone = {"old/left.csv", "linux/raw/x.q.csv", "conweave/MODEL.md", "conweave/inputs/unused.txt.xz", "uec/inputs/one.cm", "uec/fct.csv.gz", "later/notes.txt"}
     assert not gone & files.keys()
     assert not (out / "old").exists()
-    # Single flows are compared in the micro runs alone.
+    # Only the micro runs compare single flows.
     assert "conweave/micro_two_fecmp_irn/fct.txt.xz" in files
     assert json.loads(files["conweave/kept.json"]) == {"L50_2ms_fecmp_irn/fct.txt.xz": 4921}
     assert json.loads(files["conweave/L50_2ms_fecmp_irn/summary.json"])["all"] == {"all": {"n": 2, "avg": 1.5, "p99": 2.5}}
@@ -159,7 +162,7 @@ def test_standalone_times_follow_from_the_topology(raw: Path):
 
 
 def test_what_cannot_be_made_again_is_refused(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """A matrix that is not the generator's, and a run that cannot be read."""
+    """A matrix that differs from the generator's is refused, and so is an unreadable run."""
     (raw / "htsim/perm_16n_30000B.cm").write_text(compact.permutation(16, 30_000, 1))
     assert compact.main(["--ref", str(raw), "--out", str(tmp_path / "out")]) == 2
     assert "perm_16n_30000B.cm is not the permutation" in capsys.readouterr().err

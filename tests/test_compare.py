@@ -1,4 +1,4 @@
-"""Differences between designs: pairing, intervals, and what may be concluded from them."""
+"""Comparisons of designs: pairing, intervals, and the permitted conclusions."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from afflux.results.designs import Designs, gather
 
 
 def designs(**values: list[float]) -> Designs:
-    """By name, job times in ms."""
+    """Returns designs by name, with job times in ms."""
     return Designs(design(name, job=times) for name, times in values.items())
 
 
@@ -27,11 +27,12 @@ def job_time(found: afflux.Comparison) -> Difference:
 
 
 def test_pairing_finds_what_the_spread_of_seeds_hides():
-    # Seeds differ by far more than designs, but the difference is the same for each.
+    # Seeds differ by far more than designs, but the difference between the designs is the same for
+    # each seed.
     base = [10.0, 50.0, 20.0, 90.0, 30.0, 70.0]
     found = job_time(afflux.compare(designs(base=base, other=[value - 2 for value in base])))
     assert (found.difference, found.low, found.high) == (pytest.approx(-2e6), pytest.approx(-2e6), pytest.approx(-2e6))
-    # The verdict is that of the ratio, which is not the same for each.
+    # The verdict uses the ratio, which differs between seeds.
     assert found.verdict == "better"
     assert found.share == pytest.approx(math.prod((value - 2) / value for value in base) ** (1 / 6) - 1)
     assert -0.2 < found.share_low < found.share < found.share_high < 0
@@ -100,7 +101,7 @@ def test_every_metric_is_in_the_summary(scenario):
 
 @pytest.fixture
 def results(command, scenario):
-    """Two designs with two seeds each, in `out`."""
+    """Creates results of two designs with two seeds each, in `out`."""
     for name, buffer in [("wide", "90packets"), ("narrow", "9packets")]:
         path = scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml")
         for seed in (1, 2):
@@ -172,7 +173,7 @@ def test_what_cannot_be_compared(command, scenario, results):
     for arguments, words in [
         (["out/wide-1", "out/wide-2"], "only one design"),
         (["out/wide-1", "nowhere"], "nowhere is not a result directory"),
-        (["out/wide-1", "out/wide-1", "out/narrow-1"], ""),  # named twice is named once
+        (["out/wide-1", "out/wide-1", "out/narrow-1"], ""),  # a result named twice counts once
     ]:
         done = command("compare", *arguments)
         assert done.returncode == (2 if words else 0)
@@ -196,7 +197,9 @@ def test_gathering():
 
 
 def test_the_cause_in_the_answer_is_the_part_in_the_table(scenario):
-    """Both leave out flows of the warm-up and flows that only one design finished, so both show the same mean."""
+    """The answer and the table leave out flows of the warm-up and flows that only one design finished,
+    so they show the same mean.
+    """
     runs = []
     for name, buffer in (("narrow", "9packets"), ("wide", "90packets")):
         changed = (('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("[record]", '[run]\nwarmup = "4ms"\nuntil = "11ms"\n[record]'))

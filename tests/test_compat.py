@@ -1,4 +1,5 @@
-"""What `compat = "conweave-ns3"` copies stands in the description of that simulator: nothing else may be named so."""
+"""Every behaviour that `compat = "conweave-ns3"` copies is stated in the description of that
+simulator, and no other one is named so."""
 
 import json
 import re
@@ -6,7 +7,8 @@ import re
 from conftest import SHARED
 from given import REFERENCE
 
-#: Where the README of the reference runs says so, and MODEL.md beside the raw ones: each a passage, line breaks and all blanks as one blank.
+#: Passages of the README of the reference runs, and of MODEL.md next to the raw runs, that state
+#: each behaviour. Line breaks and multiple blanks count as one blank.
 STATED = {
     "whole_nanoseconds": ["**truncated to whole ns**", "nextAvail = now + wire_size*8/rate(QP) (truncated ns)"],
     "ecmp_hash": ["MurmurHash3-x86-32 over 12 bytes (sip, dip, sport | dport<<16; little endian words), seed = switch node id, modulo number of next hops"],
@@ -45,7 +47,7 @@ def test_what_compat_does_is_in_the_reference(command):
     items = dict(re.findall(r"^- `(\w+)`: (.+)$", (REFERENCE / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert items.keys() == names.keys()
     assert not {name: passage for name in names for passage in STATED[name] if passage not in items[name]}
-    # The whole description, where the raw runs are.
+    # Checks the whole description, if the raw runs are available.
     model = SHARED / "reference/conweave/MODEL.md"
     if model.is_file():
         text = " ".join(model.read_text(encoding="utf-8").split())

@@ -1,4 +1,5 @@
-"""The claims of the ConWeave study: the rule of the verdicts on made numbers, the choice of the best parameters, and README's tables from results/runs.csv."""
+"""The claims of the ConWeave study: the rule of verdicts on made-up numbers, the choice of the best
+parameters, and the README's tables from results/runs.csv."""
 
 from dataclasses import replace
 
@@ -26,7 +27,7 @@ def gain(low: float, high: float) -> Gain:
     return Gain((low + high) / 2, low, high, "")
 
 
-# The rule.
+# Rule of the verdicts.
 
 
 def of(gains: dict[str, Gain], otherwise: Gain) -> dict[str, Gain]:
@@ -44,10 +45,11 @@ LARGE, SMALL, BEHIND, UNKNOWN = gain(0.3, 0.4), gain(0.05, 0.1), gain(-0.2, -0.1
         ({}, {"conga": BEHIND}, DEFAULT_ONLY),
         ({"drill": SMALL}, {}, FAILS),
         ({"ecmp": BEHIND}, {"ecmp": BEHIND}, FAILS),
-        # Intervals from behind to beyond the published gain: too few seeds.
+        # The intervals reach from below zero to above the published gain, so there are too few
+        # seeds.
         ({}, {"letflow": UNKNOWN}, UNCLEAR),
         ({"ecmp": UNKNOWN}, {}, UNCLEAR),
-        # One that is clear decides.
+        # One clear comparison decides.
         ({"ecmp": UNKNOWN, "drill": SMALL}, {}, FAILS),
         ({}, {"letflow": UNKNOWN, "conga": SMALL}, DEFAULT_ONLY),
         ({"ecmp": UNKNOWN}, {"conga": SMALL}, UNCLEAR),
@@ -58,13 +60,14 @@ def test_verdicts(default, tuned, expected):
 
 
 def test_bounds_of_intervals():
-    # The published gain at the upper bound is reached, just above it is not; a lower bound of 0 is not ahead.
+    # A gain equal to the interval's upper bound is reached, a gain just above it is not. A lower
+    # bound of 0 does not count as ahead.
     assert gain(0.1, 0.25).reaches(0.25) is True
     assert gain(0.1, 0.2499).reaches(0.25) is False
     assert gain(-0.2, -0.1).reaches(0.25) is False
     assert gain(0.0, 0.5).reaches(0.25) is None
     assert gain(0.4, 0.5).reaches(0.25) is True
-    # One seed has no interval.
+    # A single seed has no interval.
     assert Gain(0.5, None, None, "").reaches(0.25) is None
     assert not Gain(0.5, None, None, "").ahead
 
@@ -90,7 +93,7 @@ def test_what_does_not_hold_is_not_withdrawn():
     assert verdict(0.25, of({}, LARGE), of({}, SMALL), [0.3]) == DEFAULT_ONLY
 
 
-# The choice.
+# Choice of the best parameters.
 
 
 def selected(means: dict, scheme: str, case: Case = CASE) -> dict[Run, Measured]:
@@ -100,7 +103,7 @@ def selected(means: dict, scheme: str, case: Case = CASE) -> dict[Run, Measured]
 def test_the_lowest_mean_is_chosen():
     runs = selected({setting: 3.0 - place for place, setting in enumerate(GRIDS["letflow"][0][:3])} | {GRIDS["letflow"][0][3]: 2.0}, "letflow")
     assert best(CASE, "letflow", runs) == GRIDS["letflow"][0][2]
-    # Where all are alike, it is the default.
+    # If all settings are equally good, the default is chosen.
     assert best(CASE, "letflow", selected(dict.fromkeys(GRIDS["letflow"][0], 2.0), "letflow")) == DEFAULT
 
 
@@ -126,7 +129,7 @@ def test_runs_that_are_missing_are_no_choice():
 
 def test_seeds_that_judge_do_not_choose():
     assert not {*SELECTING} & {*LONG_SEEDS, *(seed for case in CLAIMED for seed in judging(case, "ecmp"))}
-    # Whatever the judging runs are, the choice is the same.
+    # The choice does not depend on the runs that judge it.
     runs = selected(dict.fromkeys(GRIDS["letflow"][0], 2.0) | {parsed("gap=20us"): 1.0}, "letflow")
     others = {run: measured(0.1) for run in judge(runs) if run.setting != parsed("gap=20us")}
     assert best(CASE, "letflow", runs | others) == parsed("gap=20us")
@@ -135,11 +138,11 @@ def test_seeds_that_judge_do_not_choose():
 def test_every_grid_has_the_default():
     assert all(steps[0][0] == DEFAULT for grids in ALL_GRIDS.values() for steps in grids.values())
     assert {run.scheme for run in select({})} == set(GRIDS) == set(TUNABLE)
-    # Without a search it is the default.
+    # Without a search the default is chosen.
     assert best(Case("fat-tree", "alistorage", 60, "lossless"), "drill", {}) == DEFAULT
 
 
-# Gains of made runs.
+# Gains from made-up runs.
 
 
 def test_claims_are_judged_by_pairs_within_seeds():
@@ -155,7 +158,7 @@ def test_claims_are_judged_by_pairs_within_seeds():
     assert found["mean"].default["ecmp"].mean == pytest.approx(0.5, abs=0.002)
     assert found["p99"].default["ecmp"].low < found["p99"].default["ecmp"].mean < found["p99"].default["ecmp"].high
     assert found["mean"].settings == dict.fromkeys(BASELINES, DEFAULT)
-    # It is the case that needs the long window.
+    # This case needs the long window.
     assert CASE == LONG
     assert found["mean"].verdict == WITHDRAWN
     for seed in LONG_SEEDS:
@@ -164,7 +167,7 @@ def test_claims_are_judged_by_pairs_within_seeds():
     assert mean.long == pytest.approx([0.75] * len(LONG_SEEDS))
 
 
-# The file.
+# The file of runs.
 
 
 def test_runs_are_written_line_by_line_and_read_again(tmp_path):
@@ -190,7 +193,7 @@ def test_settings_are_keys_of_the_scenario():
 
 @pytest.mark.xfail(strict=True, reason="the file was measured with afflux 0.3.0, where frames that arrive together went by port: no line is today's")
 def test_a_line_of_the_file_can_be_computed_again():
-    """The cheapest of the runs that judge."""
+    """Recomputes the cheapest of the judging runs."""
     run = Run(Case("leaf-spine", "alistorage", 50, "irn"), "ecmp", DEFAULT, WINDOW, 1)
     assert simulate(run) == read()[run]
 
@@ -217,7 +220,7 @@ def test_the_answer_of_the_readme_follows_from_the_file():
     verdicts = [judge.verdict for judge in found]
     assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 3, 3, 10)
     assert "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold." in answer
-    # The least gain of each claim over the baselines' best parameters.
+    # Smallest gain of each claim over the baselines with their best parameters.
     tails, means = ([judge for judge in found if judge.claim.statistic == statistic] for statistic in ("p99", "mean"))
     assert all(judge.ahead for judge in tails)
     assert [judge for judge in means if judge.ahead] == [judge for judge in means if judge.claim.case.fabric == "fat-tree"]
@@ -228,5 +231,7 @@ def test_the_answer_of_the_readme_follows_from_the_file():
 
 
 def test_the_long_window_was_simulated_over_ecmp_alone():
-    """As the README says: it bounds no difference from another baseline."""
+    """As the README states, the long window bounds no difference from a baseline other
+    than ECMP.
+    """
     assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}

@@ -1,4 +1,4 @@
-"""The ConWeave study: what it simulates is valid, and what it makes of results."""
+"""The ConWeave study: its scenarios are valid, and its evaluation of results is correct."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +18,7 @@ def test_points():
     assert len({(point.name, point.seed) for point in points}) == len(points)
     quick = STUDY.points(True)
     assert {(point.name, point.seed) for point in quick} < {(point.name, point.seed) for point in points}
-    # Five seeds wherever the paper claims something.
+    # Every case that the paper makes a claim about has five seeds.
     for claim in claims.claims():
         for scheme in SCHEMES:
             assert sum(point.name == claim.case.name(scheme) for point in points) == 5
@@ -88,7 +88,7 @@ def test_the_figure_of_the_fat_tree(designs, tmp_path):
 def test_quantiles_of_samples():
     found = Reordering(ports=Counter({0: 90, 3: 9, 12: 1}), switches=Counter({0: 999, 5_000: 1}))
     assert (found.queues(0.5), found.queues(0.99), found.queues(1.0)) == (0, 3, 12)
-    # Of the ten samples in which a port had any.
+    # The share of the ten samples in which a port had any reorder queue.
     assert found.fewer_than(10) == 0.9
     assert (found.bytes(0.999), found.bytes(1.0)) == (0, 5_000)
 

@@ -1,4 +1,4 @@
-"""The cross-validation of the Hadoop study, on made numbers whose constants are known."""
+"""The cross-validation of the Hadoop study, on made-up numbers with known constants."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ SEEDS = (1, 2, 3, 4, 5)
 
 
 def quiet(framework: str, size: int, cpu: float, disk: float) -> float:
-    """A wave of 220 maps per 30 GB; Tez starts containers once."""
+    """Returns the job time of one wave of 220 maps per 30 GB. Tez starts containers only once."""
     waves = 1 if framework == "tez" else 1 + size / 30
     return 5 + 3 * (1 + waves) + 0.05 * cpu * size + 40 * size / disk
 
@@ -32,7 +32,7 @@ def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
         for size in SIZES:
             for cpu in CPU:
                 for disk in DISK:
-                    # The larger job has one seed, but for the base.
+                    # The larger job has one seed, except at the base point.
                     for seed in SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]:
                         runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = quiet(framework, size, cpu, disk) + noise(seed)
             for design in DESIGNS:
@@ -52,7 +52,8 @@ def test_the_time_of_a_job_is_made_of_its_parts():
     case = Case("deep", "mapreduce", 200, True)
     by_hand = TRUE.start / TRUE.share + quiet("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk) + network(case)
     assert simulated.time(case, TRUE) == pytest.approx(by_hand)
-    # Where a point of the grid has one seed, the base tells how that one lies among all.
+    # If a point of the grid has only one seed, the base point shows how that seed deviates from the
+    # mean over all seeds.
     noisy = made(lambda seed: 0.1 * seed)
     assert noisy.quiet("mapreduce", 200, 20.0, 1500.0) == pytest.approx(quiet("mapreduce", 200, 20.0, 1500.0) + 0.3)
     assert noisy.network(case) == pytest.approx(network(case))
@@ -62,14 +63,16 @@ def test_the_time_of_a_job_is_made_of_its_parts():
 def test_a_fit_finds_the_constants_that_made_the_numbers(split):
     simulated = made()
     found = judge(split, simulated, measured(simulated), resamples=3)
-    # One size alone cannot tell the start from the work: the work then stays near its default, and the start makes up for it.
+    # One size alone cannot separate the start from the work. The work then stays near its default,
+    # and the start compensates.
     assert found.error < {"10 GB, judged on 200 GB": 0.1, "200 GB, judged on 10 GB": 0.2}.get(split.name, 0.01)
     assert found.low <= found.high
     assert found.better
 
 
 def test_all_numbers_determine_the_start_and_the_share():
-    # Here processors and disks take times in proportion to the size, so only their sum is determined.
+    # In this model, processor and disk times are both proportional to the size, so only their sum
+    # is determined.
     simulated = made()
     found = fit(simulated, measured(simulated))
     assert (found.start, found.share) == (pytest.approx(TRUE.start, rel=0.02), pytest.approx(TRUE.share, rel=0.02))
@@ -82,7 +85,7 @@ def test_what_is_judged_is_not_seen():
     for split in SPLITS:
         for fitted, judged in split.parts(numbers):
             assert not set(fitted) & set(judged)
-            # The same design measured twice is one design.
+            # Two measurements of the same design count as one design.
             if "but one" in split.name:
                 assert not {case.simulated for case in fitted} & {case.simulated for case in judged}
             # Neither the fit nor the null model depends on the judged numbers.

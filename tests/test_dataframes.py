@@ -1,4 +1,4 @@
-"""Results go into polars, pandas and DuckDB, and scenarios are built in code."""
+"""Conversion of results to polars, pandas and DuckDB, and scenarios built in code."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ def test_polars(result):
     flows = polars.DataFrame(result.flows)
     assert flows["fct_ns"].to_list() == result.flows["fct_ns"]
     assert flows.schema["slowdown"] == polars.Float64
-    # Without a copy: both look at the same numbers.
+    # No copy is made: both objects refer to the same memory.
     assert flows["fct_ns"].to_arrow().buffers()[1].address == pa.table(result.flows)["fct_ns"].chunk(0).buffers()[1].address
 
 
@@ -44,7 +44,7 @@ def test_duckdb(result):
 
 
 def test_conversions(result):
-    """The frames have the values and types of the table, also those of parts of it."""
+    """The frames have the values and types of the table. This also holds for parts of a table."""
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     flows = result.flows
     assert flows.to_arrow() == pa.table(flows)
@@ -70,7 +70,7 @@ def test_slices_are_those_of_a_list(result, rows):
     assert part.column_names == flows.column_names
     for name in part.column_names:
         assert part[name] == flows[name][rows]
-    # A part has Arrow's interface, too.
+    # A part of a table has Arrow's interface, too.
     for taken in (pa.table(part), part.to_arrow()):
         assert taken["fct_ns"].to_pylist() == flows["fct_ns"][rows]
     for frame in (polars.DataFrame(part), part.to_polars()):
@@ -135,7 +135,7 @@ def test_a_missing_file_is_named(tmp_path):
     for call in (lambda: afflux.load(missing), lambda: afflux.sweep(missing, {"switch.buffer": ["1MB"]})):
         with pytest.raises(FileNotFoundError, match=r"nothing\.toml: there is no such file") as found:
             call()
-        # Programs that expect a `ScenarioError` go on to work.
+        # Programs that catch a `ScenarioError` keep working.
         assert isinstance(found.value, afflux.ScenarioError)
         assert (found.value.filename, found.value.file, found.value.line, found.value.key) == (str(missing), str(missing), None, None)
     for call in (lambda: afflux.Result.open(tmp_path / "out"), lambda: afflux.compare([tmp_path / "out", tmp_path / "other"])):
@@ -176,7 +176,7 @@ def test_a_file_without_format_is_still_refused(tmp_path):
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
-    """docs/python.md, top to bottom."""
+    """Runs the code of docs/python.md from top to bottom."""
     for name in ("duckdb", "pandas", "polars"):
         pytest.importorskip(name)
     (tmp_path / "incast.toml").write_text((REPO / "python/afflux/templates/incast.toml").read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`afflux decide`: the file, the answer on small simulations, kills, and errors."""
+"""`afflux decide`: its file, its answer on small simulations, kills, and errors."""
 
 import json
 import random
@@ -125,7 +125,7 @@ def test_a_scenario_file_may_hold_its_own_decision(folder, command):
     done = command("decide", "both.toml", "--quick", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["seeds"] == [1, 2, 3]
-    # Other commands leave its tables out, and say so.
+    # Other commands ignore the tables of `decide`, and say so.
     checked = command("check", "both.toml")
     assert checked.returncode == 0, checked.stderr
     assert "design, goal of this file are for afflux decide" in " ".join(checked.stdout.split())
@@ -286,7 +286,7 @@ def test_a_goal_is_judged_by_the_seeds_in_which_its_tenant_has_flows(folder, com
     assert {*samples.values()} == {6}
     said = " ".join(command("decide", "designs.toml", "--seeds", "1-6").stdout.split())
     assert f"has no value with seed {', '.join(map(str, without))}, because none of its flows started there" in said
-    # A tenant that no seed has flows of cannot be judged at all.
+    # If no seed has flows of a tenant, the tenant cannot be judged at all.
     (folder / "fabric.toml").write_text(FABRIC + RARE.replace("20.0", "0.001"))
     said = " ".join(command("decide", "designs.toml", "--seeds", "1-2", "--fresh").stderr.split())
     assert "tenant rare has no slowdown_mean: none of its flows started after the warm-up" in said

@@ -1,4 +1,6 @@
-"""The rule of decisions on numbers of known truth, and a checker that knows nothing but decision.json."""
+"""The rule of decisions on numbers with known truth, and a checker that reads only
+decision.json.
+"""
 
 import json
 import math
@@ -36,7 +38,8 @@ class Drawn(Outcome):
 
 
 def draw(rng: random.Random, truth: dict[str, dict[str, float]], prices: dict[str, float], goals: list[Goal], seeds: int, noise: float) -> Decision:
-    """A decision on values around the true ones (in ms), with a part of the noise that all designs share in a seed."""
+    """Returns a decision on values scattered around the true ones (in ms). Part of the noise is
+    common to all designs of a seed."""
     shared = {(seed, name): rng.gauss(0, noise) for seed in range(1, seeds + 1) for name in ("web", "storage")}
     designs = []
     for design, of in truth.items():
@@ -54,13 +57,14 @@ def draw(rng: random.Random, truth: dict[str, dict[str, float]], prices: dict[st
 
 
 def beyond(goal: dict) -> bool:
-    """Whether the typical value is on the wrong side of its limit."""
+    """True if the typical value is on the wrong side of its limit."""
     more_is_better = goal["measure"] in ("goodput", "jain")
     return goal["ratio"] != 1 and (goal["ratio"] > 1) != more_is_better
 
 
 def contradictions(found: dict) -> list[str]:
-    """What the first sentence of a decision with goals says against its own numbers. It knows only `decision.json`."""
+    """Returns the contradictions between the first sentence of a decision with goals and its
+    numbers. Uses only `decision.json`."""
     wrong = []
     first = re.match(r"(Choose|Keep|No design)(?: ([\w-]+))?(.*?)\. |(Choose|Keep|No design)(?: ([\w-]+))?(.*)", found["answer"] + " ")
     verb, name, rest = first[1], first[2], first[3]
@@ -123,7 +127,8 @@ def test_the_first_sentence_never_contradicts_the_table():
         found = json.loads(json.dumps(decision.to_dict()))
         assert not contradictions(found), found["answer"]
         seen.add(found["answer"].split(" ")[0])
-        # The checker can fail: the name of a design that does not meet every goal, in the same sentence, contradicts the numbers.
+        # The checker must be able to fail: the name of a design that misses a goal, in the same
+        # sentence, contradicts the numbers.
         if found["certain"]:
             for other in names:
                 if any(goal["state"] != "met" for goal in found["designs"][names.index(other)]["goals"]):
@@ -142,7 +147,7 @@ def synthetic(rng: random.Random, truth: dict[str, float], noise: float, most: i
 
 @pytest.mark.parametrize("until_decided", [False, True])
 def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
-    """Decisions whose truth is known: four designs whose true ratio to the limit is 1, or a little beside it."""
+    """Decisions with known truth: four designs whose true ratio to the limit is 1 or close to 1."""
     rng = random.Random(1_000 + until_decided)
     goals, planned = [Goal(WEB, "fct_p99", limit=10.0)], looks(40) if until_decided else [Look(5, 0.05)]
     assert sum(look.level for look in planned) == pytest.approx(0.05)
@@ -158,7 +163,7 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
             if found.decided(prices):
                 decided += 1
                 break
-        # A value that is exactly at its limit meets the goal, so only `missed` is wrong there.
+        # A value exactly at its limit meets the goal, so only `missed` is wrong for it.
         states = {name: found.standings[name][0].state for name in truth}
         wrong += any((states[name] == "missed" and value <= 10) or (states[name] == "met" and value > 10) for name, value in truth.items())
         right = next((name for name in "abcd" if truth[name] <= 10), None)
@@ -169,7 +174,7 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
 
 
 def test_equal_designs_are_called_better_in_at_most_5_percent():
-    """Without goals: comparisons of four equal designs."""
+    """Without goals, four equal designs are compared."""
     rng = random.Random(3)
     wrong = 0
     count = as_many(120)

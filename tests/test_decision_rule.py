@@ -1,4 +1,5 @@
-"""The rule of decisions: which goals are met, and which design is chosen. Goals start from the tenants' own fabrics; the numbers are those of `tenants`."""
+"""The rule of decisions: which goals are met, and which design is chosen. Goals compare with the
+tenants' own fabrics, with the numbers of `tenants`."""
 
 import math
 
@@ -22,18 +23,18 @@ def test_deep_buffers_win_where_nothing_cheaper_meets_the_goals():
 
 def test_nothing_meets_the_goals():
     found = judged(NONE)
-    # 1.3 / 1.1 is nearer than 1.9 / 1.5, and than 60 / 1.5.
+    # 1.3 / 1.1 is closer to its limit than 1.9 / 1.5 and 60 / 1.5.
     assert found.choice == Choice(None, False, "deep")
     assert found.worst("deep").beyond == pytest.approx(math.log(1.3 / 1.1), abs=1e-3)
 
 
 def test_the_order_counts_only_at_the_same_price():
-    # Both meet the goals: the first of the list is chosen, though the other one is better.
+    # Both meet the goals. The first design of the list is chosen, although the other one is better.
     better = {"hadoop": 0.9, "query": 0.9, "bulk": 1.1}
     values = mixture(deep=better, shallow=FINE, ecn=better)
     assert judged(values).choice.design == "shallow"
     assert judged(values, PRICES | {"ecn": 39_999.0}).choice.design == "ecn"
-    # Without prices all are equal.
+    # Without prices all designs cost the same.
     assert judged(values, {}).choice.design == "deep"
 
 
@@ -45,13 +46,15 @@ def test_goodput_is_the_other_way_round():
 
 
 def test_what_is_not_clear_is_open():
-    # Spread by a factor of exp(1): the intervals hold the limits. Typical values decide, and the choice is not certain.
+    # With a spread factor of exp(1) the intervals contain the limits. Typical values decide, and
+    # the choice is uncertain.
     wide = dict.fromkeys(("deep", "shallow", "ecn"), FINE)
     assert judged(mixture(0.5, **wide)).choice == Choice("shallow", False, "deep")
-    # A dearer design whose goals are clearly met comes before a cheaper one whose goals are open.
+    # A more expensive design that clearly meets its goals takes precedence over a cheaper one whose
+    # goals are undecided.
     known = {**mixture(0.5, **wide), "deep": mixture(deep=FINE)["deep"]}
     assert judged(known).choice == Choice("deep", True, "deep")
-    # Beyond a limit, though not clearly: no choice for now.
+    # If values are beyond a limit, though not clearly, there is no choice for now.
     beyond = dict.fromkeys(wide, FINE | {"query": 1.6})
     found = judged(mixture(0.5, **beyond))
     assert found.choice.design is None
@@ -60,7 +63,9 @@ def test_what_is_not_clear_is_open():
 
 
 def test_goals_are_judged_together():
-    """Of nine goals that are met with a chance of 2 % each, none counts as met; of one goal alone it would."""
+    """Nine goals that are met with an error probability of 2 % each do not count as met. A single goal
+    with this probability would.
+    """
     near = {goal.tenant.name: goal.factor * math.exp(-0.05 if goal.metric.lower_is_better else 0.05) for goal in GOALS}
     values = mixture(0.075, deep=near, shallow=near, ecn=near)
     together = standing(judged(values), "shallow", "hadoop")
@@ -75,7 +80,7 @@ def test_goals_are_judged_together():
 
 
 def test_a_standing_tells_the_change_from_where_its_goal_starts():
-    """The limit has the share that the goal allows, the start has not."""
+    """The limit includes the share that the goal allows, the start does not."""
     found = standing(judged(DEEP_WINS), "shallow", "query")
     assert found.start is not None
     assert found.start.ratio == pytest.approx(60)

@@ -1,4 +1,4 @@
-"""`afflux demo`: that it asks, and that its sentence follows from the numbers."""
+"""`afflux demo`: it poses its question, and its answer follows from the numbers."""
 
 import re
 
@@ -31,7 +31,9 @@ def times(ratio: float, by: float = 0.02) -> list[float]:
 
 
 def beside(designs: Designs) -> demo.Beside:
-    """Without traffic of others 4.1 s with the first, 4.2 s and so on with the others, and 4 s with DCTCP; others get 66 Gbps, 65, and so on."""
+    """Returns the comparison without other traffic: job times of 4.1 s with the first design, 4.2 s
+    and so on with the others, and 4 s with DCTCP. The other traffic gets 66 Gbps, 65 Gbps and so
+    on."""
     quiet = made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
     return demo.Beside(quiet, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)})
 
@@ -65,7 +67,7 @@ def test_what_is_not_clear_is_not_chosen():
 
 
 def test_of_equals_the_cheapest_and_simplest_is_chosen():
-    # DCTCP has the better mean, by nothing that is certain.
+    # DCTCP has the better mean, but the difference is not certain.
     designs = made(**{"deep": DEEP, "shallow": times(0.6), "shallow-ecn": times(0.7, 0.01), "shallow-dctcp": times(0.59, 0.05)})
     told = demo.explained(designs, compare(designs, "deep"), beside(designs))
     assert told.head == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
@@ -78,7 +80,7 @@ def test_of_equals_the_cheapest_and_simplest_is_chosen():
 
 
 def test_designs_are_judged_together():
-    # Clear alone (p = 0.03), but one of four.
+    # The difference is clear on its own (p = 0.03), but not as one of four.
     barely = times(0.8, 0.195)
     assert answer(made(deep=DEEP, shallow=barely)).startswith("**Choose the shallow switch.**")
     four = made(**{"deep": DEEP, "shallow": barely, "shallow-ecn": times(1.0, 0.1), "shallow-dctcp": times(1.01, 0.1), "alike": times(0.99, 0.1)})
@@ -109,9 +111,10 @@ def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
     assert done.exit_code == 0, done.stderr
     shown = done.stdout
     assert all(re.search(rf"^{re.escape(row)} ", shown, re.MULTILINE) for row in demo.ROWS)
-    # With one seed nothing can be told.
+    # One seed allows no conclusion.
     said = " ".join(shown.split())
-    # The hosts of the design with PFC have strict priorities and no fq_codel, so frames leave them at other picoseconds.
+    # The hosts of the design with PFC have strict priorities instead of fq_codel, so its frames
+    # leave at slightly different times.
     assert re.search(
         "These seeds do not tell which design is best. Certainty: as long as with the deep switch: shallow, shallow-ecn and shallow-dctcp; "
         r"not told apart from the deep switch: shallow-ecn-pfc \([\d.]+ s instead of [\d.]+ s, too few seeds to decide\); "
@@ -119,13 +122,13 @@ def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
         said,
     )
     assert "One call" in (tmp_path / "answer" / "report.html").read_text()
-    # The scenario of the package: an installed afflux has no checkout.
+    # The scenario comes from the package, because an installed afflux has no checkout.
     assert str(demo.SCENARIO) in "".join(shown.split())
     assert demo.SCENARIO.is_file()
 
 
 def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, invoke):
-    # All points are read before the directory is looked at.
+    # All points are validated before the directory is examined.
     points = demo.points()[:1]
     monkeypatch.setattr(demo, "points", lambda: points)
     mine = tmp_path / "out" / "demo" / "points" / "mine"

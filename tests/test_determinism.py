@@ -1,4 +1,6 @@
-"""Same scenario and seed, same bytes: whatever the engine, the threads, the process."""
+"""The same scenario and seed give the same bytes, with any engine, number of
+threads, and process.
+"""
 
 import json
 
@@ -6,7 +8,7 @@ import pytest
 
 HASHES = ("result_hash", "ports_hash", "counters_hash")
 
-#: Racks, several paths, marks and drops.
+#: A fabric with racks, several paths, marks and drops.
 FABRIC = """\
 format = 1
 [topology]

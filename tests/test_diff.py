@@ -1,4 +1,4 @@
-"""`afflux diff`: which keys, tables and flows differ, and the exit code of diff(1)."""
+"""`afflux diff`: it reports differing keys, tables and flows, and has the exit codes of diff(1)."""
 
 import json
 import shutil
@@ -18,7 +18,8 @@ LONG = ("bytes = ", "# longer\nbytes = ")
 
 @pytest.fixture
 def results(scenario, tmp_path) -> Path:
-    """Two results that differ in the buffer, and the first one simulated again on two threads."""
+    """Creates two results that differ in the buffer size, and a repetition of the first one on two
+    threads."""
     for name, threads, changes in [("a", 1, []), ("b", 1, [("30packets", "60packets")]), ("again", 2, [])]:
         made = afflux.load(scenario(*changes, name=f"{name}.toml"))
         made.run(out=tmp_path / name, threads=threads)

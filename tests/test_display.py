@@ -1,4 +1,5 @@
-"""What an interactive session and a notebook show of an object: a screenful of text, and a small table."""
+"""Representation of objects in an interactive session (at most a screen of text) and in a notebook
+(a small table)."""
 
 import re
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ import afflux
 from afflux.display import Card, Grid
 from afflux.results.designs import Designs
 
-#: Lines of a terminal.
+#: Number of lines of a terminal.
 SCREEN = 24
 NAME = "a <b>bold</b> name"
 
@@ -49,7 +50,7 @@ def screenful(shown: object) -> list[str]:
 
 
 class Cells(HTMLParser):
-    """The text of the cells of all tables."""
+    """Collects the text of the cells of all tables."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -68,7 +69,7 @@ class Cells(HTMLParser):
 
 
 def small(shown: object) -> list[str]:
-    """The cells of an object's HTML, which has tables and nothing else."""
+    """Returns the cells of an object's HTML, after a check that it consists of tables only."""
     page = Cells(shown._repr_html_())
     assert {*page.tags} <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     return page.cells

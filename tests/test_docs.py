@@ -1,4 +1,5 @@
-"""The worked example of docs/concepts/time-split.md is what afflux computes."""
+"""Checks that the worked example of docs/concepts/time-split.md shows the numbers that afflux
+computes."""
 
 import re
 from pathlib import Path

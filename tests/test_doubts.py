@@ -1,4 +1,6 @@
-"""Results that fail checks of their own: nothing is lost, and everybody who shows one says so."""
+"""Results that fail their own checks: they are not lost, and every command that
+shows them says so.
+"""
 
 import hashlib
 import json
@@ -23,7 +25,7 @@ FAILED = [
 
 
 def change(path, **keys):
-    """A summary as if it had been written so."""
+    """Changes keys of a summary and adjusts its digest."""
     text = json.dumps(json.loads(path.read_text()) | keys | {"summary_digest": ""})
     digest = hashlib.sha256(text.encode()).hexdigest()
     path.write_text(text.replace('"summary_digest": ""', f'"summary_digest": "{digest}"'))
@@ -31,7 +33,7 @@ def change(path, **keys):
 
 @pytest.fixture
 def doubted(scenario, tmp_path):
-    """A result directory as a defective build would have left it."""
+    """Returns a function that creates a result directory like that of a defective build."""
 
     def make(name: str = "small", total: int = 2) -> str:
         out = tmp_path / f"{name}-1"
@@ -64,7 +66,7 @@ def test_run_keeps_the_result_and_ends_with_1(invoke, scenario, tmp_path, monkey
     assert f"please report the defect with {tmp_path}/out/scenario.toml" in done.stderr
     assert "Completion time" in done.stdout
     assert afflux.Result.open(tmp_path / "out").flows.column("id")[-1] == 23
-    # In Python it is a warning.
+    # The Python API issues a warning.
     with pytest.warns(RuntimeWarning, match="2 checks of the result itself failed"):
         afflux.load(scenario()).run()
 
@@ -118,7 +120,8 @@ class Columns:
         return self.frame[name].to_list()
 
 
-#: Multipath flows, some of which are complete at their receiver when the run ends, while their sender does not know.
+#: Multipath flows. Some are complete at the receiver when the run ends, but their sender does not
+#: know yet.
 MULTIPATH = """\
 format = 1
 [topology]
@@ -146,7 +149,7 @@ until = "1ms"
 
 
 def accounted(result: Result) -> None:
-    """Every finished flow has its parts, and they add up."""
+    """Checks that the parts of every finished flow add up to its completion time."""
     assert (result.summary["failed_checks"], result.summary["failed_checks_total"]) == ([], 0)
     flows = polars.DataFrame(result.flows).filter(polars.col("fct_ns").is_not_null())
     assert len(flows) > 0
@@ -162,7 +165,7 @@ def test_multipath_defects(command, tmp_path, name):
     file = defect(f"{name}.toml")
     data = tomllib.loads(file.read_text())
     until = [] if "until" in data["run"] else ["--set", "run.until=1ms"]
-    # The stack that was the default when they went wrong.
+    # The stack that was the default when the defect occurred.
     stack = [] if "stack" in data["host"]["transport"] else ["--set", "host.transport.stack=basic"]
     done = command("run", file, "--seed", 1, *until, *stack, "-o", "out")
     assert done.returncode == 0, done.stderr
@@ -175,7 +178,8 @@ def jain(values):
 
 
 def test_no_goodput_is_above_the_line_rate(command):
-    """Half of what the first flow had given to its NIC arrived after its stop, and that time did not count: 1.9 Gbps on links of 1 Gbps."""
+    """Half of the data that the first flow had passed to its NIC arrived after its stop. An earlier
+    version did not count that time, and so reported 1.9 Gbps on links of 1 Gbps."""
     file = defect("goodput-above-line-rate.toml")
     checked = command("check", file, "--json")
     assert json.loads(checked.stdout)["end_ns"] == 5_000_000_000
@@ -201,7 +205,8 @@ def test_no_goodput_is_above_the_line_rate(command):
 
 
 def test_what_each_of_two_senders_got(command):
-    """CUBIC beside BBR: each is a class, and who got what is in the table, in the summary and at the terminal."""
+    """CUBIC next to BBR: each is a class, and the table, the summary and the terminal show the
+    goodput of each."""
     stops = [argument for block in (0, 1) for argument in ("--set", f"traffic.{block}.stop=3s")]
     done = command("run", defect("two-senders.toml"), *stops, "-o", "out")
     assert done.returncode == 0, done.stderr

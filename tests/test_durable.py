@@ -1,4 +1,4 @@
-"""Files have their name only when they are complete."""
+"""Files get their final name only when they are complete."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Wrong input: exit code 2, nothing written, and a message that tells what to do."""
+"""Wrong input: exit code 2, no files written, and a message with a remedy."""
 
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import afflux
 FLOWS = '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
 WITHOUT_TRAFFIC = INCAST[: INCAST.index("[[traffic]]")]
 
-#: name: (what is replaced, the line of the mistake as it stands in the file, what the message must contain)
+#: name: (replacement, line of the mistake as written in the file, words that the message must
+#: contain)
 MISTAKES = {
     "unknown key": (('buffer = "30packets"', 'bufer = "30packets"'), "bufer", ["bufer", "switch", "buffer"]),
     "wrong unit": (('delay = "1us"', 'delay = "1Gbps"'), 'delay = "1Gbps"', ["delay", "1Gbps", "us"]),
@@ -67,7 +68,7 @@ b = "switch1"
     message = refused(command, scenario(text="format = 1\n" + topology + traffic))
     for word in ("small.toml", "traffic[0]", '"host0"', '"host2"'):
         assert word in message
-    # Two planes that do not talk to each other are two networks.
+    # Two planes without a connection are two separate networks.
     within = traffic.replace("[[0, 2]]", "[[0, 1], [2, 3]]")
     assert command("check", scenario(text="format = 1\n" + topology + within)).returncode == 0
 
@@ -117,7 +118,7 @@ def test_result_directory_exists(command, scenario, tmp_path):
     assert "--force" in message
     assert (tmp_path / "out/small-1/summary.json").read_text() == written
     assert command("run", file, "--force").returncode == 0
-    # What is not a result is never replaced.
+    # A directory that is not a result is never replaced.
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("x")
     assert "precious" in refused(command, file, "-o", "precious", "--force")

@@ -1,4 +1,4 @@
-"""Settings of real switches and hosts: in and out."""
+"""Import and export of the settings of real switches and hosts."""
 
 import itertools
 import json
@@ -52,7 +52,7 @@ CONFIG = {
 
 @pytest.fixture
 def config(tmp_path):
-    """Writes a configuration, changed by `change`."""
+    """Returns a function that writes a configuration changed by `change`."""
 
     def write(change=lambda tables: None):
         tables = json.loads(json.dumps(CONFIG))
@@ -197,7 +197,9 @@ def test_the_switch_of_an_export_is_chosen(command, scenario):
 
 
 def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
-    """What is exported reads back as the same queues, and every DSCP comes into the queue of its priority."""
+    """An export reads back as the same queues, and every DSCP leads to the queue of
+    its priority.
+    """
     path = scenario(text=FABRIC)
     done = command("export", "sonic", path, "--switch", "leaf0", "--ports", "2", "-o", "patch.json")
     assert done.returncode == 0, done.stderr
@@ -213,7 +215,7 @@ def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
         maps = tables["PORT_QOS_MAP"][port]
         queue = tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]][tables["DSCP_TO_TC_MAP"][maps["dscp_to_tc_map"]]["3"]]
         assert "wred_profile" in tables["QUEUE"][f"{port}|{queue}"]
-    # What a host must do, what cannot be done, and what got lost, in words.
+    # The messages state what hosts must do, what is impossible, and what got lost.
     assert "hosts must send traffic of priority 3 (bulk) with DSCP 3" in done.stderr
     assert "hosts must send traffic of priority 0 (default) with DSCP 8" in done.stderr
     assert "no DSCP leads to priority 7 (control): write one in [host] dscp_to_priority, as in 56 = 7, and export again" in done.stderr
@@ -229,7 +231,8 @@ def test_lossless_classes_have_groups_and_queues(command, scenario):
     assert maps["pfc_enable"] == "3"
     assert tables["TC_TO_PRIORITY_GROUP_MAP"][maps["tc_to_pg_map"]] == {str(tc): "3" if tc == 3 else "0" for tc in range(8)}
     assert "xoff" in tables["BUFFER_PROFILE"][tables["BUFFER_PG"]["Ethernet0|3"]["profile"]]
-    # Priority 3 is in queue 1, so PAUSE frames stop that one, and no lossy buffer profile limits it.
+    # Priority 3 is in queue 1, so PAUSE frames stop this queue, and no lossy buffer profile limits
+    # it.
     assert tables["MAP_PFC_PRIORITY_TO_QUEUE"][maps["pfc_to_queue_map"]]["3"] == tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]]["3"] == "1"
     assert "Ethernet0|1" not in tables["BUFFER_QUEUE"]
     assert "Ethernet0|0" in tables["BUFFER_QUEUE"]
@@ -243,7 +246,7 @@ def test_buffers_that_sonic_does_not_know_are_said(command, scenario):
 
 
 def comes_back(path: Path) -> None:
-    """Everything that is understood."""
+    """Checks that everything that the import understands survives an export."""
     text, _ = sonic.imported([path])
     back, missing = sonic.of_design(tomllib.loads(text))
     assert back == sonic.read(path, Account("fields")), path
@@ -255,7 +258,7 @@ def test_a_configuration_comes_back(config):
 
 
 def test_public_configurations_come_back(shared):
-    """Those that SONiC generates for real switches."""
+    """Configurations that SONiC generates for real switches."""
     files = sorted((shared / "data/sonic").glob("*.json"))
     assert files
     for path in files:
@@ -285,7 +288,7 @@ def test_linux_without_ecn(command, scenario):
         done = command("export", "linux", scenario(changes[0], (changes[1][0], changes[1][1].format(congestion))))
         assert done.returncode == 0, done.stderr
         assert "net.ipv4.tcp_ecn = 0" in done.stdout
-        # DCTCP of Linux does not look at it.
+        # Linux's DCTCP ignores this setting.
         assert ("host.ecn = false: DCTCP of Linux asks for ECN" in done.stderr) == told
 
 
@@ -326,7 +329,7 @@ def test_exported_headroom_is_never_too_small(tmp_path, headroom, cell):
         assert len(ports) == 3
         tables, notes = sonic.exported(path)
         xoff = next((int(profile["xoff"]) for profile in tables.get("BUFFER_PROFILE", {}).values() if "xoff" in profile), None)
-        # Without a number the switch computes it.
+        # Without a value the switch computes the headroom.
         assert all((own if xoff is None else xoff) >= least for *_, own, least in ports)
         assert (xoff is not None and headroom != "worst_case") == any("xoff is" in note for note in notes)
         assert not any("balance" in note for note in notes), "ECMP is what switches do by themselves"

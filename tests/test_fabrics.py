@@ -1,4 +1,4 @@
-"""Fabrics with a failed switch: everything arrives, over others."""
+"""Fabrics with a failed switch: all traffic arrives over other switches."""
 
 from pathlib import Path
 
@@ -56,5 +56,6 @@ def test_paths_of_bcube_pass_hosts(tmp_path: Path) -> None:
     result = afflux.load(tmp_path / "fabric.toml").run()
     paths = [path.split(">") for path in result.paths.column("path")]
     assert any(node.startswith("host") for path in paths for node in path[1:-1])
-    # Hosts of the failed switch change the other digit, then this one, and change back.
+    # Hosts of the failed switch change the other digit of the address first, then this one, and
+    # change the other one back.
     assert {len(path) for path in paths} <= {3, 5, 7}

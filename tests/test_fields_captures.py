@@ -1,4 +1,5 @@
-"""Captures, header by header: a frame that differs from a base in one header gives another flow list, or a note names the header."""
+"""Captures, header by header: a frame that differs from a base frame in one header changes the flow
+list, or a note names the header."""
 
 import json
 from pathlib import Path
@@ -32,7 +33,7 @@ def udp(port: int, inside: bytes) -> bytes:
 
 
 def rocev2(opcode: int, number: int, extended: int, data: int) -> bytes:
-    """Base header, extended headers, data, check sequence."""
+    """Returns a RoCEv2 frame: base header, extended headers, data, check sequence."""
     base = bytes([opcode, 0, 255, 255, 0, 0, 0, 0x11, 0, *number.to_bytes(3)])
     return ethernet(0x0800, ipv4(17, udp(4791, base + bytes(extended + data + 4))))
 
@@ -48,7 +49,8 @@ def outer(port: int, header: bytes, inside: bytes) -> bytes:
     return ethernet(0x0800, ipv4(17, udp(port, header + inside), net=9))
 
 
-#: What is around or instead of the datagram; the flow, if there is one; a note.
+#: Header name to: the frame with the header around or instead of the datagram; the flow, if there
+#: is one; a note.
 HEADERS = {
     "vlan": (ethernet(0x8100, b"\0\7\x08\0" + PACKET), FLOW, "VLAN tags were removed"),
     "qinq": (ethernet(0x88A8, b"\0\7\x81\0\0\x08\x08\0" + PACKET), FLOW, "VLAN tags were removed"),
@@ -81,7 +83,7 @@ Flow = tuple[str, str, int, str, int]
 
 
 def read(path: Path, *frames: bytes) -> tuple[list[Flow], list[str], dict[str, int]]:
-    """Flows, notes, and frames in no flow, by reason."""
+    """Returns flows, notes, and counts of frames without a flow by reason."""
     path.write_bytes(pcap([(1 + number / 1000, frame) for number, frame in enumerate(frames)]))
     return taken(path)
 
@@ -110,7 +112,7 @@ def test_a_header_is_taken_or_noted(tmp_path, name):
 
 
 def silent(path: Path) -> list[str]:
-    """Headers that change nothing, and of which nothing is said."""
+    """Returns the headers that change nothing and that no note mentions."""
     base = read(path, FRAME)
     assert base == ([FLOW], [], {})
     return [name for name, (frame, _, _) in HEADERS.items() if read(path, frame) == base]
@@ -126,7 +128,7 @@ def test_a_reader_that_says_nothing_is_found(tmp_path, monkeypatch):
 
 
 def write(number: int) -> list[bytes]:
-    """A write of 16,384 bytes in four packets."""
+    """Returns a write of 16,384 bytes in four packets."""
     operations = [(0x06, 16), (0x07, 0), (0x07, 0), (0x08, 0)]
     return [rocev2(opcode, number + at, extended, 4_096) for at, (opcode, extended) in enumerate(operations)]
 

@@ -1,6 +1,7 @@
-"""No field of a containerlab file is silent: each changes the scenario or is named in a note.
+"""Fields of containerlab files: each field changes the scenario, or a note names it.
 
-Names and values are those of containerlab's JSON schema (srl-labs/containerlab, schemas/clab.schema.json).
+Names and values are those of containerlab's JSON schema (srl-labs/containerlab,
+schemas/clab.schema.json).
 """
 
 import copy
@@ -18,7 +19,7 @@ from afflux.exchange import containerlab, lab, lab_fields
 from afflux.exchange.account import Wrong
 from afflux.exchange.into import Into
 
-#: Three hosts under a leaf; c1 and d1 inherit what is changed in groups, kinds and defaults.
+#: Three hosts under a leaf. c1 and d1 inherit changes of groups, kinds and defaults.
 BASE: dict[str, Any] = {
     "name": "base",
     "topology": {
@@ -85,7 +86,7 @@ NODE: dict[str, Any] = {
     "security-opts": ["x"],
     "sysctls": {"net.ipv4.tcp_congestion_control": "bbr"},
     "devices": ["/dev/kvm"],
-    # Those of older versions, and one that does not exist.
+    # Fields of older versions, and one that does not exist.
     "publish": ["tcp/22"],
     "wait-for": ["a"],
     "SANs": ["x"],
@@ -100,7 +101,8 @@ _LINKS = ("topology", "links")
 _VXLAN = (*_LINKS, 3)
 _END = (*_LINKS, 1, "endpoints", 0)
 
-#: Where a value is set, the value, and the name that a note must have if the scenario stays.
+#: A change: the path of a value, the value, and the name that a note must contain if the scenario
+#: is unchanged.
 Change = tuple[tuple[Any, ...], Any, str]
 CHANGES: list[Change] = [
     *(
@@ -196,7 +198,8 @@ CHANGES: list[Change] = [
     ((*_LINKS, 4), {"endpoints": ["a:eth5", "c1:eth5"]}, "--switch"),
     ((*_LINKS, 4), {"endpoints": ["leaf:e1-5", "leaf:e1-6"]}, "from a node to itself"),
 ]
-#: Changes that do not alter what is simulated, so that neither the scenario nor a note need say them: the two ways to write a link.
+#: Changes without effect on the simulation, which neither the scenario nor a note must mention: the
+#: two ways to write a link.
 SAME = {"veth-stitch"}
 
 
@@ -216,7 +219,8 @@ def changed(change: Change) -> dict[str, Any]:
 
 
 def imported(folder: Path, made: Any) -> tuple[str, list[str]]:
-    """The scenario and the notes of a lab, or its refusal as the one note."""
+    """Returns the scenario and the notes of an imported lab. If the lab is refused, the reason is
+    the only note."""
     path = folder / "x.clab.yml"
     path.write_text(made if isinstance(made, str) else yaml.safe_dump(made, sort_keys=False))
     try:
@@ -227,7 +231,7 @@ def imported(folder: Path, made: Any) -> tuple[str, list[str]]:
 
 
 def is_silent(folder: Path, change: Change) -> bool:
-    """Whether a change leaves the scenario as it is, and no note that the base has not names the field."""
+    """True if a change leaves the scenario unchanged and no additional note names the field."""
     (base, base_notes), (text, notes) = imported(folder, BASE), imported(folder, changed(change))
     name = re.compile(rf"(?<![\w-]){re.escape(change[2])}(?![\w-])")
     return text == base and not any(name.search(note) for note in notes if note not in base_notes)
@@ -243,7 +247,8 @@ def test_no_field_is_silent(tmp_path, change):
 
 
 def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
-    """A field is taken out of what the reader sees: the assertion above then fails for it. Every third one here, all of them in `make fuzz`."""
+    """Hides a field from the reader, so that the check above must report it. Tests every third
+    field here, and all fields in `make fuzz`."""
     read = lab.marked.read
     for change in CHANGES[:: 1 if DRAWS > 1 else 3]:
         path, value, _ = change
@@ -315,7 +320,7 @@ topology:
 def test_routers_of_kind_linux(tmp_path, image):
     with pytest.raises(Wrong, match=r"x\.clab\.yml:11: found 3 links that join two hosts") as wrong:
         topology_of(tmp_path, ROUTERS.format(image=image))
-    # Without a known image, the nodes between others are those with several links.
+    # If the image is unknown, nodes with several links count as intermediate nodes.
     assert "--switch r1 --switch r2" in str(wrong.value)
     assert (f"2 hosts with images of routers ('{image}')" in str(wrong.value)) == (image != "unknown:1")
     scenario, notes = topology_of(tmp_path, ROUTERS.format(image=image), containerlab.Options(rate="1Gbps", switches=["r*"]))
@@ -344,7 +349,7 @@ topology:
     assert scenario["host"] == {"mtu": "9000B"}
     assert scenario["topology"]["hosts"] == [{"name": "s1", "address": "10.0.0.2"}, {"name": "s2", "address": ["10.0.0.3", "2001:db8::3"]}]
     assert scenario["topology"]["override"] == [{"link": ["s1-leaf"], "mtu": "9000B"}, {"link": ["s2-leaf"], "mtu": "1400B"}]
-    # A scenario that is there keeps its hosts, and a note says what the links carry.
+    # An existing scenario keeps its hosts, and a note states the packet size of the links.
     (tmp_path / "there.toml").write_text('format = 1\ntopology = { kind = "star", hosts = 2 }\ntraffic = [{ kind = "permutation", sizes = "1kB" }]\n')
     into, account = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None, Into(tmp_path / "there.toml"))
     assert "host" not in tomllib.loads(into)
@@ -361,14 +366,16 @@ def test_one_mtu_of_all_links(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "node", "role"),
     [
-        # The kind: node, its group, the group of the defaults, the defaults. A group that only the kind names comes too late.
+        # The kind is taken from the node, its group, the group of the defaults, or the defaults, in
+        # this order. A group that only the kind names has no effect on the kind.
         ("defaults: {kind: bridge}", "{kind: linux}", "host"),
         ("defaults: {kind: bridge}", "", "switch"),
         ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}}", "", "host"),
         ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}, h: {}}", "{group: h}", "host"),
         ("defaults: {kind: bridge}\n  groups: {g: {kind: linux}}", "{group: g}", "host"),
         ("kinds: {linux: {group: g}}\n  groups: {g: {kind: bridge}}", "{kind: linux}", "host"),
-        # Labels: node before group before kind before defaults, and a kind's group counts.
+        # Labels of the node take precedence over those of its group, its kind and the defaults, and
+        # the group of a kind counts.
         ("kinds: {linux: {labels: {role: switch}}}", "{kind: linux}", "switch"),
         ("kinds: {linux: {labels: {role: switch}}}\n  groups: {g: {labels: {role: host}}}", "{kind: linux, group: g}", "host"),
         ("kinds: {linux: {group: g}}\n  groups: {g: {labels: {role: switch}}}", "{kind: linux}", "switch"),
@@ -394,7 +401,7 @@ topology:
   links: [{endpoints: ["x:eth1", "s:1"]}, {endpoints: ["h:eth1", "s:2"]}]
 """
     scenario, notes = topology_of(tmp_path, text)
-    # 10.0.0.1 of the defaults would be that of two hosts.
+    # Two hosts would have 10.0.0.1 of the defaults.
     assert scenario["topology"]["hosts"][0] == {"name": "x", "address": ["10.0.0.2", "2001:db8::3", "10.0.0.4"]}
     assert any("addresses that several hosts have, left out: 10.0.0.1" in note for note in notes)
 
@@ -502,7 +509,7 @@ SCENARIO = {
     ],
 )
 def test_what_is_exported_is_imported_again(tmp_path, kind, change):
-    """Everything of a fabric that a link or a host has, field by field."""
+    """All properties of links and hosts of a fabric, field by field."""
     key = change.split(" = ")[0]
     written = "".join(line + "\n" for line in SCENARIO[kind].splitlines() if not line.startswith(f"{key} = ")) + change
     text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{written}\n'
@@ -517,7 +524,7 @@ def test_what_is_exported_is_imported_again(tmp_path, kind, change):
         assert getattr(again, name) == getattr(first, name)
     assert shape(again) == shape(first)
     assert re.findall(r'mtu = "[^"]*"', text) == [] or sorted(mtus(again)) == sorted(mtus(first))
-    # Once more gives the same lab.
+    # A second export gives the same lab.
     assert containerlab.topology_of(again, "nokia_srlinux", None, "alpine")[0].partition("topology:")[2] == lab_text.partition("topology:")[2]
     # Labels of containers are text.
     nodes = yaml.safe_load(lab_text)["topology"]["nodes"]
@@ -535,14 +542,15 @@ def mtus(scenario: _core.Scenario) -> list[tuple[Any, ...]]:
 
 
 def test_separate_planes(tmp_path):
-    """A host with a link to each of two planes is in both; a host alone on its switch talks to none."""
+    """A host with a link to each of two planes belongs to both. A host that is alone on its switch
+    has no traffic."""
     nodes = "  nodes: {a: {kind: linux}, b: {kind: linux}, c: {kind: linux}, d: {kind: linux}, s: {kind: bridge}, t: {kind: bridge}, u: {kind: bridge}}\n"
     ends = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u")]
     links = "".join(f"    - endpoints: ['{a}:{n}', '{b}:{n}']\n" for n, (a, b) in enumerate(ends))
     scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links:\n{links}")
     assert [(block["name"], block["hosts"]) for block in scenario["traffic"]] == [("stand-in", ["a", "b"]), ("stand-in-2", ["b", "c"])]
     assert any(note.startswith("3 planes without a path between them") for note in notes)
-    # Real traffic takes the place of both.
+    # Real traffic replaces both stand-ins.
     (tmp_path / "there.toml").write_text(containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None)[0])
     into, _ = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, "flows.csv", Into(tmp_path / "there.toml"))
     assert tomllib.loads(into)["traffic"] == [{"kind": "flows", "file": "flows.csv"}]

@@ -1,4 +1,5 @@
-"""Flow lists and size distributions: each column, number and key changes the flows, or a note names it, or it is refused."""
+"""Flow lists and size distributions: each column, number and key changes the flows, is named by a
+note, or is refused."""
 
 import gzip
 import re
@@ -10,7 +11,7 @@ import pytest
 from afflux import ScenarioError, _core
 
 FABRIC = 'format = 1\n[topology]\nkind = "star"\nhosts = 8\nrate = "10Gbps"\ndelay = "1us"\n'
-#: Flows of a scenario, and the notes and warnings about it.
+#: Flows of a scenario, and its notes and warnings.
 Outcome = tuple[list[tuple[object, ...]], str]
 COLUMNS = ("id", "start_ns", "src", "dst", "bytes", "class", "deadline_ns", "priority")
 
@@ -23,7 +24,7 @@ def loaded(folder: Path, traffic: str) -> Outcome:
 
 
 def attempted(read: Callable[[], Outcome]) -> Outcome | None:
-    """`None` if the input is refused."""
+    """Returns `None` if the input is refused."""
     try:
         return read()
     except ScenarioError:
@@ -75,16 +76,17 @@ def without(table: Rows, *names: str) -> Rows:
 
 
 def silent_columns(folder: Path, write: Write, read: Callable[[Path, Write, Rows], Outcome] = read_table) -> list[str]:
-    """Columns of which neither another value nor their absence changes the flows or is refused, and that no note names."""
+    """Returns the silent columns: a different or missing value neither changes the flows nor is
+    refused, and no note names the column."""
     found = []
-    # A priority of a flow takes precedence over its DSCP: each is tested without the other, too.
+    # A flow's priority takes precedence over its DSCP, so each is also tested without the other.
     for base in (TABLE, without(TABLE, "priority"), without(TABLE, "dscp")):
         plain = read(folder, write, base)
         for name in base:
             changed = attempted(lambda base=base, name=name: read(folder, write, base | {name: [OTHER[name], base[name][1]]}))
             absent = attempted(lambda base=base, name=name: read(folder, write, without(base, name)))
             noted = re.search(rf"column.*\b{name}\b.*: left out", plain[1])
-            # Of a DSCP and the priority that it means, one is enough.
+            # One of a DSCP and the corresponding priority is enough.
             redundant = name in ("dscp", "priority") and {"dscp", "priority"} <= set(base)
             if (changed == plain and not noted) or (absent == plain and not redundant):
                 found.append(name)
@@ -98,7 +100,7 @@ def test_no_column_is_silent(write, tmp_path):
 
 @pytest.mark.parametrize("name", ["class", "deadline_ns", "dscp", "src_name", "dst_name", "fct_ns"])
 def test_a_silent_column_is_found(name, tmp_path):
-    """A reader that passes over one column is found by this column."""
+    """If a reader ignores a column, this column is reported."""
     passing = lambda folder, write, table: read_table(folder, write, without(table, name))  # noqa: E731
     assert name in silent_columns(tmp_path, write_parquet, passing)
 
@@ -132,7 +134,8 @@ def test_a_dscp_under_a_priority_is_noted(tmp_path):
 
 # --------------------------------------------------------------------------------------------------- texts: HPCC, htsim, coflow traces
 
-#: Format, keys, a base, and words of it with another value for each; the last is a part of the note that names the word.
+#: Format, keys, a base text, and words of it with a replacement for each. The third element of a
+#: word is part of the note that names it, or `None`.
 TEXTS: list[tuple[str, str, list[tuple[str, str, str | None]]]] = [
     (
         'format = "hpcc"\n',
@@ -194,7 +197,7 @@ def test_no_word_is_silent(tmp_path):
 
 
 def test_a_silent_word_is_found(tmp_path):
-    """Readers without notes are found by the words that only notes name."""
+    """If a reader gives no notes, the words that only notes name are reported."""
     mute = lambda *arguments: (read_text(*arguments)[0], "")  # noqa: E731
     assert {" 100  ->  101 ", "0 2 5 -> 0 2 6", "Nodes 4 -> Nodes 5", "prio 1 -> prio 2", "id 1 -> id 9", "6 3 -> 7 3", "6 3 -> 6 4"} <= set(
         silent_words(tmp_path, mute)
@@ -222,7 +225,7 @@ def test_lists_without_flows_are_refused(keys, text, says, tmp_path):
 
 # ------------------------------------------------------------------------------------------------------------------------------ sizes
 
-#: A value of `sizes`, a distribution file, and words of either with another value for each.
+#: A value of `sizes`, a distribution file, and words of either with a replacement for each.
 SIZES: list[tuple[str, str, list[tuple[str, str, str | None]]]] = [
     ('"10kB"', "", [("10kB", "11kB", None)]),
     ('"websearch"', "", [("websearch", "datamining", None), ("websearch", "websaerch", None)]),
@@ -274,7 +277,7 @@ def test_no_size_is_silent(tmp_path):
 
 
 def test_a_silent_size_is_found(tmp_path):
-    """Readers that say nothing, and readers that take no unit, are found."""
+    """Readers without notes and readers that ignore a unit are detected."""
     mute = lambda *arguments: (read_sizes(*arguments)[0], "")  # noqa: E731
     assert {"'6 1' -> '6 0'", "'20 1' -> '20 2'", "'1 1 0\\n' -> '1 2 0\\n'"} <= set(silent_sizes(tmp_path, mute))
     unitless = lambda folder, sizes, content: read_sizes(folder, re.sub(r', unit = "\w+"', "", sizes), content)  # noqa: E731

@@ -1,4 +1,5 @@
-"""`export linux`: no key of a transport is silent, one file sets one group of hosts, and no key is obsolete."""
+"""`export linux`: every key of a transport has an effect or a note, one file configures one group
+of hosts, and no key is obsolete."""
 
 import re
 from typing import Any
@@ -9,7 +10,8 @@ from afflux import _core
 from afflux.exchange import sysctl
 from afflux.files import toml
 
-#: Values that differ from those of Linux's stack, for every key of a TCP transport; tables need their congestion control.
+#: Values that differ from those of Linux's stack, for every key of a TCP transport. Tables need
+#: their congestion control.
 CHANGES: dict[str, str] = {
     "ack_priority": "0",
     "burst": "4",
@@ -48,7 +50,7 @@ CHANGES: dict[str, str] = {
     "tick": '"4ms"',
     "undo": "false",
 }
-#: Tables of congestion controls, and a reader, which needs more than itself.
+#: Tables of congestion controls, and a reader, which requires other keys.
 TABLES = {
     "bbr": 'congestion = "bbr"\nbbr = { flavour = "ns3" }',
     "bbr3": 'congestion = "bbr3"\nbbr3 = { probe_rtt_time = "300ms" }',
@@ -98,7 +100,7 @@ def test_no_table_is_silent(key):
 
 
 def test_an_export_that_ignores_a_key_is_found(monkeypatch):
-    """Without the last step, the keys that Linux has no setting for would be silent."""
+    """Without the last step of the export, keys without a Linux setting would be silent."""
     before = {key: exported(f"{key} = {value}") for key, value in CHANGES.items() if key in ("granularity", "retries", "tick", "rtt_estimator")}
     monkeypatch.setattr(sysctl, "_rest", lambda *_: None)
     assert [key for key in before if exported(f"{key} = {CHANGES[key]}") != exported("")] == []
@@ -131,7 +133,7 @@ def test_the_transport_of_all_traffic_is_set():
     assert "# net.ipv4.tcp_congestion_control = cubic" in lines
 
 
-#: Without effect in current kernels (Documentation/networking/ip-sysctl.rst), or removed.
+#: Keys without effect in current kernels (Documentation/networking/ip-sysctl.rst), or removed keys.
 OBSOLETE = ("tcp_adv_win_scale", "tcp_low_latency", "tcp_fack", "tcp_tw_recycle", "tcp_max_ssthresh", "tcp_frto_response", "tcp_abc", "tcp_dma_copybreak")
 
 

@@ -1,4 +1,5 @@
-"""Event logs of Spark and job histories of Hadoop: each field changes what is written, or a note names it."""
+"""Event logs of Spark and job histories of Hadoop: each field changes the output, or a note names
+it."""
 
 import copy
 import json
@@ -20,7 +21,7 @@ Event = dict[str, Any]
 
 
 class Outcome:
-    """What an import writes, and what it says."""
+    """The output of an import, and its messages."""
 
     def __init__(self, log: jobs.Log, known: Known | None = None) -> None:
         self.trace = jobs.trace(log.jobs)
@@ -76,7 +77,9 @@ def end(number: int, at: int, result: str = "JobSucceeded") -> Event:
 
 
 def adaptive() -> list[Event]:
-    """A query with adaptive execution: the second job skips stage 1, which is stage 0 again."""
+    """Returns a query with adaptive execution: the second job skips stage 1, which
+    equals stage 0.
+    """
     return [
         {"Event": "SparkListenerLogStart", "Spark Version": "4.0.1"},
         {"Event": "SparkListenerApplicationStart", "App Name": "q", "App ID": "app-1", "Timestamp": 1_000, "User": "u"},
@@ -112,7 +115,7 @@ def test_a_skipped_stage_stands_for_the_one_that_ran(read_spark):
 
 def test_a_stage_that_was_computed_in_part_again(read_spark):
     events = adaptive()
-    # The output of n2 is lost; stage 1 computes its partition again, on n4.
+    # The output of n2 is lost, so stage 1 computes its partition again, on n4.
     events.insert(7, task(1, "n4", 1_401, read=4_000, shuffled=1_000, id=9, **{"Partition ID": 1}))
     found = read_spark(events)
     assert [(src, size) for _, src, _, size, _ in found.flows] == [("n1", 3_000), ("n4", 1_000)]
@@ -138,7 +141,7 @@ def test_failed_jobs_and_attempts_do_not_count(read_spark):
 
 
 def test_a_stage_belongs_to_the_job_that_ran_it(read_spark):
-    """A job that failed before it came to a stage does not keep the stage's bytes from the next job."""
+    """If a job fails before it reaches a stage, the stage's bytes count for the next job."""
     again = stage(0, [], [1])
     found = read_spark([job(0, 1_000, again), end(0, 1_050, "JobFailed"), job(1, 1_100, again), task(0, "a", 1_110, read=5), end(1, 1_200)])
     assert found.bytes_of() == ["5/0/0"]
@@ -148,7 +151,7 @@ def test_a_stage_belongs_to_the_job_that_ran_it(read_spark):
 
 
 def rolled() -> list[list[Event]]:
-    """Three jobs in twelve parts: jobs, stages and tasks are in different parts."""
+    """Returns three jobs in twelve parts. Jobs, stages and tasks are in different parts."""
     events: list[Event] = [{"Event": "SparkListenerApplicationStart", "App ID": "app-7"}]
     for number in range(3):
         at, first = 1_000 * (number + 1), 2 * number
@@ -203,7 +206,7 @@ def test_a_compacted_part_stands_for_those_before_it(tmp_path):
     parts = rolled()
     paths = lay_rolled(tmp_path / "log", parts)
     expected = Outcome(spark.read(paths)).written
-    # What Spark keeps of the first two parts when nothing in them has ended.
+    # The content that Spark keeps of the first two parts if nothing in them has ended.
     (tmp_path / "log/events_2_app-7.compact").write_text("".join(json.dumps(event) + "\n" for events in parts[:2] for event in events))
     found = Outcome(spark.read([tmp_path / "log"]))
     assert found.written == expected
@@ -254,18 +257,19 @@ def zstandard(data: bytes) -> bytes:
 @pytest.mark.parametrize("pack", [zstandard, lz4_java, snappy_java])
 def test_codecs_of_spark(tmp_path, pack):
     lines = [json.dumps(event).encode() + b"\n" for event in adaptive()]
-    # Several streams follow each other, as when a log is appended to.
+    # Several compressed streams follow each other, as in a log that is appended to.
     packed = [pack(b"".join(lines[:5])), pack(b"".join(lines[5:]))]
     path = tmp_path / "app-1"
     path.write_bytes(b"".join(packed))
     found = Outcome(spark.read([path]))
     assert found.bytes_of() == ["8000/0/0", "0/4000/2000"]
-    # Cut off, as while the application runs: what is there counts, and a note says so.
+    # The log is truncated, as while the application runs: the readable part counts, and a note says
+    # so.
     path.write_bytes(b"".join(packed)[:-30])
     found = Outcome(spark.read([path]))
     assert "ends within a compressed block" in found.said
     assert found.bytes_of()[0] == "8000/0/0"
-    # Damage is refused, wherever it is.
+    # Damage at any position is refused.
     draw, refused = random.Random(1), []
     for _ in range(30):
         data = bytearray(b"".join(packed))
@@ -290,7 +294,7 @@ def test_codecs_that_are_not_read_are_named(tmp_path):
 
 
 def short_names() -> list[tuple[str, str, Event]]:
-    """Blocks are on `node1`, tasks run on `node1.dc`."""
+    """Returns a history with blocks on `node1` and tasks on `node1.dc`."""
     events = copy.deepcopy(history())
     for _, _, record in events:
         if "hostname" in record:
@@ -321,7 +325,7 @@ def test_short_and_long_names_are_one_machine(read_jhist):
     )
     assert "machines with several names are one host" in found.said
     assert "node1 = node1.dc" in found.said
-    # A scenario may have either name.
+    # A scenario may use either name.
     names = {2: "node1.dc", 0: "node2", 1: "node3", 3: "node10.dc"}
     known = Known({name: number for number, name in names.items()}, names, Path("fabric.toml"))
     found = read_jhist(short_names(), known=known)
@@ -330,7 +334,8 @@ def test_short_and_long_names_are_one_machine(read_jhist):
 
 
 def test_local_attempts_show_which_machine_is_which(read_jhist):
-    """Blocks are on addresses. The first map is local, and one place of its block has a name of its own."""
+    """Blocks are at addresses. The first map is local, and one location of its block has a distinct
+    name."""
     events = copy.deepcopy(history())
     for kind, _, record in events:
         if kind == "TASK_STARTED":
@@ -366,7 +371,8 @@ def test_erasure_coded_reads_are_noted(read_jhist):
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The fields of a value: each in the first of its kind of record, innermost fields only where a record has known ones."""
+    """Yields the paths of all fields: each in the first record of its kind, and nested fields only
+    if the record's fields are known."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if isinstance(inner, dict) and inner and key not in ("Properties", "acls", "Storage Level", "counters", "Job Result"):
@@ -378,7 +384,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 def changed(value: Any) -> Any:
-    """A different value of the same type."""
+    """Returns a different value of the same type."""
     match value:
         case bool():
             return not value
@@ -399,16 +405,17 @@ def at(record: Any, path: tuple[str | int, ...]) -> Any:
     return record
 
 
-#: Fields that say what a record is, and those without which it cannot be attributed: the reader refuses another value, or its record no longer counts.
+#: Fields that identify a record or are needed to attribute it. With another value the reader
+#: refuses the record or does not count it.
 IDENTITY = {"Event", "Reason", "Result"}
 
 
 def spark_cases() -> list[tuple[int, tuple[str | int, ...]]]:
-    """One record of each kind of event, and each of its fields."""
+    """Returns one record of each kind of event with each of its fields."""
     first: dict[str, int] = {}
     for number, event in enumerate(adaptive()):
         if event["Event"] == "SparkListenerTaskEnd":
-            first[event["Event"]] = number  # the last one reads and writes
+            first[event["Event"]] = number  # the last task reads and writes
         else:
             first.setdefault(event["Event"], number)
     every = adaptive()
@@ -416,10 +423,11 @@ def spark_cases() -> list[tuple[int, tuple[str | int, ...]]]:
 
 
 def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
-    """Fields whose change neither changes what is written nor is covered by a note with their name."""
+    """Returns the fields whose change neither changes the output nor is covered by a note with
+    their name."""
     plain = read(adaptive())
     silent: set[str] = set()
-    #: Of the two tasks one writes and one reads.
+    #: Fields with an effect in one of the two tasks. One task writes and the other reads.
     heard: set[str] = set()
     for number, path in spark_cases():
         events = adaptive()
@@ -438,7 +446,8 @@ def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
     return sorted(silent - heard)
 
 
-#: Fields that tell records apart. A single one of another value means the same as long as it stays the only one.
+#: Fields that distinguish records. Another value in a single record has no effect as long as it
+#: stays unique.
 DISTINGUISHES = {"Task ID", "Index", "Attempt", "Stage Attempt ID", "Completion Time", "Finish Time", "Number of Tasks", "RDD ID"}
 
 
@@ -448,7 +457,7 @@ def test_no_field_of_an_event_log_is_silent(read_spark):
 
 
 def test_fields_that_tell_records_apart(read_spark):
-    """Each matters where two records meet."""
+    """Each field matters if two records have the same value."""
     plain = read_spark(adaptive())
 
     def differs(number: int, **info: Any) -> bool:
@@ -489,7 +498,7 @@ def test_silence_is_found(read_spark, monkeypatch):
 
 
 def full_history() -> list[tuple[str, str, Event]]:
-    """`history()` with the fields that Hadoop 3 writes."""
+    """Returns `history()` with the additional fields that Hadoop 3 writes."""
     events = copy.deepcopy(history())
     more = {
         "JOB_SUBMITTED": {"jobName": "sort", "userName": "u", "jobQueueName": "q"},
@@ -514,7 +523,8 @@ def full_history() -> list[tuple[str, str, Event]]:
 
 
 def silent_in_jhist(read: Callable[..., Outcome]) -> list[tuple[str, tuple[str | int, ...]]]:
-    """Fields whose change neither changes what is written nor is covered by a note with their name."""
+    """Returns the fields whose change neither changes the output nor is covered by a note with
+    their name."""
     base = full_history()
     plain = read(base)
     first = {kind: number for number, (kind, _, _) in enumerate(base)}
@@ -531,8 +541,9 @@ def silent_in_jhist(read: Callable[..., Outcome]) -> list[tuple[str, tuple[str |
             named = re.search(rf"left out, [^:]*:.*\b{re.escape(str(path[-1]))} \(", found.said)
             if (found.written, found.said) == (plain.written, plain.said) and not named:
                 silent.append((kind, path))
-    # Identifiers that another record refers to matter where they meet it; those of a killed attempt have none.
-    # A second place of a block matters where a task ran there, and a task's name where two tasks have the same.
+    # Identifiers have an effect only if another record refers to them, which is not the case for
+    # those of a killed attempt. The second location of a block matters only if a task ran there,
+    # and the name of a task only if two tasks have the same name.
     return [case for case in silent if case[1][-1] not in ("splitLocations", "taskid")]
 
 
@@ -541,7 +552,8 @@ def test_no_field_of_a_job_history_is_silent(read_jhist):
 
 
 def test_silence_in_a_job_history_is_found(read_jhist, monkeypatch):
-    """With a reader that counts no fields, and with one that takes no host, the test of fields fails."""
+    """The test of fields fails with a reader that counts no fields, and with a reader that ignores
+    hosts."""
     with monkeypatch.context() as patch:
         patch.setattr(fields.Record, "add_to", lambda self, left_out: None)
         silent = silent_in_jhist(read_jhist)

@@ -1,4 +1,5 @@
-"""Topologies, flows and completion times of HPCC and ConWeave, htsim's matrices: each field changes what is written, or a note names it."""
+"""Topologies, flows and completion times of HPCC and ConWeave, and htsim's matrices: each field
+changes the output, or a note names it."""
 
 import tomllib
 from collections.abc import Callable
@@ -38,7 +39,8 @@ def matrix(path: Path) -> tuple[str, str]:
 
 SMALL = "4 1 3\n3\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.01\n"
 PORTS = "2\n0 2 3 100 50000 2.000000010\n1 3 3 200 1000 2.000001000\n"
-#: A reader, a base, and words of it with another value for each. Notes with a `left out` name the field and hold for each of its values.
+#: A reader, a base text, and words of it with a replacement for each. A note with `left out` names
+#: the field and covers all its values.
 FIELDS: list[tuple[Reader, str, list[tuple[str, str, str | None]]]] = [
     (
         topology,
@@ -77,7 +79,8 @@ FIELDS: list[tuple[Reader, str, list[tuple[str, str, str | None]]]] = [
 
 
 def silent(tmp_path: Path) -> list[str]:
-    """Words whose change is neither refused, nor changes what is written or said, nor is named by a note."""
+    """Returns the words whose change is not refused, does not change output or messages, and is
+    named by no note."""
     path, found = tmp_path / "file.txt", []
     for read, base, changes in FIELDS:
         path.write_text(base)

@@ -1,4 +1,4 @@
-"""Nothing of a SONiC configuration is silent: each field of each table changes the scenario, or a note names it."""
+"""SONiC configurations: each field of each table changes the scenario, or a note names it."""
 
 import copy
 import functools
@@ -14,7 +14,7 @@ from afflux.exchange.sonic import leftovers
 from afflux.exchange.sonic.reading import Reading
 from afflux.exchange.sonic.tables import LAYOUTS
 
-#: Values that both egress profiles of the base do not have.
+#: Values that differ from those of both egress profiles of the base configuration.
 EGRESS_PROFILE = {
     "pool": "ingress_lossless_pool",
     "size": "9216",
@@ -26,8 +26,10 @@ EGRESS_PROFILE = {
     "headroom_type": "dynamic",
     "packet_discard_action": "trim",
 }
-#: Table → key (`None`: all entries, for tables of ports) → field → a value that the base does not have. Tables, fields and allowed values are those of the YANG
-#: models sonic-*.yang in src/sonic-yang-models/yang-models of sonic-net/sonic-buildimage; (old) marks fields that only older images have.
+#: Table → key (`None`: all entries, for tables of ports) → field → a value that the base does not
+#: have. Tables, fields and allowed values are those of the YANG models sonic-*.yang in
+#: src/sonic-yang-models/yang-models of sonic-net/sonic-buildimage. (old) marks fields that only
+#: older images have.
 FIELDS: dict[str, dict[str | None, dict[str, str]]] = {
     "BUFFER_POOL": {
         "ingress_lossless_pool": {"size": "50000000", "type": "egress", "mode": "static", "xoff": "3000000", "percentage": "50"},
@@ -145,7 +147,7 @@ FIELDS: dict[str, dict[str | None, dict[str, str]]] = {
     "SWITCH_TRIMMING": {"GLOBAL": {"size": "128", "dscp_value": "48", "tc_value": "6", "queue_index": "6"}},
 }
 
-#: What a table needs beside the field to be a table that the models allow.
+#: Fields that a table requires in addition to the tested field to be valid in the models.
 NEEDED = {
     **{f"BUFFER_PORT_{way}_PROFILE_LIST": {"profile_list": "egress_lossy_profile"} for way in ("INGRESS", "EGRESS")},
     "BUFFER_PG": {"profile": "ingress_lossy_profile"},
@@ -161,7 +163,7 @@ def _unchanged(folder: Path, text: str) -> tuple[dict[str, Any], Account]:
 
 
 def silent(folder: Path, tables: Config, table: str, key: str | None, field: str, value: str) -> bool:
-    """Does the field have no effect on the scenario, and does no note name it?"""
+    """True if the field has no effect on the scenario and no note names it."""
     before, said = _unchanged(folder, json.dumps(tables))
     changed = copy.deepcopy(tables)
     entries = changed.setdefault(table, {})
@@ -173,7 +175,8 @@ def silent(folder: Path, tables: Config, table: str, key: str | None, field: str
     if before != after:
         return False
     if LAYOUTS[table].any:
-        # Names of fields are data: it is enough that something is said that was not said before, or that a note names the map.
+        # The field names are data, so an additional message, or a note that names the map, is
+        # enough.
         return set(notes.lines()[1:]) <= set(said.lines()[1:]) and not any(table in note and f"{table} {key}" in note for note in notes.lines())
     known = said.lines()
     return not any(field in note and (note not in known or (table in note and (key is None or key in note))) for note in notes.lines())
@@ -181,7 +184,7 @@ def silent(folder: Path, tables: Config, table: str, key: str | None, field: str
 
 @pytest.fixture(scope="module")
 def watched() -> Config:
-    """The base, with a watchdog."""
+    """Returns the base configuration with a PFC watchdog."""
     tables = base()
     tables["PFC_WD"] = {"GLOBAL": {"POLL_INTERVAL": "200"}, **{port: {"action": "drop", "detection_time": "200", "restoration_time": "300"} for port in PORTS}}
     return tables
@@ -214,7 +217,7 @@ def test_a_field_of_tomorrow_is_named(tmp_path):
     assert any("table TABLE_OF_TOMORROW is unknown" in note for note in imported(tmp_path, {**base(), "TABLE_OF_TOMORROW": {"a": {"b": "1"}}})[1].lines())
 
 
-# A test of silence that cannot fail is worth nothing: readers are broken on purpose, and the test has to find it.
+# These tests break readers on purpose, to show that the test of silent fields can fail.
 
 
 @pytest.mark.parametrize(

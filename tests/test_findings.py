@@ -1,6 +1,8 @@
-"""What the source of the Hadoop study saw on its screens (LY Corporation, JANOG, slides 34 and 53 to 79), put to the small cluster.
+"""Findings of the Hadoop study's source (LY Corporation, JANOG, slides 34 and 53 to 79), tested on
+the small cluster.
 
-Seven findings, a test each; the checks and their bars are those by which the study judges its own runs.
+There are seven findings with a test each. The checks and their tolerances are those that the study
+applies to its own runs.
 """
 
 from collections.abc import Iterator
@@ -14,11 +16,12 @@ from afflux.metrics import JOB_TIME
 from afflux.studies import Check, files
 from afflux.studies.hadoop import DESIGNS, findings
 
-#: The client looks often, or job times would be whole tenths of a second.
+#: The client polls often, because otherwise job times would be multiples of 0.1 s.
 QUIET = {"traffic[1].start": "3000s", "traffic[0].cluster.client_poll": "5ms"}
-#: More is read at once than the uplinks' priority groups may hold when the ports below are paused.
+#: Simultaneous reads exceed the capacity of the uplinks' priority groups while the ports below are
+#: paused.
 MANY_READS = {"traffic[0].size": "6GB", "traffic[0].cluster.map_slots": 16, "traffic[0].cluster.containers_per_heartbeat": 16}
-#: Management was not set up for ECN or DCTCP.
+#: The management host uses neither ECN nor DCTCP.
 MIXED = {
     "host.transports.plain": {"stack": "linux", "congestion": "htcp", "receive_buffer": "6MiB"},
     "host.override": [{"match": "host9", "transport": "plain", "ecn": False}],
@@ -52,7 +55,7 @@ def runs(tmp_path_factory) -> dict[str, afflux.Result]:
 
 
 def holds(checks: Iterator[Check], count: int) -> None:
-    """All of a finding's checks, of which there are so many."""
+    """Checks that a finding has `count` checks and that all of them hold."""
     checks = list(checks)
     assert len(checks) == count
     assert [check for check in checks if not check.holds] == []
@@ -68,7 +71,8 @@ def test_q2_ecn_ends_queue_drops_and_high_queues_and_latencies(runs):
 
 
 def test_q2_where_frames_that_cannot_be_marked_pass_ecn_ends_all_drops(runs):
-    # What is left with marks are early drops of acknowledgements: hardly a segment is sent again.
+    # The remaining drops with marking are early drops of acknowledgements, so hardly any segment is
+    # retransmitted.
     assert runs["ecn"].summary["drops_by_reason"]["red"] > 0
     assert runs["ecn"].summary["retransmits"] < 0.01 * runs["shallow"].summary["retransmits"]
     assert runs["ecn-pass"].summary["drops"] == 0
@@ -83,14 +87,17 @@ def test_q4_pfc_alone_has_no_queue_drops_but_in_discards(runs):
     holds(findings.q4(runs), 2)
     pfc = runs["pfc"].summary
     assert pfc["drops"] == 0
-    # Of frames from the spines, which do not stop when told to; servers do, and lose nothing.
+    # The discarded frames come from the spines, which ignore PAUSE frames. Servers obey them and
+    # lose nothing.
     assert sum(count for (count,) in findings.rows(runs["pfc"], "in_discards", servers=False)) == pfc["in_discards"]
     assert runs["ecn_pfc"].summary["in_discards"] == 0
 
 
 def test_q5_where_traffic_without_ecn_shares_queues_dctcp_loses_more_than_htcp(runs):
-    # DCTCP holds its queues at the upper threshold all the time, where every frame that cannot be marked is dropped; H-TCP goes well below it.
-    # Segments, by their retransmissions: with H-TCP acknowledgements cannot be marked either, so that out discards are mostly those.
+    # DCTCP keeps its queues at the upper threshold, where every frame that cannot be marked is
+    # dropped. H-TCP stays well below it most of the time. The loss is measured by retransmitted
+    # segments, because with H-TCP most out discards are acknowledgements, which cannot be marked
+    # either.
     lost = {design: sum(runs[f"{design}-mixed-{seed}"].summary["retransmits"] for seed in (1, 2)) for design in ("shallow", "ecn", "dctcp")}
     assert 2 * lost["ecn"] < lost["dctcp"] < lost["shallow"]
 
@@ -110,6 +117,6 @@ def test_q6_server_ports_hold_20_mb_regularly_and_100_mb_at_times(runs):
 
 def test_q7_without_traffic_the_designs_do_not_differ(runs):
     holds(findings.q7(runs), 1)
-    # Where the same job does differ once there is traffic.
+    # The same job shows a difference once there is other traffic.
     busy = [JOB_TIME.of(runs[design].summary) for design in ("deep", "shallow", "ecn", "dctcp")]
     assert max(busy) > 1.3 * min(busy)

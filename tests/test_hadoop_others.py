@@ -1,4 +1,4 @@
-"""The Hadoop study's table of what the source names and has not measured."""
+"""The Hadoop study's table of variants that the source mentions but has not measured."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def run(design: str, seed: int) -> Run:
 
 def test_seeds_that_both_have() -> None:
     runs = {run("deep", seed): 30.0 for seed in (1, 2, 3)} | {run("deep_codel", 1): 27.0, run("deep_codel", 3): 24.3, run("pfc_watchdog", 1): 9.0}
-    # Other constants, sizes and frameworks do not count.
+    # Runs with other constants, sizes and frameworks are excluded.
     runs |= {Run(Case("deep_codel", "tez", 10, True), BASE.cpu, BASE.disk, 2): 1.0, run("deep_codel", 2)._replace(cpu=4.0): 1.0}
     (one,) = differences(runs)
     assert (one.design, one.samples, one.baseline_mean, one.design_mean) == ("deep_codel", 2, 30e9, 25.65e9)
@@ -30,7 +30,7 @@ def test_what_is_assumed_otherwise_changes_both_designs() -> None:
     study, small, long = deep.answers(runs)
     assert (study[0], study[1].difference, study[1].samples) == ("", 4e9, 2)
     assert (small[0], small[1].difference) == ("1500B", 10e9)
-    # The cap is the deep buffer's; the shallow one has none.
+    # Only the deep buffer has the cap.
     assert (long[0], long[1].difference, long[1].baseline_mean) == ("100ms", 7e9, 28e9)
     assert deep.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) |")
 
@@ -43,7 +43,8 @@ def test_delays_are_added_to_the_job_without_traffic() -> None:
 
 
 def test_a_choice_of_uplinks_by_load_ends_congestion_of_the_fabric() -> None:
-    """Of the flows of fabric.toml six share an uplink that carries four: they take half as long again. With DLB and GLB each has its 25 Gbps."""
+    """Six flows of fabric.toml share an uplink with capacity for four, so they take 50 % longer.
+    With DLB and GLB each flow gets its 25 Gbps."""
     took = {}
     for balance in ("ecmp", "dlb", "glb"):
         scenario = Scenario.load(files("hadoop") / "fabric.toml").set("switch.balance", balance).set("host.timing", "exact")

@@ -1,4 +1,5 @@
-"""Help of the commands: its examples run, and every bracketed word of its sources is on the screen."""
+"""Help of the commands: its examples run, and every bracketed word of its sources appears on the
+screen."""
 
 import json
 import re
@@ -24,7 +25,7 @@ from afflux.commands import exchange
 from docs.generator.commands import every, pages
 from fuzz import importer_samples
 
-#: Examples that only show that their words are a command with its options, and the reason.
+#: Examples that are only parsed, to check that the command and its options exist, with the reason.
 PARSED = {
     "afflux demo": "takes a minute; tests/test_demo.py runs it",
     "afflux live examples/live-bottleneck.toml -- bash": "needs root",
@@ -44,10 +45,10 @@ PARSED = {
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786": "needs a cluster",
 }
 
-#: Packages of the extras that an example needs.
+#: Optional packages that an example needs.
 NEEDS = {"afflux tune": "optuna", "--format pdf": "matplotlib"}
 
-#: A few senders and a small switch.
+#: A scenario with a few senders and a small switch.
 STAR = INCAST.replace('"small"', '"star"', 1).replace('buffer = "30packets"', 'buffer = "200kB"\necn = { k = "50kB" }')
 STAR = STAR.replace('stack = "basic"', 'stack = "basic"\ncongestion = "dctcp"').replace("paths = true", 'waits = "switches"')
 TREE = 'format = 1\nname = "tree"\n[topology]\nkind = "fat_tree"\nk = 4\n[[traffic]]\nkind = "permutation"\nsizes = "20kB"\n'
@@ -66,7 +67,7 @@ at_most = "1s"
 SONIC = sonic_base.base()
 TRACE = "".join(json.dumps(event) + "\n" for event in importer_samples.spark_log())
 
-#: Files that examples name, each as small as it can be.
+#: Files that the examples refer to, each as small as possible.
 FILES: dict[str, str | bytes] = {
     "designs.toml": DESIGNS,
     "star.toml": STAR,
@@ -86,20 +87,20 @@ FILES: dict[str, str | bytes] = {
     "buffers.json": json.dumps({name: table for name, table in SONIC.items() if name.startswith("BUFFER")}),
     "qos.json": json.dumps({name: table for name, table in SONIC.items() if not name.startswith("BUFFER")}),
 }
-#: Another content that a command needs.
+#: Different contents of these files for particular commands.
 INSTEAD = {"afflux check": {"fabric.toml": TREE}}
-#: Rounds of the examples, which tests do not need.
+#: Rounds of the examples, which the tests shorten.
 ROUNDS = re.compile(r"rounds = \d+")
 
 
 def examples() -> list[str]:
-    """Those at the end of each command's help, as somebody types them."""
+    """Returns the examples at the end of each command's help, as a user types them."""
     return [line for _, command in every() for line in re.findall(r"^\s*(afflux .*|sudo .*)$", Text.from_markup(command.epilog or "").plain, re.M)]
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory `out` that examples read."""
+    """Creates the directory `out` that the examples read."""
     out = tmp_path_factory.mktemp("results") / "out"
     for design, seeds in {"shallow": (1, 2), "deep": (1, 2), "incast-dctcp": (1,), "demo": (1,)}.items():
         for seed in seeds:
@@ -110,7 +111,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lay(line: str, folder: Path, results: Path) -> None:
-    """The files that an example reads; those that it writes are not there."""
+    """Creates the files that an example reads, without those that it writes."""
     words = shlex.split(line)
     written = {after for word, after in pairwise(words) if word in ("-o", "--out", ">", "--flows")}
     for name, content in (FILES | next((files for begin, files in INSTEAD.items() if line.startswith(begin)), {})).items():
@@ -124,7 +125,7 @@ def lay(line: str, folder: Path, results: Path) -> None:
 
 
 def arguments(line: str, folder: Path) -> list[str]:
-    """The words behind `afflux`, with patterns expanded as a shell does."""
+    """Returns the words behind `afflux`, with patterns expanded like in a shell."""
     found = []
     for word in shlex.split(line.partition(" > ")[0])[1:]:
         found += sorted(str(path.relative_to(folder)) for path in folder.glob(word)) if "*" in word else [word]
@@ -132,7 +133,9 @@ def arguments(line: str, folder: Path) -> list[str]:
 
 
 def timed(line: str) -> Any:
-    """Searches and sweeps simulate up to a hundred points: they may take longer than other tests."""
+    """Marks examples of searches and sweeps as slow, because they simulate up to a
+    hundred points.
+    """
     return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux sweep", "afflux study")) else line
 
 
@@ -144,7 +147,7 @@ def test_examples_run(invoke, results: Path, tmp_path: Path, line: str) -> None:
             pytest.skip(f"needs {package}")
     lay(line, tmp_path, results)
     done = invoke(*arguments(line, tmp_path))
-    # As `diff`, it ends with 1 where its operands differ.
+    # Like `diff`, it ends with 1 if its operands differ.
     assert done.exit_code == (1 if line.startswith("afflux diff") and "deep" in line else 0), done.stderr or done.exception
     assert "error:" not in done.stderr
     assert "Traceback" not in done.output
@@ -166,7 +169,7 @@ IN_BRACKETS = re.compile(r"\[+[\w/#@.-]+\]+")
 
 
 def sources() -> Iterator[tuple[list[str], str]]:
-    """The words that call each command, and every text of its source that is part of its help."""
+    """Yields the words that call each command with every source text of its help."""
     rows = [([], function, shown) for group in commands.GROUPS.values() for function, shown in group]
     for name, formats in (("import", exchange.IMPORTS), ("export", exchange.EXPORTS)):
         rows += [([name, format_name], function, shown) for group in formats.values() for format_name, function, shown in group]
@@ -179,7 +182,7 @@ def sources() -> Iterator[tuple[list[str], str]]:
 
 
 def on_screen(text: str) -> str:
-    """Without the frames around options, on one line."""
+    """Returns the text on one line, without the frames around options."""
     return " ".join(re.sub(r"[│╭╮╰╯─]", " ", text).split())
 
 
@@ -194,7 +197,8 @@ def test_words_in_brackets_are_on_the_screen(invoke) -> None:
 
 
 def test_no_text_of_a_command_is_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a text has in brackets: in the help of a command, of an option, in an example and in the list of commands."""
+    """Words in brackets are shown literally in the help of a command, of an option, in an example
+    and in the list of commands."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def new(of: Annotated[str, typer.Option(help="Option [bold] and [/bold], [[traffic]].")] = "") -> None:

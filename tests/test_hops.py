@@ -1,4 +1,4 @@
-"""What ports note of frames: gaps, and who stood in front of whom."""
+"""Records of ports: gaps between frames, and waiting times by the class of the frames ahead."""
 
 import json
 import re
@@ -8,7 +8,8 @@ import pytest
 
 import afflux
 
-#: Two hosts send to host 0: one a frame, the other ten, a nanosecond later.
+#: Two hosts send to host 0: one host sends a single frame, the other one ten frames a nanosecond
+#: later.
 TWO_FRAMES = """\
 format = 1
 name = "two"
@@ -53,10 +54,11 @@ def run(tmp_path: Path, text: str = TWO_FRAMES) -> afflux.Result:
 def test_waits_and_gaps_of_frames_that_meet(tmp_path: Path) -> None:
     result = run(tmp_path)
     payload = max(row["bytes"] / row["frames"] for row in rows(result, "gaps"))
-    # A frame and its gap, ns.
+    # Time in ns of a frame and its gap.
     time = (payload + 20) * 8 / 10
     waits = {(row["node"], row["behind"], row["own"]): row for row in rows(result, "waits") if row["node"] == "switch0"}
-    # The other host's ten frames arrive one frame's time apart, each finds the port busy for as long, less the nanosecond.
+    # The ten frames of the other host arrive one frame time apart. Each finds the port busy for one
+    # frame time, minus the nanosecond.
     other = waits["switch0", "first", False]
     assert (other["frames"], other["wait_ns"]) == (1, round(time) - 1)
     own = waits["switch0", "second", True]
@@ -84,7 +86,8 @@ def test_explain_names_who_stood_in_front(tmp_path: Path, command) -> None:
 
 
 def test_explain_names_the_ports_where_frames_waited(tmp_path: Path, command) -> None:
-    """One NIC sends ten frames of its own at once, and they meet one more frame at the switch's port to host 0."""
+    """One NIC sends ten of its own frames at once, and these meet one other frame at the switch
+    port to host 0."""
     result = run(tmp_path, TWO_FRAMES.replace("pairs = [[2, 0]]", "pairs = [[2, 0], [2, 0]]"))
     ports = json.loads(command("explain", "out", "--where", "--json").stdout)
     sums: dict[str, int] = {}

@@ -1,4 +1,5 @@
-"""The commands of docs/how-to work, one after the other, in an empty directory, and print what the pages show."""
+"""The commands of docs/how-to work one after the other in an empty directory, and print the output
+that the pages show."""
 
 import importlib.util
 import os
@@ -10,12 +11,13 @@ from pathlib import Path
 import pytest
 from conftest import REPO
 
-#: Pages without blocks of `sh` need more than this machine, such as a cluster or a compiler.
+#: Pages without `sh` blocks are skipped: they need more than this machine, for example a cluster or
+#: a compiler.
 PAGES = [page for page in sorted((REPO / "docs/how-to").glob("*.md")) if "```sh\n" in page.read_text(encoding="utf-8")]
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w./-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
-# Carries out every command of a page.
+# Runs every command of a page.
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page(page, tmp_path):
@@ -33,5 +35,6 @@ def test_the_page(page, tmp_path):
             printed.update(done.stdout.split())
         else:
             assert language == "text", language
-            # The page may leave out columns and rows, but shows no number that was not printed.
+            # The page may omit columns and rows, but every number that it shows must have been
+            # printed.
             assert not [word for word in block.split() if re.search(r"\d", word) and word not in printed], block

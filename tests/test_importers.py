@@ -1,4 +1,5 @@
-"""Other tools' files in and out: what comes in is what was there, what is wrong is named, what goes out comes back."""
+"""Import and export of other tools' files: the import is complete, errors are named, and an export
+can be imported again."""
 
 import csv
 import gzip
@@ -23,7 +24,7 @@ from fuzz.importer_samples import COMPLETIONS, FLOWS, LAB, MATRIX, SCHEMA, TOPOL
 
 @pytest.fixture
 def files(tmp_path):
-    """Writes files by name."""
+    """Returns a function that writes files by name."""
 
     def write(**texts: str | bytes) -> Path:
         for name, text in texts.items():
@@ -114,7 +115,8 @@ def test_containerlab(command, files):
     assert "6 links taken, 2 dropped: 1 of type mgmt-net, 1 that leave the lab" in done.stderr
     assert "without a link, left out: 1 host (lonely)" in done.stderr
     topology = tomllib.loads((here / "fabric.toml").read_text())["topology"]
-    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr. One rate and delay is said once, what differs beside it.
+    # Hosts are in rack order: a1 under leaf1, b1 under leaf2, a2 under frr. The common rate and
+    # delay are stated once, and deviations separately.
     assert topology == {
         "kind": "leaf_spine",
         "leaves": 3,
@@ -148,7 +150,7 @@ def test_roles_by_option(command, files):
 
 
 def test_a_capture_of_ours_gives_the_flows(command, scenario, tmp_path):
-    """Eight connections of four hosts, with drops: what is sent again counts once."""
+    """Eight connections of four hosts, with drops: retransmitted data counts once."""
     text = 'format = 1\nname = "captured"\n[topology]\nkind = "star"\nhosts = 5\nrate = "10Gbps"\n[switch]\nbuffer = "15kB"\nsharing = "static"\n'
     text += '[host.transport]\nmin_rto = "1ms"\n[[traffic]]\nkind = "incast"\nto = 0\nsenders = 4\nbytes = "123457B"\nrounds = 2\nperiod = "30ms"\n'
     text += '[record]\ncapture = ["host*>switch0"]\n'
@@ -212,7 +214,7 @@ def test_jhist(command, files, scenario, form):
     assert "attempts that failed or were killed: left out" in done.stderr
     assert (here / "shuffle.csv").read_text() == SHUFFLE
     assert [row["name"] for row in rows(here / "shuffle.hosts.csv")] == ["node1", "node2", "node3", "node10"]
-    # The scenario format reads what was written.
+    # A scenario can read the written file.
     text = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "hadoop_trace"\nfile = "jobs.tsv"\n[run]\nuntil = "jobs"\n'
     assert afflux.load(scenario(text=text)).check().hosts == 4
 
@@ -244,7 +246,7 @@ def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
         assert command("export", "flows", "result", "-o", name).returncode == 0
     assert gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode() == (tmp_path / "was.csv").read_text()
     assert (tmp_path / "was.csv").read_text() == (tmp_path / "planned.csv").read_text()
-    # A run of the exported list is the run it came from.
+    # A run of the exported list reproduces the original run.
     expected = afflux.Result.open(tmp_path / "result").flows["fct_ns"]
     text = path.read_text()
     replay = text[: text.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "{}"\n'
@@ -260,7 +262,7 @@ def test_nothing_is_replaced_or_left_half_written(command, files):
     assert command("import", "htsim", "bad.cm", "-o", "flows.csv", "--force").returncode == 2
     assert (here / "flows.csv").read_text() == "mine"
     assert command("import", "htsim", "perm.cm", "-o", "flows.csv", "--force").returncode == 0
-    # The second of two outputs exists: neither is written.
+    # If the second of two outputs exists, neither is written.
     (here / "a.jhist").write_text(as_json(history()))
     (here / "s.hosts.csv").write_text("mine")
     assert command("import", "jhist", "a.jhist", "-o", "jobs.tsv", "--flows", "s.csv").returncode == 2
@@ -312,7 +314,7 @@ def test_what_is_wrong_is_named(command, files, kind, text, found, expected):
 
 
 def whole(kind: str) -> bytes:
-    """A good file."""
+    """Returns a valid file."""
     texts = {"hpcc-topology": TOPOLOGY, "hpcc-flows": FLOWS, "hpcc-fct": COMPLETIONS, "htsim": MATRIX, "containerlab": LAB, "jhist": JOB}
     if kind == "pcap":
         return pcap([(100, udp(1, 2, 50)), (100.25, udp(2, 1, 50))])
@@ -325,7 +327,7 @@ def whole(kind: str) -> bytes:
 
 @pytest.mark.parametrize("kind", ["hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "containerlab", "pcap", "jhist", "jhist-binary", "spark"])
 def test_no_bytes_crash_an_importer(kind, tmp_path):
-    """Cut off, changed and random bytes are read or refused; nothing else happens."""
+    """Truncated, changed and random bytes are read or refused, without any other effect."""
     draw = random.Random(f"afflux {kind}")
     good = whole(kind)
     path, out = tmp_path / "file", tmp_path / "out.csv"
@@ -368,7 +370,7 @@ def test_avro_of_any_bytes():
 
 
 def test_files_of_the_reference_runs(command, tmp_path):
-    """Topologies, flows, completion times and matrices."""
+    """Reads topologies, flows, completion times and matrices of the reference runs."""
     inputs = REFERENCE / "conweave/inputs"
     fabric = inputs / "leaf_spine_128_100G_OS2.txt"
     assert command("import", "hpcc-flows", inputs / "micro_perm.txt.xz", "-o", "flows.csv").returncode == 0

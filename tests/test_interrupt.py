@@ -1,4 +1,5 @@
-"""Ctrl-C and its relatives: at every instant the command ends with 128 + the signal's number, without a traceback and with nothing half-written."""
+"""Signals such as Ctrl-C: at every instant the command ends with exit code 128 + the signal's
+number, without a traceback and without half-written files."""
 
 import os
 import signal
@@ -14,25 +15,25 @@ from conftest import INCAST, REPO
 import afflux
 from fuzz.kills import is_heeding
 
-#: Far longer than any test waits.
+#: A scenario that runs far longer than any test waits.
 FOREVER = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0], [2, 3]]\nrate = "9Gbps"\nduration = "60s"\n'
 BULK = '[[traffic]]\nkind = "random"\nload = 0.8\nload_basis = "host_payload"\nsizes = "websearch"\nflows = 60_000\n'
 STAR = 'format = 1\nname = "small"\n[topology]\nkind = "star"\nhosts = 32\nrate = "10Gbps"\ndelay = "1us"\n'
-#: One for every way of simulating.
+#: One scenario for every kind of engine.
 ENGINES = {
     "windows": FOREVER,
     "classical": FOREVER + '[run]\nengine = "classical"\n',
     "pfabric": (REPO / "benches" / "leaf-spine-pfabric.toml").read_text().replace('"20ms"', '"2s"').replace('name = "leaf-spine-pfabric"', 'name = "small"'),
     "ideal": STAR + '[run]\nengine = "ideal"\n' + BULK.replace("60_000", "400_000"),
 }
-#: Seconds until something that must happen is taken not to.
+#: Seconds after which an expected event counts as missing.
 PATIENCE = 60
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see which signals a process handles")
 
 
 def start(arguments: Sequence[object], cwd: Path, **environment: str) -> subprocess.Popen[str]:
-    # What runs the tests in the background may have it ignored, which is inherited.
+    # A background test runner may ignore SIGINT, which child processes inherit.
     def heed() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -49,12 +50,12 @@ def wait_until(what, process: subprocess.Popen[str]) -> None:
 
 
 def ended(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
-    """Sends the signal; what was printed on stdout until it ended."""
+    """Sends the signal, and returns the output on stdout until the end of the process."""
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
-    # A batch that takes long to check says how far it is.
+    # A batch that takes long to check its points prints its progress.
     said = [line for line in err.splitlines() if not line.endswith(" of scenarios and results checked")]
-    if process.returncode == 0:  # it was done already
+    if process.returncode == 0:  # it had finished before the signal
         assert said == []
     else:
         assert (process.returncode, said) == (128 + number, ["interrupted" if number == signal.SIGINT else "terminated"])
@@ -111,13 +112,13 @@ def test_signals_while_files_are_written(fault, scenario, tmp_path):
 
 
 def workers(marked: str) -> list[int]:
-    """Processes that simulate points for this test."""
+    """Returns the processes that simulate points for this test."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if marked.encode() in (entry / "environ").read_bytes() and b"afflux.worker" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return found
 
@@ -207,14 +208,15 @@ def test_what_is_ignored_stays_ignored(scenario, tmp_path):
 
 
 def test_importing_leaves_signals_alone():
-    """A program that uses the package keeps its own handlers, and Python's Ctrl-C."""
+    """A program that uses the package keeps its own signal handlers and Python's default Ctrl-C."""
     text = "import signal, afflux; afflux.load; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler; import afflux.cli"
     text += "; assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL; from afflux import signals; signals.check()"
     subprocess.run([sys.executable, "-c", text], check=True, timeout=PATIENCE)
 
 
 def test_the_program_heeds_signals_before_it_imports_the_rest():
-    """What is imported before that is little: the time in which Python's own traceback may appear is that of Python's own start."""
+    """Few modules are imported before the signal handlers are set, so a Python traceback can appear
+    only during Python's own start."""
     text = "import sys; before = {*sys.modules}; from afflux import __main__; print(*sorted({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-I", "-c", text], check=True, capture_output=True, text=True, timeout=PATIENCE)
     ours = [name for name in done.stdout.split() if name.startswith("afflux")]

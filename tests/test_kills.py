@@ -1,4 +1,5 @@
-"""Kills and full disks at chosen steps of writing: the next run ends with the table of an unbroken one. `make fuzz` does this for hours (fuzz/kills.py)."""
+"""Kills and full disks at chosen steps of writing: the next run ends with the table of an
+uninterrupted run. `make fuzz` does this for hours (fuzz/kills.py)."""
 
 import ctypes
 import json
@@ -21,7 +22,8 @@ RUN, SWEEP, TUNE, STUDY = JOBS
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    """How many steps a job makes, how many a worker of it, and what comes out; worked out once."""
+    """Returns a function that gives the number of steps of a job and of one of its workers, and the
+    result. Each job is evaluated once."""
     known = {}
 
     def of(job):
@@ -32,8 +34,9 @@ def unbroken(tmp_path_factory):
     return of
 
 
-# Steps of a run: the lock, the new directory, then each file (create, half a write, the other half, synchronise), and at the end, from the last one
-# backwards: unlock, remove what is left, synchronise, rename.
+# Steps of a run: the lock, the new directory, then for each file: create, half a write, the other
+# half, synchronise. At the end, counted from the last step backwards: unlock, remove leftovers,
+# synchronise, rename.
 @pytest.mark.parametrize("step", [1, 3, 8, -3, 0])
 def test_a_run_killed_at_a_step(step, unbroken, tmp_path):
     own, _, expected = unbroken(RUN)
@@ -47,7 +50,7 @@ def test_a_run_killed_at_a_step(step, unbroken, tmp_path):
 @pytest.mark.parametrize(
     ("job", "fault", "worker_fault"),
     [
-        # Before and in the first manifest; in the second.
+        # Before and in the first manifest, then in the second.
         (SWEEP, "KILL@3", None),
         (SWEEP, "KILL@15", None),
         (SWEEP, None, "KILL@6"),
@@ -61,7 +64,7 @@ def test_a_batch_killed_at_a_step(job, fault, worker_fault, unbroken, tmp_path):
     one = Try(job, tmp_path / job.name)
     done = one.run(fault, worker_fault)
     assert done.returncode == (1 if worker_fault else -signal.SIGKILL), done.stderr
-    # At once: workers of the killed process may still live.
+    # Run again at once: workers of the killed process may still be alive.
     assert one.outcome(one.run()) == expected
 
 
@@ -74,7 +77,7 @@ def test_a_full_disk_leaves_nothing(step, unbroken, tmp_path):
     assert done.stderr.endswith(" cannot be written: No space left on device\n")
     assert done.stderr.count("\n") == 1
     assert [path.name for path in one.dir.iterdir()] == ["small.toml"]
-    # A result that was there stays.
+    # An existing result is kept.
     assert one.outcome(one.run()) == unbroken(RUN)[2]
     assert one.run(fault=f"FULL@{step}").returncode == 1
     assert RUN.outcome(one.dir, "") == unbroken(RUN)[2]
@@ -96,7 +99,7 @@ def test_a_disk_that_fills_up_in_a_sweep(unbroken, tmp_path):
 
 
 def test_a_file_that_may_not_grow(tmp_path):
-    """The limit of the system instead of an injected one: writes end in the middle."""
+    """Uses a limit of the system instead of an injected one, so that writes end in the middle."""
     one = Try(RUN, tmp_path / "run")
     command = ["bash", "-c", 'ulimit -f 4; exec "$@"', "bash", *RUN.command]
     done = subprocess.run(command, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE)
@@ -127,7 +130,9 @@ def test_two_writers_of_one_directory(tmp_path):
 
 
 def as_anybody() -> None:
-    """Root may write everywhere: without these rights it may not (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)."""
+    """Drops the rights by which root may write everywhere (CAP_DAC_OVERRIDE,
+    CAP_DAC_READ_SEARCH).
+    """
     libc = ctypes.CDLL(None)
     libc.prctl(24, 1)
     libc.prctl(24, 2)
@@ -162,7 +167,7 @@ def test_places_that_cannot_be_written(tmp_path):
         ((*sweep, "-o", "file/x"), 2, f"error: {one.dir}/file is a file: name a directory\n"),
         ((*sweep, "-o", "."), 2, "error: . has files (closed, file, link, …) but no points/manifest.json: choose another directory, or empty it\n"),
     ]
-    # One process without the rights carries them all out.
+    # One process without these rights runs all commands.
     program = [sys.executable, "-c", IN_ONE_PROCESS, json.dumps([arguments for arguments, _, _ in wanted])]
     done = subprocess.run(program, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE, preexec_fn=as_anybody)
     assert done.returncode == 0, done.stderr
@@ -204,7 +209,8 @@ def test_what_we_leave_is_ours_and_anything_else_is_not(tmp_path):
 
 
 def test_a_sweep_killed_before_its_first_point(tmp_path):
-    """The file with which it was found: captures and series make its first point take a while."""
+    """Uses the file that revealed the defect: captures and series make its first point take a
+    while."""
     command = [*kills.AFFLUX, "sweep", defect("sweep.toml"), "--vary", "switch.buffer=200kB,2MB", "--set", "traffic.0.duration=1ms", "-o", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {kills.MARK: str(tmp_path)})
     until = time.monotonic() + kills.PATIENCE
@@ -218,7 +224,7 @@ def test_a_sweep_killed_before_its_first_point(tmp_path):
     assert not [path for path in (tmp_path / "out").rglob(".*") if path.name != ".lock"]
 
 
-# A cluster of processes, one of them killed and replaced.
+# Starts a cluster of processes, one of which is killed and replaced.
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to see which workers are busy")
 def test_a_dask_worker_killed_in_the_middle_of_a_point(tmp_path):

@@ -1,4 +1,4 @@
-"""The doors between the rooms open one way."""
+"""Dependencies between crates, modules and packages go in one direction only."""
 
 import ast
 import functools
@@ -12,16 +12,17 @@ from conftest import REPO
 
 from afflux import _core
 
-#: Each crate and those of ours that it may use.
+#: Crates in order of dependency. Each may use those before it.
 ORDER = ["units", "config", "engine", "net", "traffic", "scenario"]
 ALLOWED = {name: set(ORDER[:place]) for place, name in enumerate(ORDER)}
-# Keys know nothing of simulations, and simulations nothing of keys.
+# The key declarations do not depend on the simulation, and the simulation engine does not depend on
+# the key declarations.
 ALLOWED["engine"] = {"units"}
 ALLOWED["results"] = ALLOWED["live"] = set(ORDER)
-# No part of the product.
+# `fuzz` is not part of the product.
 ALLOWED["fuzz"] = {*ORDER, "results"}
 ALLOWED["python"] = {*ORDER, "results", "live"}
-#: Crates that see Arrow, and those that see Python.
+#: Crates that use Arrow, and crates that use Python.
 ARROW = {"results", "python"}
 PYTHON = {"python"}
 
@@ -63,8 +64,9 @@ def test_the_simulator_itself_sees_no_formats(crate):
 
 @pytest.mark.parametrize("crate", CRATES)
 def test_no_platform_mathematics(crate):
-    # ln, exp, pow and their like differ in the last bit between platforms; results must not (libm does not). `make lint` forbids them
-    # too; this needs no second compilation.
+    # ln, exp, pow and similar functions differ in the last bit between platforms, but results must
+    # not (libm is exact). `make lint` forbids these functions too. This test needs no second
+    # compilation.
     platform = re.compile(r"\.(ln|ln_1p|log|log2|log10|exp|exp2|exp_m1|powf|powi|cbrt|sin|cos|tan|sqrt)\(")
     exact = re.compile(r"\.sqrt\(")  # IEEE 754 requires it to be exact
     for source in (REPO / "crates" / crate / "src").rglob("*.rs"):
@@ -73,7 +75,8 @@ def test_no_platform_mathematics(crate):
             assert not found, f"{source}: {line.strip()}"
 
 
-#: Files and folders of `net/src`, each of which uses nothing behind its own level. Plans, records and estimates tell of all levels.
+#: Files and folders of `net/src` by level. Each uses only items of its own level or lower ones.
+#: Plans, records and estimates describe all levels.
 NET_LEVELS = (
     {"counters", "frame", "model", "telemetry"},
     {"balance", "congestion", "queue"},
@@ -81,7 +84,7 @@ NET_LEVELS = (
     {"ideal", "run"},
 )
 NET_LEVEL = {room: place for place, rooms in enumerate(NET_LEVELS) for room in rooms}
-#: They stand with whoever writes them, but are part of what frames carry.
+#: Files that are next to their writers, but belong to the contents of frames.
 CARRIED = {"balance/conweave/tag.rs", "balance/tag.rs", "transport/rated/allocation/header.rs"}
 
 

@@ -1,4 +1,5 @@
-"""Where memory ends in the middle of a command, there is a message and no half-written result. `make fuzz` tries more (fuzz/memory.py)."""
+"""A command that runs out of memory prints a message and leaves no half-written result. `make fuzz`
+tries more cases (fuzz/memory.py)."""
 
 import subprocess
 import sys
@@ -10,12 +11,13 @@ from fuzz.isolated import Ended
 
 
 def test_too_little_memory_leaves_no_half_result():
-    # In a process of its own: one that has run other tests holds memory that it can use again.
+    # Runs in a separate process, because a process that has run other tests has free memory to
+    # reuse.
     done = subprocess.run(
         [sys.executable, "-m", "fuzz.memory", "--seed", "1", "--count", str(as_many(8))], cwd=REPO, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    # The limits reach both sides: some calls fail, others do not.
+    # The limits cover both outcomes: some calls fail, others do not.
     assert "runs" in done.stdout
     assert "refuses" in done.stdout or "aborts with a message" in done.stdout
 

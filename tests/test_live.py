@@ -1,6 +1,6 @@
-"""`afflux live`: packets of real hosts cross the simulated fabric, and nothing is left behind.
+"""`afflux live`: packets of real hosts cross the simulated fabric, and nothing remains afterwards.
 
-These tests run alone, after all others. Accuracy in time is tested by `make validate-live`.
+These tests run alone, after all others. `make validate-live` tests the accuracy in time.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from afflux import _core
 pytestmark = pytest.mark.realtime
 
 PEER = REPO / "tests/live_peer.py"
-#: Late packets do not matter here.
+#: Option that tolerates late packets, which do not matter here.
 LENIENT = ("--bound", "10s")
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
 PR_CAPBSET_DROP = 24
@@ -63,7 +63,7 @@ needs_hosts = pytest.mark.skipif(bool(lacking), reason=f"real hosts need {', '.j
 def live(
     tmp_path: Path, *arguments: object, text: str = SCENARIO, without: int | None = None, before: tuple[object, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `afflux live`, after `before`; `without`: a capability that it is not to have."""
+    """Runs `afflux live` after `before`. `without`: a capability to drop."""
     (tmp_path / "small.toml").write_text(text)
     drop = None if without is None else functools.partial(ctypes.CDLL(None).prctl, PR_CAPBSET_DROP, without, 0, 0, 0)
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
@@ -72,7 +72,7 @@ def live(
 
 
 def peer(tmp_path: Path, *arguments: object, options: tuple[str, ...] = LENIENT, text: str = SCENARIO) -> tuple[dict, dict]:
-    """What the hosts' program found, and live.json."""
+    """Returns the findings of the hosts' program, and live.json."""
     done = live(tmp_path, *options, "--json", "--force", "-o", "out", "--", sys.executable, PEER, "found.json", *arguments, text=text)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -83,17 +83,17 @@ def peer(tmp_path: Path, *arguments: object, options: tuple[str, ...] = LENIENT,
 @needs_hosts
 def test_packets_cross_with_the_delay(tmp_path):
     found, report = peer(tmp_path, "echo", 50)
-    # Twice 5 ms and four times 10 us, and what headers take on the links: never less.
+    # At least two times 5 ms, four times 10 us, and the serialization times on the links.
     assert len(found["trips"]) == 50
     assert min(found["trips"]) > 0.01004
     assert report["packets"]["entered"] == report["packets"]["delivered"] == 100
     assert report["valid"]
     assert report["base_rtt_us"] == pytest.approx(10_040)
-    # The first packet to each of the two is apart.
+    # The first packet to each of the two hosts is counted separately.
     assert (report["lateness_us"]["count"], report["first_lateness_us"]["count"]) == (98, 2)
     assert [(host["name"], host["addresses"]) for host in report["hosts"]] == [("host0", ["10.0.0.1"]), ("host1", ["10.0.0.2"])]
     ports = {(port["node"], port["peer"]): port for port in report["ports"]}
-    # 4 B of payload, 28 B of headers, at least 64 B on the cable.
+    # 4 B of payload and 28 B of headers, padded to 64 B on the cable.
     assert ports["left", "right"]["tx_bytes"] == ports["right", "left"]["tx_bytes"] == 50 * 64
     assert any("1 of 1 flows are between real hosts" in note for note in report["notes"])
 
@@ -107,7 +107,7 @@ def test_marks_and_drops_reach_real_hosts(tmp_path):
     assert packets["unread"] == 0
     assert found["received"] + packets["dropped"] == 100
     assert 0 < packets["dropped"] < 90
-    # 15 kB hold 14 frames, one of them on the link.
+    # 15 kB hold 14 frames, including the frame in transmission.
     assert found["marked"] == packets["marks_written"] > 10
     assert found["other"] == 0
     port = next(port for port in report["ports"] if (port["node"], port["peer"]) == ("left", "right"))
@@ -129,7 +129,8 @@ def test_long_segments_are_cut_as_a_nic_would(tmp_path):
     found, report = peer(tmp_path, "upload", 2_000_000)
     packets = report["packets"]
     assert (found["received"], found["same"]) == (2_000_000, True)
-    # Frames of 1,518 B and what else there is, so none longer; some were marked, and after that sent with CWR.
+    # Frames have 1,518 B plus overhead and are never longer. Some were marked, and the sender then
+    # set CWR.
     port = next(port for port in report["ports"] if (port["node"], port["peer"]) == ("left", "right"))
     carried = 2_000_000 / 1448
     assert carried < packets["delivered"]
@@ -140,7 +141,7 @@ def test_long_segments_are_cut_as_a_nic_would(tmp_path):
 
 @needs_hosts
 def test_notes_are_about_what_happened(tmp_path):
-    # host0 and host1 are 40 us apart; but only host0 and host3 talk.
+    # host0 and host1 are 40 us apart, but only host0 and host3 communicate.
     found, report = peer(tmp_path, "echo", 20, text=SCENARIO.replace("pairs = 1", "pairs = 2").replace("[[0, 1]]", "[[0, 2], [1, 3]]"))
     assert len(found["trips"]) == 20
     assert report["base_rtt_us"] == pytest.approx(10_040)
@@ -166,7 +167,7 @@ def test_explain_says_where_packets_waited(tmp_path, command):
     assert "no completion time to split" in done.stdout
     assert re.search(r"propagation +10\.04 ms  there and back", done.stdout), done.stdout
     mean, unit, most = re.search(r"longest queue +([\d.]+) (µs|ms)  mean, at left → right; most ([\d.]+) ms", done.stdout).groups()
-    # 40 kB at 20 Mbps are 16 ms.
+    # 40 kB at 20 Mbps take 16 ms.
     assert 0 < float(mean) / (1 if unit == "ms" else 1e3) <= float(most) <= 16.7
     assert re.search(r"this machine +[\d.]+ (ns|µs|ms)  median", done.stdout)
     for wanted in (("--flow", "0"), ("--slowest", "3")):
@@ -197,7 +198,8 @@ def test_the_command_sees_its_host_and_finds_the_others(tmp_path):
 @needs_hosts
 def test_simulated_and_real_hosts_share_the_fabric(tmp_path):
     text = SCENARIO.replace("pairs = 1", "pairs = 2").replace("[[0, 1]]", "[[1, 3], [0, 2]]")
-    # The simulated flow fills the queue above k, where datagrams that are not ECN-capable are dropped: an echo that met it would not come back.
+    # Without ECN: the simulated flow would fill the queue above k, where datagrams that are not
+    # ECN-capable are dropped, so that echoes would not come back.
     text = text.replace('"40kB"\necn = { k = "15kB" }', '"400kB"')
     assert "ecn" not in text
     found, report = peer(tmp_path, "echo", 30, options=(*LENIENT, "--hosts", "host0,host2"), text=text)
@@ -234,7 +236,7 @@ def test_it_ends_by_time_and_with_the_command(tmp_path):
 
 
 def namespaces() -> set[str]:
-    """Network namespaces in which there are processes, or that a process holds open."""
+    """Returns the network namespaces that contain processes or that a process holds open."""
     found = set()
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
@@ -273,7 +275,7 @@ def alive(pid: int) -> bool:
 def test_nothing_is_left_behind(tmp_path, by):
     (tmp_path / "small.toml").write_text(SCENARIO)
     before, devices = namespaces(), Path("/proc/net/dev").read_text().count("\n")
-    # A grandchild that has left its parent, its session and standard output.
+    # A grandchild process that has left its parent, its session and standard output.
     stray = "setsid sleep 1000 >/dev/null 2>&1 & echo ready; sleep 1000"
     command = [sys.executable, "-m", "afflux", "live", "small.toml", "-o", "out", "--", "sh", "-c", stray]
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -282,7 +284,7 @@ def test_nothing_is_left_behind(tmp_path, by):
         assert process.stdout.readline() == "ready\n"
         children = descendants(process.pid)
         assert len(children) >= 4, "two in between, the shell, and its children"
-        # Others may come and go.
+        # Other namespaces may appear and disappear meanwhile.
         own = {os.readlink(f"/proc/{process.pid}/fd/{fd.name}") for fd in fds(Path(f"/proc/{process.pid}"))} & (namespaces() - before)
         assert len(own) == 2
     finally:

@@ -1,4 +1,5 @@
-"""The long-fat study: every point is a valid scenario, and what it measures is right where that is known."""
+"""The long-fat study: every point is a valid scenario, and its results are correct where the
+expected value is known."""
 
 import pytest
 from conftest import REPO
@@ -10,7 +11,7 @@ from afflux.studies.longfat import measure, pipeline, processor, windows
 
 @pytest.fixture(scope="module")
 def designs(tmp_path_factory: pytest.TempPathFactory):
-    """Few of its points, the short ones."""
+    """Simulates a few short points of the study."""
     names = {
         *(longfat._of_window(system, 700) for system in (longfat._FREE, "Linux 2.2", "600 ms")),
         longfat._of_window("Linux 2.2", 1000),
@@ -43,15 +44,15 @@ def test_what_it_measures(designs):
     def settled(name: str) -> float:
         return measure.over_seeds(designs[name], measure.settled)[0]
 
-    # A window per round trip, in whole windows: 20 s hold one more or less.
+    # One window per round trip, in whole windows: 20 s contain one window more or less.
     for name, trip in ((longfat._of_window(longfat._FREE, 700), 0.3), (longfat._of_window("600 ms", 700), 0.6)):
         assert settled(name) == pytest.approx(700e3 * 8 / trip / 1e6, abs=700e3 * 8 / 20 / 1e6)
-    # The driver's queue holds the slow start of 700 kB, not that of 1 MB.
+    # The driver's queue can hold the slow start of 700 kB, but not that of 1 MB.
     assert designs[longfat._of_window("Linux 2.2", 700)].first.summary["drops"] == 0
     assert designs[longfat._of_window("Linux 2.2", 1000)].first.summary["drops"] > 0
     jumbo = measure.over_seeds(designs[longfat._of_frames(9000, False)], longfat._frames(9000))[0]
     assert jumbo == pytest.approx(1000 * 8948 / (9000 + 18 + 20), rel=1e-3)
-    # 60 s less the way there, at 90 Mbps.
+    # 60 s minus the one-way delay, at 90 Mbps.
     datagrams = measure.average(designs[longfat._of_transfer("datagrams", 300, "no loss")].first)
     assert datagrams == pytest.approx(90 * (60 - 0.15) / 60, rel=1e-4)
     assert settled(longfat._of_pairs(1)) == pytest.approx(100 * 1448 / 1514, rel=1e-3)
@@ -68,7 +69,7 @@ def test_a_table_and_checks_without_most_points(designs):
 
 
 def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
-    """The command's sentences with the numbers of the README's tables."""
+    """The command prints the README's sentences with the numbers of the README's tables."""
     text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
 
     def cells(start: str) -> list[str]:
@@ -89,25 +90,30 @@ def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
 
 
 def test_the_checks_of_our_formulas_say_so():
-    """Three checks are about formulas that the source does not have; the README counts them apart."""
+    """Three checks test formulas that the source does not have. The README counts them
+    separately.
+    """
     folder = REPO / "studies" / "longfat"
     assert sum(path.read_text(encoding="utf-8").count('"our formula: ') for path in folder.glob("*.py")) == 3
     assert "**Three test our own formulas**" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_processor_limits_where_its_formula_says(designs):
-    """A frame in each of its times: a segment at the receiver, at the sender an acknowledgement of two."""
+    """The receiver spends its time on a segment, the sender on an acknowledgement of
+    two segments.
+    """
     limits = {processor.of_receiver(200): 1448 * 8 / 200, processor.of_sender(3000, 400): 2 * 1448 * 8 / 400}
     for name, limit in limits.items():
         assert measure.over_seeds(designs[name])[0] == pytest.approx(limit, rel=1e-3)
-    # Where its queue does not hold a slow start, the receiver loses frames and Reno does not reach the limit.
+    # If its queue cannot hold a slow start, the receiver loses frames, and Reno does not reach the
+    # limit.
     shallow = processor.of_receiver(200, 300)
     assert designs[shallow].first.summary["retransmits"] > 0
     assert measure.over_seeds(designs[shallow])[0] < 0.5 * limits[processor.of_receiver(200)]
 
 
 def test_formulas_of_processors_and_stages():
-    # A window per round trip below the limit, the limit above.
+    # One window per round trip below the limit, and the limit above it.
     assert processor.by_formula(700, 400, 2) == pytest.approx(700e3 * 8 / 0.3 / 1e6)
     assert processor.by_formula(4000, 400, 2) == pytest.approx(57.92)
     narrowest = [case.stages().index(min(case.stages())) for case in pipeline.PIPELINES]
@@ -117,15 +123,16 @@ def test_formulas_of_processors_and_stages():
 def test_the_narrowest_stage_sets_the_rate(designs):
     suffices, narrow = pipeline.PIPELINES[-2:]
     assert measure.over_seeds(designs[suffices.name])[0] == pytest.approx(20, rel=2e-3)
-    # Five stops in the second half; one window more or less in each of them is 4 %.
+    # There are five stops in the second half. One window more or less at each of them is 4 %.
     assert measure.over_seeds(designs[narrow.name])[0] == pytest.approx(1000e3 * 8 / 0.3 / 1e6 * (1 - 0.7 / 4), rel=0.04)
-    # A window that closes loses nothing.
+    # A window that closes causes no loss.
     assert designs[suffices.name].first.summary["retransmits"] == 0
 
 
 def test_windows_over_time(designs, tmp_path):
     forgotten, cached = (windows.over_time(designs[longfat._of_cache(on)], 1) for on in (False, True))
-    # The second connection knows of no losses, or begins with their threshold; its slow start ends there.
+    # The second connection either knows no losses or starts with the cached threshold, which ends
+    # its slow start.
     assert windows.THRESHOLD not in forgotten
     threshold = cached[windows.THRESHOLD][0][1]
     assert max(flight for _, flight in forgotten[windows.FLIGHT]) == pytest.approx(2000, rel=0.01)
@@ -133,7 +140,7 @@ def test_windows_over_time(designs, tmp_path):
     slow_start = [time for time, window in cached[windows.WINDOW] if window < threshold]
     growth = [(time, window) for time, window in cached[windows.WINDOW] if time > max(slow_start) + 1]
     rates = [(later[1] - earlier[1]) / (later[0] - earlier[0]) for earlier, later in zip(growth, growth[300:], strict=False)]
-    # From there on Reno: a segment per round trip.
+    # From there on Reno grows by one segment per round trip.
     assert min(rates) > 0.9 * 1.448 / 0.3
     assert max(rates) < 1.1 * 1.448 / 0.3
     cases = {"forgotten": longfat._of_cache(False), "cached": longfat._of_cache(True)}

@@ -1,4 +1,5 @@
-"""`check` says what a run takes; nothing takes more memory than it may, and what cannot fit is refused in a sentence."""
+"""`check` estimates the memory of a run, no run exceeds its limit, and a scenario that cannot fit
+is refused with a message."""
 
 import json
 import resource
@@ -11,7 +12,8 @@ from given import defect
 
 from validation import estimates
 
-#: Cheap ones of `validation/estimates.py`: plain, short, cut, sampled, recorded, captured, lossless.
+#: Fast cases of `validation/estimates.py`: plain, short, cut, sampled, recorded, captured,
+#: lossless.
 CHEAP = (
     "examples/incast-dctcp",
     "examples/partition-aggregate",
@@ -22,7 +24,7 @@ CHEAP = (
     "benches/leaf-spine-rdma",
     "long until",
 )
-#: A process may take so much.
+#: Address space in bytes that a process may use.
 ADDRESSES = 6_000_000_000
 
 STAR = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "10Gbps"\n[host.transport]\nkind = "tcp"\n'
@@ -37,7 +39,7 @@ def test_check_is_within_a_tenth(name, tmp_path):
     assert said["packet_hops"] == pytest.approx(came["packet_hops"], rel=0.1)
 
 
-#: Cases in doubt: the run lies within the bounds, which are not far apart.
+#: Uncertain cases: the run lies within the bounds, and the bounds are close together.
 DOUBTFUL = ("redundant subflows", "overload, small buffers", "overload until 5ms")
 
 
@@ -109,7 +111,7 @@ def test_rows_of_flow_lists_that_cannot_be_counted_are_refused(tmp_path):
 
 
 def test_a_run_ends_at_its_limit_with_what_was_recorded(tmp_path):
-    # The outage is not foreseen: samples go on through it.
+    # The estimate does not foresee the outage, during which sampling continues.
     fault = '[[topology.fault]]\nlink = "host0-switch0"\ndown = [{ from = "100us", to = "20s" }]\n'
     more = '[run]\nmax_memory = "150MB"\n[record]\nports = { interval = "1us" }\n'
     (tmp_path / "outage.toml").write_text(STAR + fault + PAIR + more)
@@ -119,7 +121,8 @@ def test_a_run_ends_at_its_limit_with_what_was_recorded(tmp_path):
     assert "max_memory, 150 MB" in done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (summary["ended_by"], summary["early_end"]["reached_by"], summary["early_end"]["repeatable"]) == ("max_memory", "records", True)
-    # Beside the process, records may take a third of it, and as much twice more while they are put in order and written.
+    # In addition to the process, records may take a third of the limit, and twice as much again
+    # while they are sorted and written.
     process = 40_000_000
     assert process + (150_000_000 - process) / 3 < summary["peak_rss_bytes"] < 155_000_000
     assert summary["flows"]["unfinished"] == 1

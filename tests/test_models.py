@@ -1,4 +1,5 @@
-"""A model's name stands in its own file and in the registry, and nowhere else in the simulator: a new one needs no other file."""
+"""The name of a model occurs only in its own file and in the registry, so that a new model needs
+changes in no other file of the simulator."""
 
 import re
 
@@ -12,7 +13,7 @@ AQM = "net/src/queue/aqm"
 SCHEDULING = "net/src/queue/scheduling"
 TRANSPORT = "net/src/transport"
 
-#: Registries: the file, the macro that has one line for each model, and the enums that come from it.
+#: Registries: the file, the macro with one line per model, and the enums that the macro generates.
 REGISTRIES = {
     f"{CONGESTION}/mod.rs": ("congestion_controls", "Congestion|CongestionControl|Control"),
     f"{CONGESTION}/rate/mod.rs": ("rate_controls", "RdmaCongestion|RateControl|Control"),
@@ -22,13 +23,13 @@ REGISTRIES = {
     f"{TRANSPORT}/list.rs": ("transports", "Transport|TransportConfig|TransportKeys"),
 }
 
-#: Where transports are listed, and their settings as the engine has them.
+#: Files that list transports, and the folder of their settings in the engine.
 LISTS = [f"{TRANSPORT}/list.rs", f"{TRANSPORT}/mod.rs", f"{TRANSPORT}/registry.rs", "net/src/spec/"]
 
-#: The default, of which other transports, Hadoop's connections and background traffic are made.
+#: The default transport, which other transports, Hadoop's connections and background traffic use.
 EXEMPT = {"tcp"}
 
-#: Names that mean something else too. Of these only the paths to the model itself count.
+#: Names with additional meanings. Only paths to the model itself count for them.
 AMBIGUOUS = {
     "dctcp": "how receivers echo marks (`ecn`), and a control of pFabric's patch",
     "newreno": "a loss recovery, and a control of pFabric's patch",
@@ -41,12 +42,12 @@ AMBIGUOUS = {
     "datagram": "a kind of frame",
 }
 
-#: Other files that may name a model.
+#: Other files that may name a model, with the reason.
 ALLOWED = {
-    # The default of a stack.
+    # Default of a stack.
     "cubic": ["net/src/transport/tcp/keys.rs", f"{CONGESTION}/window_response.rs", f"{CONGESTION}/hystart.rs"],
     "newreno": ["net/src/transport/tcp/keys.rs", "net/src/transport/mptcp/settings.rs", "net/src/transport/pfabric/keys.rs"],
-    # pFabric's patch has both.
+    # pFabric's patch contains both.
     "dctcp": [
         "net/src/transport/tcp/keys.rs",
         "net/src/transport/pfabric/keys.rs",
@@ -55,23 +56,24 @@ ALLOWED = {
     ],
     # Credits of virtual output queues follow its shares.
     "dwrr": ["net/src/queue/scheduling/credits.rs", "net/src/queue/scheduling/cores.rs"],
-    # Models that share code with another.
+    # Models that share code with another model.
     "fq_codel": ["net/src/queue/qdisc/mod.rs"],
     "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
     "bbr3": [f"{CONGESTION}/bbr.rs"],
     "dlb": [f"{BALANCE}/glb.rs"],
     "codel": [f"{AQM}/fq_codel.rs"],
-    # The default of a key.
+    # Default of a key.
     "dcqcn": ["net/src/transport/rdma/keys.rs"],
-    # Its hash function.
+    # The hash function of ECMP is used elsewhere.
     "ecmp": ["net/src/routing.rs", "net/src/queue/aqm/fq_codel.rs"],
-    # Written on frames for the switches behind.
+    # Fields that are written on frames for downstream switches.
     "conga": [f"{BALANCE}/tag.rs"],
     "glb": [f"{BALANCE}/tag.rs"],
     "conweave": [f"{BALANCE}/tag.rs", f"{BALANCE}/counters.rs"],
-    # Its bandwidths are shares in deficit weighted round robin.
+    # The bandwidths of ETS are shares in deficit weighted round robin.
     "ets": [f"{SCHEDULING}/dwrr.rs"],
-    # A transport and its queue; a profile of frame sizes, and distributions of flow sizes, that its authors used.
+    # A transport and its queue. Also a profile of frame sizes and distributions of flow sizes that
+    # its authors used.
     "pfabric": [
         f"{AQM}/mod.rs",
         f"{AQM}/pfabric.rs",
@@ -82,22 +84,23 @@ ALLOWED = {
         "traffic/src/sizes/",
         "traffic/src/models.rs",
     ],
-    # What packets of real hosts are, and background traffic.
+    # Packets of real hosts, and background traffic.
     "datagram": ["net/src/run/outside.rs", "scenario/src/validate/traffic/"],
-    # The packets of RoCE in captures of other tools.
+    # RoCE packets in captures of other tools.
     "rdma": ["traffic/src/import/capture/", "python/src/exchange.rs"],
-    # Its switches say that they send headers to it.
+    # Trimming switches send headers to NDP.
     "ndp": [f"{AQM}/trim.rs"],
-    # Two in one folder; "d3" is also the sizes of its paper.
+    # Two models in one folder. "d3" is also the name of its paper's flow sizes.
     "pdq": [f"{TRANSPORT}/rated/"],
     "d3": [f"{TRANSPORT}/rated/", "traffic/src/models.rs"],
-    # A table of TCP's keys, with congestion controls of its own.
+    # A table in TCP's keys, with its own congestion controls.
     "mptcp": [f"{TRANSPORT}/tcp/keys.rs", f"{CONGESTION}/coupled.rs"],
 }
 
 
 def registered() -> list[tuple[str, str, str, str]]:
-    """Registry, module, name and enums of every model. A line is `module Name(Settings)…;`, or `module Name;`."""
+    """Returns registry, module, name and enums of every model. A line is `module Name(Settings)…;`
+    or `module Name;`."""
     found = []
     for registry, (macro, enums) in REGISTRIES.items():
         text = (CRATES / registry).read_text()
@@ -110,12 +113,12 @@ def registered() -> list[tuple[str, str, str, str]]:
 
 
 def production(path) -> str:
-    """Code without comments and unit tests."""
+    """Returns the code without comments and unit tests."""
     text = re.split(r"#\[cfg\(test\)\]\n(?:pub )?mod \w+ \{", path.read_text())[0]
     return re.sub(r"//.*", "", text)
 
 
-# The fuzzer, examples and `testing.rs` serve tests.
+# The fuzzer, examples and `testing.rs` serve tests only.
 SOURCES = {
     str(path.relative_to(CRATES)): production(path)
     for path in CRATES.glob("*/src/**/*.rs")

@@ -1,4 +1,5 @@
-"""The MPTCP study: its points are valid, three of the author's five captured flows end when they did, and its figures show what they should."""
+"""The MPTCP study: its points are valid, three of the author's five captured flows end at the
+recorded times, and its figures show the right data."""
 
 import re
 
@@ -13,7 +14,7 @@ from afflux.studies.mptcp import STUDY, figures, four, mechanisms, path
 
 @pytest.fixture(scope="module")
 def designs(tmp_path_factory: pytest.TempPathFactory):
-    """Few of its points, the short ones."""
+    """Simulates a few short points of the study."""
     names = {path.CAPTURED, path.DENSE, path.PRINTED_DENSE, four.name(four.TENTH, "2 kB")}
     points = [point for point in STUDY.points(True) if point.name in names]
     assert {point.name for point in points} == names
@@ -33,7 +34,8 @@ def test_every_point_is_valid():
 def test_captured_flows_end_within_a_microsecond(designs):
     flows = path.flows(designs[path.CAPTURED].first)
     theirs = path.published()
-    # Flow 3 would end a tick earlier without the frames of flow 2. Flows 2 and 5 meet others when they close.
+    # Flow 3 would end a tick earlier without the frames of flow 2. Flows 2 and 5 meet other flows
+    # when they close.
     assert [path.to_fin(flows[number - 1]) for number in (1, 3, 4)] == [pytest.approx(theirs[f"capture {number}"], abs=0.0011) for number in (1, 3, 4)]
     assert [flow.lone for flow in flows] == [True, False, False, True, True]
     assert path.travel_ns() == pytest.approx(468_800)
@@ -70,9 +72,11 @@ class Columns(dict):
 
 
 class Made:
-    """A result of the slice that was not simulated: 21 flows by each core switch, in turn, with gaps of 30 and 5 ms between their starts, the last 530 ms.
+    """A made-up result of the slice. 21 flows use each core switch, in turn. The gaps between their
+    starts are 30 and 5 ms, and 530 ms before the last one.
 
-    By core n they take `base` + 10 n ms and up to 2 ms more. Between the frames of a flow over loaded paths there is `base` ms and 1 ms more at each port.
+    Flows over core n take `base` + 10 n ms, and up to 2 ms more. The frames of a flow over loaded
+    paths are `base` ms apart, and 1 ms more at each port.
     """
 
     dir = None
@@ -92,7 +96,7 @@ class Made:
         self.links = Columns(zip(("from", "to", "utilisation", "bytes"), map(list, zip(*links, strict=True)), strict=True))
         self.summary = {"result_hash": f"{base}-{seed}", "simulated_ns": 1e6, "goodput_bps": 128e9 * 1436 / 1538 * base / 100}
         ports = ("host1 edge0a", "edge0a agg0a", "agg0a core0", "core0 agg1a", "agg1a edge1a", "edge1a host3")
-        # Three frames have two gaps; flows over other paths, and those of one frame, do not count.
+        # Three frames have two gaps. Flows over other paths and flows of one frame are excluded.
         rows = [(n, *port.split(), 3, 5e5 * (base + hop + seed)) for n in (0, 1, 4) for hop, port in enumerate(ports)]
         rows += [(2, *port.split(), 3, 9e9) for port in ports] + [(5, *port.split(), 1, None) for port in ports]
         self.gaps = Columns(zip(("flow", "node", "peer", "frames", "gap_ns_mean"), map(list, zip(*rows, strict=True)), strict=True))
@@ -108,7 +112,7 @@ def made(name: str, base: float, size: str = "70 kB", **keys) -> Design:
 
 @pytest.fixture
 def drawn(monkeypatch) -> dict:
-    """By file: the panels in rows, and the colours by name in the legend, of what is drawn."""
+    """Returns for each drawn file its panels in rows, and the colours by name in its legend."""
     kept, write = {}, figure.write
 
     def keep(path, rows, colours):
@@ -162,7 +166,8 @@ def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
             assert panel.lines[name] == [(float(place), pytest.approx(expected, abs=1e-6)) for place in range(3)]
             assert len(panel.bars[name]) == 3
 
-    # Figure 7: by the time since the flow before started. Even flows start 5 ms, odd ones 30 ms after it, the last one 530 ms: too few for a point.
+    # Figure 7: completion times by the time since the start of the previous flow. Even flows start
+    # 5 ms after it, odd flows 30 ms, and the last one 530 ms, which is too few flows for a point.
     (panels,), _ = drawn["figure-7.svg"]
     assert [panel.title for panel in panels] == [f"70 kB {case}" for case in (four.LARGE, four.TENTH)]
     for panel, case in zip(panels, (four.LARGE, four.TENTH), strict=True):
@@ -217,12 +222,12 @@ def test_the_page_has_the_mechanisms_and_its_own_differences():
     for row, (average, _, _, *quantiles) in zip(rows, kept, strict=True):
         said = [float(cell) for cell in row.split(" | ")[1:7]]
         assert said == [pytest.approx(value, rel=0.01) for value in (average, *quantiles)], row
-    # What the sentence about the core says is in the table above it.
+    # The numbers in the sentence about the core come from the table above it.
     pairs = re.findall(r"\| \d+, \d+, (\d+) % \| .*, ([\d.]+) % \(", text)
     more = [100 * (float(ours) / float(theirs) - 1) for theirs, ours in pairs]
     assert len(more) == 4
     assert f"{min(more):.0f} to {max(more):.0f} % more of the core than in the source" in text
-    # Captured flows: as the table has them.
+    # The sentences about captured flows agree with the table.
     flows = [(float(theirs), float(ours)) for theirs, ours in re.findall(r"\| \d[^|]* \| (1\d\d\.\d{3}) \| (1\d\d\.\d{3}) \|", text)]
     assert [f"{abs(theirs - ours):.0f}" for theirs, ours in flows] == ["0", "24", "0", "0", "28"]
     assert "Flow 2 ends 24 ms later" in text

@@ -1,4 +1,5 @@
-"""Mutated scenarios end in a clean run or a clean refusal. `make fuzz` tries thousands (fuzz/scenarios.py)."""
+"""Mutated scenarios run cleanly or are refused with a message. `make fuzz` tries thousands
+(fuzz/scenarios.py)."""
 
 import pytest
 from conftest import as_many
@@ -6,7 +7,7 @@ from conftest import as_many
 from fuzz import scenarios
 
 
-# Checks and runs scenarios, in processes with limits.
+# Checks and runs scenarios in processes with limits.
 @pytest.mark.slow
 def test_mutated_scenarios_run_or_are_refused():
     assert scenarios.run(seed=1, count=as_many(10), jobs=1) == []

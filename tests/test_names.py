@@ -1,4 +1,5 @@
-"""Names of hosts live from the first import to the last table and page; names from files never become keys, rows, comments or formulas."""
+"""Names of hosts are kept from the import to the last table and page. Names from files never become
+keys, rows, comments or formulas."""
 
 import csv
 import gzip
@@ -59,7 +60,8 @@ def udp(src: tuple[int, ...], dst: tuple[int, ...], size: int, dscp: int, port: 
 
 
 def capture() -> bytes:
-    """Three web servers send to the database at once; every third flow has DSCP 26; one comes from outside the lab."""
+    """Returns a capture: three web servers send to the database at once, every third flow has DSCP
+    26, and one flow comes from outside the lab."""
     senders = [(1, 0, 2), (2, 0, 1), (2, 0, 2)]
     frames = [(100 + at * 2e-6, udp(senders[at % 3], (1, 0, 1), 1_400, 26 if at % 3 == 0 else 0, at % 7 + 1)) for at in range(400)]
     return pcap([*frames, (100.01, udp((9, 9, 9), (1, 0, 1), 1_400, 0, 1))])
@@ -80,7 +82,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_how_to(command, tmp_path):
-    """Every command of the how-to in docs/exchange.md, on samples made here."""
+    """Runs every command of the how-to in docs/exchange.md on samples made here."""
     for name, content in {"lab.clab.yml": LAB.encode(), "capture.pcap": capture()}.items():
         (tmp_path / name).write_bytes(content)
     for name, lossy in (("deep", 9_000_000), ("shallow", 60_000)):
@@ -93,18 +95,18 @@ def test_the_how_to(command, tmp_path):
         done = command(*words[1:])
         assert done.returncode == 0, (words, done.stderr)
         said[" ".join(words[1:3])] = done
-    # The lab: short, with names and addresses.
+    # The lab: a short file, with names and addresses.
     lab = tomllib.loads((tmp_path / "lab.toml").read_text())["topology"]
     assert (lab["kind"], lab["leaves"], lab["host_rate"], lab["uplink_rate"]) == ("leaf_spine", 2, "25Gbps", "100Gbps")
     assert lab["switches"] == ["leaf1", "leaf2", "spine1"]
     assert lab["hosts"][2] == {"name": "web2", "address": ["10.2.0.1", "172.20.20.7"]}
-    # The capture: flows by name with their DSCPs, in the place of the traffic that stood in.
+    # The capture: flows with host names and DSCPs replace the stand-in traffic.
     traffic = tomllib.loads((tmp_path / "traffic.toml").read_text())["traffic"]
     assert traffic == [{"kind": "flows", "file": "traffic.flows.csv"}]
     listed = rows(tmp_path / "traffic.flows.csv")
     assert {(row["src"], row["dst"], row["dscp"]) for row in listed} == {("web1", "db1", "26"), ("web2", "db1", "0"), ("web3", "db1", "0")}
     assert "1 flow of hosts that lab.toml does not name left out (10.9.9.9)" in said["import pcap"].stderr
-    # The switches: SONiC's map makes priority 3 of DSCP 26.
+    # The switches: SONiC's map assigns priority 3 to DSCP 26.
     assert tomllib.loads((tmp_path / "deep.toml").read_text())["host"]["dscp_to_priority"]["26"] == 3
     planned = tmp_path / "planned.csv"
     assert command("export", "flows", "deep.toml", "-o", planned).returncode == 0
@@ -161,7 +163,7 @@ def test_hosts_of_a_scenario_and_a_class_of_ones_own(command, tmp_path):
     assert not (tmp_path / "flows.hosts.csv").exists(), "the names say who is who"
     assert command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "-o", "flows.parquet").returncode == 0
     assert pyarrow.parquet.read_table(tmp_path / "flows.parquet").column("src").to_pylist() == ["db2", "10.0.0.2"]
-    # The user's class and priority win over the file's.
+    # The user's class and priority take precedence over the file's.
     text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "FILE"\n'
     for file in ("flows.csv", "flows.parquet"):
         for more, classes, priorities in (("", {"mine", "tcp", "udp"}, [5, 1]), ('class = "web"\npriority = 2\n', {"web"}, [2, 2])):
@@ -170,7 +172,7 @@ def test_hosts_of_a_scenario_and_a_class_of_ones_own(command, tmp_path):
             assert set(table["class"]) <= classes
             assert table["priority"] == priorities
             assert (table["src"], table["dst"]) == ([1, 2], [3, 1])
-    # The resolved scenario means the same.
+    # The resolved scenario has the same flows.
     (tmp_path / "s.toml").write_text(text.replace("FILE", "flows.csv"))
     resolved = _core.load(tmp_path / "s.toml").resolved
     assert _core.parse(resolved, tmp_path / "again.toml").flow_list()[0]["priority"] == [5, 1]
@@ -209,7 +211,7 @@ def test_captures_have_addresses_and_names(command, tmp_path):
     data = file.read_bytes()
     assert b"tor-b->w1" in data
     assert b"\x0a\x00\x00\x03w1\0" in data, "a name resolution block"
-    # They come back as the hosts they were: db2 and w1 by their addresses.
+    # The flows come back with their hosts: db2 and w1 are recognised by their addresses.
     done = command("import", "pcap", file, "--hosts", "s.toml", "-o", "back.csv")
     assert done.returncode == 0, done.stderr
     assert {(row["src"], row["dst"]) for row in rows(tmp_path / "back.csv")} == {("db2", "w1")}
@@ -308,7 +310,7 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
     if kind == "custom":
         assert all(set(link) == {"a", "b"} for link in topology["link"])
     assert (tmp_path / "x.toml").read_text().count("10Gbps") == 1
-    # The same links, whatever the kind.
+    # The links are the same for every kind.
     scenario = _core.load(tmp_path / "x.toml")
     called = [name for name, *_ in scenario.nodes]
     assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(sorted(link.split("-")) for link in links)
@@ -345,7 +347,8 @@ def test_defects_are_refused(invoke, tmp_path, file, arguments, says):
 
 
 def test_a_row_cannot_be_added(command, tmp_path):
-    """`one.toml` and `back.toml` of the defects, with a class that is harmless but nasty: one flow stays one."""
+    """Uses `one.toml` and `back.toml` of the defects with a legal but misleading class name: one
+    flow must stay one flow."""
     name = "x,9,0,2,1,99999999,\"y'"
     topology = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "1Gbps"\n'
     (tmp_path / "one.toml").write_text(topology + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n')
@@ -369,7 +372,7 @@ def test_nothing_grows_without_bounds(tmp_path):
             timeout=60,
         )
         assert done.stdout.strip() == str(40 << 20), done.stderr
-    # Several members, one after the other, with zeros behind; and one that breaks off.
+    # Several members one after the other with zeros behind, and a member that is truncated.
     (tmp_path / "two.gz").write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(512))
     assert [line for _, line in reading.lines(tmp_path / "two.gz")] == ["a", "b"]
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\n" * 1_000)[:-9])
@@ -449,7 +452,7 @@ def test_toml_comes_back(name):
 @settings(max_examples=as_many(120), deadline=None)
 @given(name=nasty)
 def test_a_class_is_refused_or_comes_back(name):
-    """Through the scenario, the exported CSV and Parquet, and back."""
+    """A class name passes through the scenario, the exported CSV and Parquet files, and back."""
     import tempfile
 
     try:
@@ -475,7 +478,7 @@ def test_a_class_is_refused_or_comes_back(name):
 
 
 def test_names_on_the_terminal_are_text(scenario, tmp_path, command):
-    """A result that somebody else made may hold any name."""
+    """A result from another user may contain any name."""
     assert command("run", scenario(), "-o", "result").returncode == 0
     table = pyarrow.parquet.read_table(tmp_path / "result/flows.parquet")
     at = table.schema.get_field_index("class")
@@ -499,9 +502,10 @@ def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
 
 
-# Processes with limits of their own.
+# Runs processes with their own limits.
 @pytest.mark.slow
 def test_mutated_files_are_read_or_refused():
-    """A short run of `python -m fuzz.importers`: every kind, in a process of its own, limited in memory and time."""
+    """A short run of `python -m fuzz.importers`: every kind of file, in a separate process with
+    limited memory and time."""
     found = [one for one in importers.run(as_many(24), seed=7) if one is not None]
     assert not found, [(one.sample.name, one.case, one.why, one.said[:500]) for one in found]

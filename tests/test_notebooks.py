@@ -1,4 +1,4 @@
-"""The notebooks run, and their stored outputs are those of a run."""
+"""The notebooks run, and their stored outputs equal those of a run."""
 
 import json
 import re
@@ -9,12 +9,13 @@ from conftest import REPO
 
 FOLDER = REPO / "docs/notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-#: Bytes of a notebook with its pictures, at most.
+#: Largest size in bytes of a notebook with its pictures.
 LARGEST = 150_000
 
 
 def stored(path):
-    """By code cell: the numbers in the text of its outputs, and whether it has a picture."""
+    """Returns for each code cell the numbers in the text of its outputs, and the number of
+    pictures."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if hasattr(path, "read_text") else path.cells
     return [outputs(cell) for cell in cells if cell["cell_type"] == "code"]
 
@@ -22,7 +23,7 @@ def stored(path):
 def outputs(cell):
     texts = ["".join(output.get("text", output.get("data", {}).get("text/plain", ""))) for output in cell["outputs"]]
     pictures = sum("image/png" in output.get("data", {}) for output in cell["outputs"])
-    # Numbers only: how a table is drawn differs between versions of polars.
+    # Only numbers are compared, because the layout of tables differs between versions of polars.
     return re.findall(r"\d+(?:\.\d+)?", " ".join(texts)), pictures
 
 
@@ -50,5 +51,5 @@ def test_it_runs(path, tmp_path, monkeypatch):
     notebook = renew.ran(path, tmp_path)
     nbformat.validate(notebook)
     assert stored(notebook) == stored(path), "python docs/notebooks/renew.py stores the outputs again"
-    # Nothing is left where it ran.
+    # No files remain in the folder where the notebook ran.
     assert not list(tmp_path.iterdir())

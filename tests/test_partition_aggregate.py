@@ -1,4 +1,5 @@
-"""A service that splits its work: queries are jobs with deadlines, and what is sent beside them stands in front of answers."""
+"""A service that splits its work: queries are jobs with deadlines, and background traffic delays
+their answers."""
 
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def test_queries_are_jobs_with_deadlines(command, tmp_path: Path) -> None:
     assert {flow["job"] for flow in answers} == {job["job"] for job in jobs}
     assert all(flow["deadline_ns"] is not None and 2_000 <= flow["bytes"] <= 20_000 for flow in answers)
     assert all(flow["deadline_ns"] is None and flow["job"] is None for flow in flows if flow["class"] != "query")
-    # A query is over when its last answer is.
+    # A query ends with its last answer.
     last = {name: max(flow["finish_ns"] for flow in answers if flow["job"] == name) for name in {flow["job"] for flow in answers}}
     assert all(job["finish_ns"] == last[job["job"]] for job in jobs if job["task"] == "")
     ids = {flow["id"] for flow in answers}

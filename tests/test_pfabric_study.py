@@ -1,4 +1,5 @@
-"""The pFabric study: rows, figures and tables have intervals over the seeds, and its page says what its points give."""
+"""The pFabric study: rows, figures and tables have intervals over the seeds, and its page shows the
+results of its points."""
 
 import re
 from dataclasses import replace
@@ -33,7 +34,8 @@ def test_rows_have_intervals_over_the_seeds(designs):
 def test_figures_have_bars(designs, tmp_path):
     (file,) = STUDY.plots(designs, tmp_path)
     text = file.read_text()
-    # Four figures, of which the one of elephants may be empty with so few flows; a bar has the same x at both ends.
+    # There are four figures. The figure of elephants may be empty with so few flows. A bar has the
+    # same x at both ends.
     assert text.count("<polyline") >= 6
     assert text.count('stroke-width="1"/>') >= 6
 
@@ -91,7 +93,8 @@ def test_the_classes_of_sizes_add_up():
     values = runs.read()[runs.Run("websearch", 0.6, "8 queues", 1)]
     mice, elephants, middle = runs.shares("websearch", 0.6, 1)
     assert mice + elephants + middle == pytest.approx(1)
-    # The 89 % of the page: the middle class is most of what eight queues lose, though elephants lose more each.
+    # The 89 % of the page: the middle class has the largest share of the loss of eight queues,
+    # though each elephant loses more.
     lines = {line.split(" | ")[0].lstrip("| "): line.rstrip(" |").split(" | ")[1:] for line in runs.by_size(runs.read(), "websearch", 0.6)}
     own = float(lines["8 queues"][0].split()[0])
     assert mice * values["mice_average"] + elephants * values["elephants"] + middle * own == pytest.approx(values["average"], abs=0.02)
@@ -99,7 +102,9 @@ def test_the_classes_of_sizes_add_up():
 
 
 def made(**averages: dict[float, float]) -> Pfabric:
-    """The study with measured averages by scheme and load, two seeds of web search each."""
+    """Returns the study with given averages by scheme and load, for two seeds of web
+    search each.
+    """
     study = Pfabric()
 
     def seeds(designs, scheme: str, workload: str, load: float) -> dict[int, Measured]:
@@ -111,13 +116,14 @@ def made(**averages: dict[float, float]) -> Pfabric:
 
 
 def test_near_the_ideal_is_judged_at_each_load():
-    """At 0.3 pFabric is behind HULL, though far ahead of what HULL takes at 0.8: the largest ratio of all loads would hide it."""
+    """At load 0.3 pFabric is behind HULL, though far better than HULL at 0.8. The largest ratio
+    over all loads would hide this."""
     ideal = {0.3: 1.0, 0.6: 1.2, 0.8: 1.4}
     study = made(Ideal=ideal, pFabric={0.3: 1.2, 0.6: 1.4, 0.8: 1.6}, HULL={0.3: 1.1, 0.6: 2.0, 0.8: 4.0}, DCTCP={0.3: 1.8, 0.6: 3.0})
     near = {check.name: check for check in study.checks(None) if "over the Ideal's" in check.name}
     assert [(check.holds, check.value, check.bar) for check in near.values()] == [(False, 1.2, 1.1), (True, 1.167, 1.667), (True, 1.143, 2.857)]
     assert next(iter(near)) == "pFabric's average over the Ideal's, web search, load 0.3: less than any other scheme's"
-    # Equal is not nearer, and without the Ideal or another scheme there is nothing to say.
+    # An equal average is not nearer, and without the Ideal or another scheme there is no check.
     equal = made(Ideal=ideal, pFabric={0.6: 1.4}, HULL={0.6: 1.4})
     assert [check.holds for check in equal.checks(None) if "over the Ideal's" in check.name] == [False]
     for alone in (made(pFabric=ideal, HULL=ideal), made(Ideal=ideal, pFabric=ideal)):
@@ -125,7 +131,8 @@ def test_near_the_ideal_is_judged_at_each_load():
 
 
 def test_the_page_names_the_checks_that_miss():
-    """Its tables of one seed, judged by the study: the order misses at two loads, and pFabric is the nearest to the Ideal at all sixteen."""
+    """Judges the page's tables of one seed: the order misses at two loads, and pFabric is the
+    nearest to the Ideal at all sixteen."""
     text = (files("pfabric") / "README.md").read_text(encoding="utf-8")
     found: dict[tuple[str, float, str], Measured] = {}
     for workload, called in schemes.WORKLOADS.items():

@@ -1,4 +1,4 @@
-"""`afflux plan`: formulas against numbers worked out by hand, and its own simulation."""
+"""`afflux plan`: its formulas against values computed by hand, and its simulation."""
 
 import json
 

@@ -33,7 +33,7 @@ DRAWN = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Two designs, three seeds."""
+    """Returns the results of two designs with three seeds."""
     folder = tmp_path_factory.mktemp("results")
     return [result for name, keys in reported.DESIGNS.items() for result in reported._run(folder, reported.MIXED, name, keys, (1, 2, 3))]
 
@@ -51,7 +51,7 @@ def test_figure(results, tmp_path, name):
     assert figure.get_size_inches()[0] == 3.4
     assert not any(axes.get_title() for axes in figure.axes)
     assert figure.get_suptitle() == ""
-    # Every scale of numbers has a label, with its unit if it has one.
+    # Every numeric axis has a label, with its unit if it has one.
     assert figure.axes[-1].get_xlabel()
     units = {"ns", "µs", "ms", "s", "kB", "%"}
     assert any(f"({unit})" in text or f"({unit};" in text for text in texts(figure) for unit in units), texts(figure)
@@ -90,7 +90,7 @@ def test_lines_and_intervals_are_those_of_the_seeds(results):
     figure = plot.changes(designs, metrics=["fct_p50_ns"])
     (container,) = figure.axes[0].containers
     assert container[0].get_xdata()[0] == pytest.approx(100 * row.share)
-    # The mean of the seeds' distributions.
+    # The curve is the mean of the seeds' distributions.
     curve = plot.completion_times(designs).axes[0].lines[0]
     place = len(curve.get_xdata()) // 2
     at = curve.get_xdata()[place] * 1e3 * (1e3 if "(ms)" in plot.completion_times(designs).axes[0].get_xlabel() else 1)
@@ -105,7 +105,8 @@ def test_two_seeds_have_no_interval(results):
 
 
 def test_designs_differ_without_colour():
-    """In a grey print too: the first three by lightness, all by dash and shape."""
+    """In a grey print, the first three designs differ in lightness, and all differ in dash and
+    shape."""
 
     def grey(colour):
         red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))

@@ -1,4 +1,4 @@
-"""`import afflux`."""
+"""The public interface of `import afflux`."""
 
 import importlib
 import pkgutil
@@ -229,7 +229,7 @@ def test_every_name_of_the_package_is_there():
 
 
 def documented() -> list[str]:
-    """Names below `afflux` that the pages use."""
+    """Returns the names below `afflux` that the documentation uses."""
     text = "".join(path.read_text(encoding="utf-8") for path in [REPO / "README.md", *REPO.glob("docs/**/*.md"), *REPO.glob("docs/notebooks/*.ipynb")])
     names = {*re.findall(r"(?<![\w./-])afflux\.([A-Za-z_]+(?:\.[A-Za-z_]+)*)", text)}
     for module, imported in re.findall(r"from afflux((?:\.[a-z_]+)*) import ([A-Za-z_]+(?:, [A-Za-z_]+)*)", text):

@@ -1,4 +1,4 @@
-"""A congestion control written in Python."""
+"""Congestion control algorithms written in Python."""
 
 import _thread
 import json
@@ -24,7 +24,7 @@ STAR = {
 
 
 class Whole(afflux.CongestionControl):
-    """NewReno as the built-in one counts: whole segments."""
+    """NewReno that counts whole segments, like the built-in one."""
 
     credit = 0
 
@@ -52,7 +52,7 @@ def star() -> afflux.Scenario:
 
 
 def aimd() -> type[afflux.CongestionControl]:
-    """The class of docs/python.md."""
+    """Returns the class of docs/python.md."""
     text = (REPO / "docs/python.md").read_text(encoding="utf-8")
     code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "class Aimd" in block)
     names: dict = {"afflux": afflux}
@@ -112,7 +112,7 @@ def test_what_is_called(star):
     star["host.transport.ecn"], star["switch.ecn"] = "classic", {"k": "20packets"}
     assert star.run(congestion=Seen).summary["ecn_marks"] > 0
     assert calls["ecn"] > 0
-    # Nothing but a time-out ends this one.
+    # This setting causes losses that only a time-out repairs.
     star["switch.buffer"], star["traffic.0.sizes"] = "2packets", "20kB"
     assert star.run(congestion=Seen).summary["timeouts"] > 0
     assert calls["timeout"] > 0
@@ -152,7 +152,8 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
 
 @pytest.fixture
 def heeded() -> Iterator[None]:
-    """SIGINT interrupts Python. What runs the tests in the background may have it ignored, which is inherited."""
+    """Makes SIGINT interrupt Python. A background test runner may ignore SIGINT, which child
+    processes inherit."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -197,7 +198,7 @@ class Aimd(afflux.CongestionControl):
 
 @pytest.fixture
 def own(star, tmp_path) -> afflux.Scenario:
-    """A scenario in a file beside the class that it names."""
+    """Returns a scenario in a file next to the file of its class."""
     (tmp_path / "aimd.py").write_text(OWN)
     star["host.python"] = {"file": "aimd.py", "parameters": {"increase": 2.0}}
     star["traffic.0.sizes"] = "2MB"
@@ -215,7 +216,7 @@ def test_a_scenario_names_the_class(own, tmp_path):
     found = own.run(out=tmp_path / "out")
     assert found.summary["result_hash"] == wanted.summary["result_hash"] != own.set("host.python.parameters.increase", 1.0).run().summary["result_hash"]
     assert any("aimd.py" in note for note in found.summary["notes"])
-    # The directory can be run again, and notices another class of the same name.
+    # The result directory can be run again, and a different class of the same name is detected.
     again = tmp_path / "out/scenario.toml"
     assert afflux.load(again).run().summary["result_hash"] == found.summary["result_hash"]
     (tmp_path / "aimd.py").write_text(OWN.replace("0.5", "0.6"))
@@ -232,7 +233,8 @@ def test_multipath_without_coupling(own):
 
 
 def test_check_estimates_a_class_of_ones_own(own, command):
-    """The size of the run within what a window rule changes, and time for the calls."""
+    """The packet-hops are within the effect of a window rule, and the estimated time includes the
+    calls."""
     checked = command("check", "star.toml", "--json")
     assert checked.returncode == 0, checked.stderr
     found = json.loads(checked.stdout)
@@ -244,7 +246,7 @@ def test_check_estimates_a_class_of_ones_own(own, command):
 
 
 def test_a_built_in_control_next_to_the_class(own):
-    """Only the named transports use the class; the others are as without it."""
+    """Only the named transports use the class. The others give the same results as without it."""
     own["host.transports"] = {"mine": {"stack": "basic", "congestion": "newreno", "min_rto": "1ms"}}
     own["traffic"] = [
         {"kind": "pairs", "class": "cubic", "pairs": [[1, 0], [2, 0]], "sizes": "8MB"},
@@ -262,7 +264,7 @@ def test_a_built_in_control_next_to_the_class(own):
     one = fct(own)
     del own["host.python"]
     none = fct(own)
-    # The classes share no link, so each shows its own control.
+    # The classes share no link, so each shows the effect of its own congestion control.
     assert (one["cubic"], one["mine"]) == (none["cubic"], every["mine"])
     assert one["cubic"] != every["cubic"]
     assert one["mine"] != none["mine"]
@@ -280,7 +282,8 @@ def test_a_built_in_control_next_to_the_class(own):
 
 
 def test_what_the_methods_return_does_not_count(star):
-    """Only attributes do: a method that returns False and sets no threshold leaves it as it was."""
+    """Only attributes have an effect: a method that returns False and sets no threshold leaves the
+    window as it was."""
 
     class Sets(afflux.CongestionControl):
         def on_ecn(self, now_ns: float) -> None:
@@ -303,7 +306,8 @@ def test_what_the_methods_return_does_not_count(star):
 
 
 def test_dctcp_of_the_page_is_dctcp(tmp_path):
-    """The class of docs/how-to/congestion-control-python.md holds the queue where the built-in one does."""
+    """The class of docs/how-to/congestion-control-python.md keeps the same queue length as the
+    built-in one."""
     names: dict = {}
     exec(page("dctcp.py"), names)
     star = afflux.Scenario(STAR)
@@ -322,7 +326,7 @@ def test_dctcp_of_the_page_is_dctcp(tmp_path):
     assert ours.summary["fct"]["all"]["mean_ns"] == pytest.approx(built_in.summary["fct"]["all"]["mean_ns"], rel=0.06)
     assert ours.summary["ecn_marks"] == pytest.approx(built_in.summary["ecn_marks"], rel=0.15)
     assert queue(ours) == pytest.approx(queue(built_in), rel=0.05)
-    # Not so a window that is halved at each mark.
+    # A window that is halved at each mark gives a shorter queue.
     assert queue(halves) < 0.9 * queue(built_in)
 
 
@@ -334,7 +338,7 @@ def test_the_page_names_every_field_of_an_acknowledgement():
 
 
 def page(name: str) -> str:
-    """A file that docs/how-to/congestion-control-python.md writes."""
+    """Returns a file that docs/how-to/congestion-control-python.md creates."""
     text = (REPO / "docs/how-to/congestion-control-python.md").read_text(encoding="utf-8")
     return re.search(rf'```py title="{name}"\n(.*?)```', text, re.S)[1]
 

@@ -1,4 +1,4 @@
-"""RDMA from a scenario file: what a message takes on a cable."""
+"""Completion time of an RDMA message in a scenario file."""
 
 from pathlib import Path
 
@@ -31,7 +31,8 @@ fct_end = "{end}"
 
 @pytest.mark.parametrize("end", ["last_byte", "last_ack"])
 def test_a_message_of_rocev2_takes_the_time_of_its_frames(tmp_path: Path, end: str) -> None:
-    """Ten packets of 1024 B in 1086 B, the last one over two links, 20 B of preamble and gap with each; then an acknowledgement of 66 B."""
+    """Ten packets with 1024 B of payload in frames of 1086 B, each with 20 B of preamble and gap.
+    The last one crosses two links. Then an acknowledgement of 66 B."""
     per_byte, links, propagation = 8 / 100, 2, 1000
     expected = (10 + links - 1) * (1086 + 20) * per_byte + links * propagation
     if end == "last_ack":

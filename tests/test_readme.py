@@ -1,6 +1,7 @@
-"""Every command of README.md is run here, or names the test that runs what it calls. A command without a rule fails.
+"""Every command of README.md is run here or refers to the test of what it calls. A command without
+a rule fails.
 
-The walk of `.venv/bin/afflux` runs as it stands, line by line, in one empty directory.
+The lines with `.venv/bin/afflux` run unchanged, one after the other, in one empty directory.
 """
 
 import json
@@ -20,13 +21,14 @@ from conftest import REPO
 from afflux.commands import study
 
 README = (REPO / "README.md").read_text(encoding="utf-8")
-#: Indented lines, and spans of code with a blank: `afflux study`, `make demo`.
+#: Commands of the README: indented lines, and code spans that contain a blank, such as `afflux
+#: study` and `make demo`.
 LINES = [line.strip() for line in re.findall(r"^ {4}(\S.*)$", README, re.M)]
 SPANS = [span for span in re.findall(r"`([^`\n]+)`", README) if " " in span]
 COMMANDS = list(dict.fromkeys([*LINES, *SPANS]))
 WALK = [line for line in LINES if line.startswith(".venv/bin/afflux ")]
 
-#: By target of make: what its recipe calls, and the test of this.
+#: Target of make to: a command of its recipe, and the test of this command.
 TARGETS = {
     "setup": ("maturin develop --release --extras tune", "tests/test_readme.py::test_the_package_can_be_built"),
     "test": ("-m tests.suite", "tests/test_suite.py"),
@@ -35,9 +37,9 @@ TARGETS = {
     "wheel": (".ci/dist.sh wheel", "tests/test_readme.py::test_the_package_can_be_built"),
     "validate": ("-m validation.run", "tests/test_readme.py::test_validation_of_one_run"),
 }
-#: By name of the command, where its line in README.md cannot run anywhere: the test of the command.
+#: Command whose line in README.md cannot run everywhere to its test.
 TESTED = {"afflux live": "tests/test_live.py", "afflux decide": "tests/test_decide.py::test_one_command_gives_answer_table_and_report"}
-#: Commands that change the machine, or need the network; `.ci/run` does the same on a bare machine.
+#: Commands that change the machine or need the network. `.ci/run` runs the same on a bare machine.
 NOT_RUN = (
     "sudo apt-get install git make gcc libc6-dev python3-venv curl",
     "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh",
@@ -57,7 +59,7 @@ def has_rule(command: str) -> bool:
     return command == 'pip install ".[tune]"'
 
 
-#: Commands that need no file and end by themselves.
+#: Commands that need no file and end without input.
 ALONE = ("afflux study", "afflux models")
 
 
@@ -80,7 +82,7 @@ def test_rules_are_about_commands_of_the_page():
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """An empty directory with `.venv/bin/afflux`."""
+    """Creates an empty directory with `.venv/bin/afflux`."""
     program = tmp_path / ".venv/bin/afflux"
     program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m afflux "$@"\n', encoding="utf-8")
@@ -95,7 +97,7 @@ def run(command: str, where: Path) -> str:
     return done.stdout
 
 
-# A sweep of 15 simulations and a search of 8 settings, as README has them.
+# Runs the README's sweep of 15 simulations and its search of 8 settings.
 @pytest.mark.slow
 def test_the_walk(place):
     assert [line.split()[1] for line in WALK] == ["new", "check", "run", "explain", "sweep", "tune", "report"]
@@ -111,14 +113,14 @@ def test_commands_without_a_file(place, command):
 
 
 def test_what_is_said_of_the_list_of_studies(place):
-    """A question, an answer, the time and the parts of each."""
+    """Every study has a question, an answer, a duration and parts."""
     for one in json.loads(run(".venv/bin/afflux study --json", place)):
         assert all(one[key] for key in ("question", "answer", "duration", "parts")), one["study"]
     assert "afflux study" in study.EXAMPLES
 
 
 def recipe(*arguments: str) -> list[str]:
-    """The lines that make would run, were nothing made yet."""
+    """Returns the lines that make would run if nothing had been built yet."""
     if shutil.which("make") is None or shutil.which("cargo") is None:
         pytest.skip("needs make and cargo")
     done = subprocess.run(["make", "--dry-run", "--always-make", "--no-print-directory", *arguments], cwd=REPO, capture_output=True, text=True, timeout=60)
@@ -133,7 +135,7 @@ def test_targets_of_make(target):
 
 
 def test_validation_of_one_run(tmp_path):
-    """The command of `make validate`, with a reference of one run."""
+    """Runs the command of `make validate` with a reference of one run."""
     reference = tmp_path / "reference"
     (reference / "linux").mkdir(parents=True)
     (reference / "bars.toml").write_text("[linux]\nrepetitions = 1\n[linux.a1_window]\nhalf2_mbps = { rel = 0.02 }\n", encoding="utf-8")
@@ -149,7 +151,8 @@ def test_validation_of_one_run(tmp_path):
 
 
 def test_the_package_can_be_built(tmp_path):
-    """maturin reads the configuration and writes the wheel's metadata, which needs neither a compiler nor the network."""
+    """maturin reads the configuration and writes the wheel's metadata. This needs neither a
+    compiler nor the network."""
     maturin = shutil.which("maturin", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if maturin is None or shutil.which("cargo") is None:
         pytest.skip("needs maturin and cargo")
@@ -161,7 +164,7 @@ def test_the_package_can_be_built(tmp_path):
     (info,) = tmp_path.glob("afflux-*.dist-info")
     metadata = Parser().parsestr((info / "METADATA").read_text(encoding="utf-8"))
     assert any(line.startswith("optuna") and "tune" in line for line in metadata.get_all("Requires-Dist") or [])
-    # For every Python from 3.11 on.
+    # The wheel is for every Python version from 3.11 on.
     assert "Tag: cp311-abi3-" in (info / "WHEEL").read_text(encoding="utf-8")
     assert "afflux=afflux.__main__:main" in (info / "entry_points.txt").read_text(encoding="utf-8")
 

@@ -1,4 +1,5 @@
-"""A release identifies itself: the build script names version and commit, the program and its results show them, and the files that quote the version agree."""
+"""Identification of a release: the build script determines version and commit, the program and its
+results show them, and the files that quote the version agree."""
 
 import hashlib
 import json
@@ -19,7 +20,7 @@ from afflux import _core
 BUILD = re.compile(r"(\d+\.\d+\.\d+)(\+g[0-9a-f]{7,40}(\.dirty)?)?")
 VERSION = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
-# What a hook or a user has set for git must not reach the repositories below.
+# Git variables of a hook or a user must not affect the repositories of these tests.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 ENVIRONMENT |= {f"GIT_{who}_{what}": "nobody@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 ENVIRONMENT |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -27,7 +28,7 @@ ENVIRONMENT |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory) -> Path:
-    """crates/python/build.rs, compiled."""
+    """Returns crates/python/build.rs, compiled."""
     if not shutil.which("rustc") or not shutil.which("git"):
         pytest.skip("rustc or git is missing")
     program = tmp_path_factory.mktemp("build") / "script"
@@ -40,7 +41,7 @@ def git(root: Path, *arguments: str | Path) -> str:
 
 
 def tree(root: Path) -> Path:
-    """The part of a checkout that the script looks at."""
+    """Creates the part of a checkout that the script reads."""
     (root / "crates/python").mkdir(parents=True)
     (root / "crates/python/lib.rs").write_text("// one\n")
     (root / "README.md").write_text("one\n")
@@ -63,7 +64,8 @@ def checkout(tmp_path) -> Path:
 
 
 def run(script: Path, root: Path, **environment: str) -> tuple[str, set[str]]:
-    """The build that the script names, and the files whose change makes cargo ask again."""
+    """Returns the build that the script determines, and the files whose change makes cargo run it
+    again."""
     given = ENVIRONMENT | {"CARGO_MANIFEST_DIR": str(root / "crates/python"), "CARGO_PKG_VERSION": "1.2.3"} | environment
     said = subprocess.run([script], cwd=root / "crates/python", env=given, check=True, capture_output=True, text=True).stdout
     (build,) = re.findall(r"(?m)^cargo::rustc-env=AFFLUX_BUILD=(.*)$", said)
@@ -77,7 +79,7 @@ def test_a_checkout(script, checkout):
     root = checkout.resolve()
     expected = {".git/HEAD", ".git/logs/HEAD", ".git/index", ".git/refs/heads/main", "README.md", ".gitignore", "crates/python/lib.rs"}
     assert watched == {"build.rs"} | {str(root / path) for path in expected}
-    # The script itself changes nothing: else cargo would run it again and again.
+    # The script itself changes no file, because otherwise cargo would run it every time.
     assert run(script, checkout) == (build, watched)
     (checkout / "untracked").write_text("")
     assert run(script, checkout)[0] == build
@@ -115,7 +117,7 @@ def test_the_repository_of_something_else(script, checkout, tmp_path):
     assert run(script, inner) == ("1.2.3", {"build.rs"})
     committed(checkout)
     assert run(script, inner)[0] == "1.2.3"
-    # A hook of another repository has set its own.
+    # A hook of another repository has set its own variables.
     other = tree(tmp_path / "other")
     git(other, "init", "--quiet")
     commit = committed(other)
@@ -133,7 +135,8 @@ def test_without_git(script, checkout, tmp_path):
 
 @pytest.mark.parametrize("place", ["alone", "checkout"])
 def test_a_source_distribution(script, checkout, tmp_path, place):
-    """Its file names the commit, also where somebody keeps it in a repository of their own."""
+    """The file in the source distribution names the commit, even if the distribution is inside
+    another repository."""
     root = checkout if place == "checkout" else tree(tmp_path / "alone")
     (root / "PKG-INFO").write_text("Name: afflux\n")
     assert run(script, root)[0] == "1.2.3"
@@ -169,7 +172,7 @@ def test_every_file_quotes_one_version():
 
 
 def test_results_without_a_build(invoke, scenario, tmp_path, monkeypatch):
-    """Versions before 0.3 wrote none."""
+    """Versions before 0.3 wrote no build."""
     monkeypatch.chdir(tmp_path)
     for name in ("new", "old"):
         afflux.load(scenario()).run(out=tmp_path / name)

@@ -1,4 +1,4 @@
-"""The HTML report: what is in it, and in a real browser that it works there."""
+"""The HTML report: its content, and its function in a real browser."""
 
 import hashlib
 import html
@@ -30,7 +30,7 @@ def results(tmp_path_factory) -> list[afflux.Result]:
 
 
 def heading(page: str) -> str:
-    """The heading in English, as text."""
+    """Returns the English heading as text."""
     shown = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.S)[1]
     return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace("\N{NO-BREAK SPACE}", " ")
 
@@ -40,7 +40,7 @@ def test_everything_is_inside(results, tmp_path):
     text = page.read_text()
     assert not re.search(r'(src|href)="(?!#|data:)', text)
     assert "default-src 'none'" in text
-    # Less than 1 MB but for the data.
+    # The page without its data is smaller than 1 MB.
     assert len(text) - len(re.search(r'id="data">([^<]*)', text)[1]) < 1_000_000
     assert "tail-drop" in re.search(r'<p class="question">(.*?)</p>', text)[1]
     assert "chance" in heading(text)
@@ -58,7 +58,7 @@ def test_the_answer_can_be_given(results, tmp_path):
 
 
 def test_designs_are_judged_beside_the_answer(scenario, tmp_path):
-    # A buffer of nine packets, and one that holds all that eight senders send.
+    # One buffer holds nine packets, the other one all data of eight senders.
     results = []
     for name, buffer in (("narrow", "9packets"), ("wide", "4000packets")):
         built = afflux.load(scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml"))
@@ -67,13 +67,13 @@ def test_designs_are_judged_beside_the_answer(scenario, tmp_path):
     found = afflux.compare(results)
     lead = headline.lead(found)
     assert heading(page).startswith(f"wide has the lower {phrases.what_of(lead.metric)}: ")
-    # The figure: a row for each design, the chosen one marked, its verdict beside it.
+    # The figure has a row with the verdict for each design, and marks the chosen one.
     rows = re.findall(r"<tr[^>]*>.*?</tr>", re.search(r'<table class="dots.*?</table>', page, re.S)[0], re.S)
     (best,) = [row for row in rows if row.startswith('<tr class="best"')]
     assert "wide" in best
     assert re.search(r'<span class="chip good"><span lang="en">better −\d+', best)
     assert re.search(r"−[\d.]+ to −[\d.]+", best)
-    # The measures: verdicts as `compare` has them; counts have none.
+    # The table of measures has the verdicts of `compare`. Counts have no verdict.
     table = re.search(r'<table class="grid measures">.*?</table>', page, re.S)[0]
     of_metric = {}
     for row in re.findall(r'<tr><th scope="row">.*?</tr>', table, re.S):
@@ -105,14 +105,14 @@ def test_lines_are_drawn_above_the_table(results, tmp_path):
     assert page.index("<h1>x</h1>") < page.index("Mice &amp; co") < page.index('<section id="measures"')
     (way,) = re.findall(r'<path d="M([^"]+)" style="stroke:var\(--series-0\)', page)
     places = [tuple(map(float, point.split())) for point in way.split("L")]
-    # What is beyond the axis stands at its end, and is told.
+    # A value beyond the axis is drawn at the end of the axis and listed below.
     assert [x for x, _ in places] == sorted(x for x, _ in places)
     assert places[0][1] > places[1][1] > places[2][1] == 0
     assert page.count('class="dot"') == 7
-    # Of many there is no room for each.
+    # Many such values are summarised as a range, for lack of space.
     assert re.search(r"Above the axis: a&lt;b 40[.0]* \(0\.8\); far 31[.0]* – 47[.0]*", page)
     assert "目盛りの上端を超える値" in page
-    # Names stand beside the ends of their lines, and not on one another.
+    # Names are at the ends of their lines and do not overlap.
     heights = sorted(float(y) for y in re.findall(r'class="line-name" style="--y:([\d.]+)%', page))
     assert all(after - before >= 8 for before, after in pairwise(heights))
 
@@ -134,7 +134,7 @@ def test_completion_times_are_those_of_the_flows(results, tmp_path):
 
 
 def port_of(result: afflux.Result, name: str) -> list[dict]:
-    """Rows of a port, straight from the table."""
+    """Returns the rows of a port, directly from the table."""
     names = result.ports.column_names
     rows = (dict(zip(names, row, strict=True)) for row in zip(*(result.ports[column] for column in names), strict=True))
     return [row for row in rows if f"{row['node']} port {row['port']} → {row['peer']}" == name]
@@ -143,14 +143,14 @@ def port_of(result: afflux.Result, name: str) -> list[dict]:
 def test_series_are_those_of_the_table(results, tmp_path):
     ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]
     assert ports["bucket_ns"] == 100_000
-    # The port with the most drops comes first: that to the receiver.
+    # The port with the most drops comes first: the one to the receiver.
     assert ports["ports"][0]["name"] == "switch0 port 0 → host0"
     shown, rows = ports["ports"][0]["series"][0]["-1"], port_of(results[0], ports["ports"][0]["name"])
     for metric, (column, _) in series.COLUMNS.items():
         values = [row[column] for row in rows]
         assert shown.get(metric, []) + [0] * (len(values) - len(shown.get(metric, []))) == values, metric
     assert any(shown["drops"])
-    # A run that is over has no queues: its line ends there.
+    # A finished run has no queues, so its line ends there.
     first = [result for result in results if result.summary["seed"] == 1]
     assert ports["lasted"] == [len(set(result.ports["time_ns"])) for result in first]
 
@@ -173,7 +173,7 @@ def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
 def test_many_queues_share_the_room(results, tmp_path, monkeypatch):
     whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     monkeypatch.setattr(series, "FEWEST", 10)
-    # 9 ports of two designs.
+    # There are 9 ports in each of two designs.
     monkeypatch.setattr(series, "VALUES", 20 * 2 * 9 * len(series.COLUMNS))
     found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     assert 10 <= found <= 20 < whole
@@ -210,7 +210,7 @@ def test_only_an_older_page_is_replaced(command, scenario, tmp_path):
     for _ in range(2):
         done = command("report", "out/small-1", "-o", "page.html")
         assert done.returncode == 0, done.stderr
-    # A slip: the scenario instead of a page, and somebody else's page.
+    # Possible mistakes: the scenario's file name instead of a page, and a page of another program.
     for name, text in (("small.toml", scenario().read_text()), ("theirs.html", "<!doctype html>\n<title>notes</title>")):
         (tmp_path / name).write_text(text)
         done = command("report", "out/small-1", "-o", name)

@@ -1,4 +1,5 @@
-"""The figures of the report in a real browser: what they draw is what was recorded, and they answer choices, the pointer and keys."""
+"""The figures of the report in a real browser: they draw the recorded data, and respond to choices,
+the pointer and keys."""
 
 import re
 from itertools import pairwise
@@ -16,7 +17,7 @@ WIDTHS = "(bars) => bars.map((bar) => bar.getBoundingClientRect().width)"
 
 
 def seconds(text: str) -> float:
-    """Of a time with its unit, in ns."""
+    """Converts a time with its unit to ns."""
     value, unit = text.replace("\N{NO-BREAK SPACE}", " ").replace(",", "").split(" ")
     return float(value) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
@@ -32,10 +33,10 @@ def test_distributions_have_their_percentiles(opened, pages, width):  # noqa: F8
     known = [value for name, value in data["groups"][0]["percentiles"][0]["fct"].items() if name != "mean" and value is not None]
     places = [float(place) for place in re.findall(r"--x: ?([\d.]+)%", " ".join(marks.evaluate_all("(all) => all.map((one) => one.getAttribute('style'))")))]
     assert len(places) == len(known) >= 2
-    # On a logarithmic axis.
+    # The axis is logarithmic.
     for place, value in zip(places, known, strict=True):
         assert grid[0] * (grid[-1] / grid[0]) ** (place / 100) == pytest.approx(value, rel=0.001)
-    # The values stand at the marks; on a phone below the curve.
+    # The values are next to the marks, or below the curve on a phone.
     shown = section.locator(".percentiles" if width < 500 else ".of-percentile").first.inner_text()
     assert seconds(re.search(r"p50 ([\d.,]+ \S+)", shown)[1]) == pytest.approx(known[0], rel=0.01)
     section.get_by_label("Slowdown", exact=True).check(force=True)
@@ -51,7 +52,7 @@ def test_percentiles_by_flow_size(opened, pages):  # noqa: F811
     assert figure.locator("h3").inner_text() == "Completion time by flow size, p50"
     values = [value for value in data_of(pages("fabric"))["completion"]["designs"][0]["fct"]["p50"] if value is not None]
     assert figure.locator(".cell").first.locator(".dot").count() == len(values) > 3
-    # The first design stands faintly behind the second.
+    # The first design is drawn faintly behind the second.
     assert (figure.locator(".cell").first.locator(".ghost").count(), figure.locator(".cell").nth(1).locator(".ghost").count()) == (0, 1)
 
 
@@ -61,16 +62,16 @@ def test_where_the_time_and_the_difference_went(opened, pages):  # noqa: F811
     group = data_of(pages("stragglers"))["split"]["groups"][0]
     before, after = map(sum, group["designs"])
     small, large = section.locator(".stacks .stack:not(.heads)").evaluate_all(WIDTHS)
-    # Bars are as long as the sums of all flows' times.
+    # The lengths of the bars are proportional to the sums of all flows' times.
     assert small / large == pytest.approx(before / after, rel=0.02)
     assert [seconds(text) for text in section.locator(".stack em").all_inner_texts()] == pytest.approx([before, after], rel=0.006)
-    # The largest change comes first, and the bars go from one sum to the other.
+    # The largest change comes first, and the bars lead from one sum to the other.
     rows = section.locator(".fall > span:nth-child(3n+1)").all_inner_texts()
     changes = dict(zip(LABELS, group["changes"][1]["parts"], strict=True))
     largest = sorted(changes, key=lambda name: -abs(changes[name][0]))
     assert (rows[0], rows[-1], rows[1]) == ("small", "large", largest[0])
     assert sum(by for by, _, _ in changes.values()) == after - before
-    # With one seed there is no interval, and nothing is hatched.
+    # A single seed gives no interval, and no bar is hatched.
     assert "Too few seeds in common" in section.inner_text()
     assert section.locator(".fall .open").count() == 0
     assert "With large all flows together take" in section.locator(".lead").inner_text()
@@ -81,13 +82,13 @@ def test_where_the_time_and_the_difference_went(opened, pages):  # noqa: F811
 def test_parts_have_definitions(opened):  # noqa: F811
     page = opened("stragglers")
     term = page.locator("#split .fall .term", has_text="recovery")
-    # Scrolling hides a definition, so it comes first.
+    # Scrolling hides a definition, so the test scrolls first.
     term.scroll_into_view_if_needed()
     page.wait_for_timeout(200)
     term.hover()
     page.locator("#tip").wait_for(state="visible")
     assert page.locator("#tip").inner_text() == "Waiting for the detection of a loss and for its retransmission, with every wait that a time-out ends."
-    # Of parts that took no time there is none.
+    # Parts that took no time have no definition.
     assert page.locator("#term-part_paused").count() == 0
 
 
@@ -119,7 +120,7 @@ def test_the_pointer_and_keys_read_all_panels(opened):  # noqa: F811
     assert told.count() == len(DESIGNS)
     first = told.first.inner_text()
     assert re.fullmatch(r".+ at [\d.]+ .s", first)
-    # Dragging looks closer, Escape shows all again.
+    # Dragging zooms in, and Escape resets the view.
     axis = page.locator("#ports .axis").first
     whole = axis.inner_text()
     page.mouse.down()
@@ -158,7 +159,7 @@ def test_jobs_have_tracks_with_names(opened, pages):  # noqa: F811
     assert re.match(r"terasort, \w+, \d+: [\d.]+ ", section.locator("i.t").first.get_attribute("title"))
     colours = section.locator("i.t").evaluate_all("(all) => [...new Set(all.map((one) => getComputedStyle(one).backgroundColor))].length")
     assert colours >= 3
-    # The job's phases add up to its time.
+    # The job's phases add up to its completion time.
     assert page.locator("#split h3").first.inner_text().startswith("The job by phase")
 
 
@@ -179,13 +180,13 @@ def test_a_port_of_the_drawing_has_its_series(opened):  # noqa: F811
 
 
 def test_the_path_of_a_flow(opened, pages):  # noqa: F811
-    """What the table says is what was recorded, and sprayed flows have more than one path."""
+    """The table shows the recorded paths, and sprayed flows have more than one path."""
     flows = data_of(pages("fabric"))["flows"]
     page = opened("fabric")
     page.get_by_label("Biggest", exact=True).check(force=True)
     page.locator("tr.pick button").first.click()
     title = page.locator(".flow-text h3").inner_text()
-    # The biggest flow is the same one in the other design.
+    # The biggest flow is the same in the other design.
     page.get_by_label("spray", exact=True).check(force=True)
     assert page.locator(".flow-text h3").inner_text() == title
     row = flows[1]["kinds"]["biggest"][0]
@@ -205,7 +206,7 @@ def test_the_replay_follows_a_flow(opened, pages):  # noqa: F811
     page.locator("tr.pick").first.click()
     row = flows["kinds"]["biggest"][0]
     start, fct = flows["columns"]["start_ns"][row], flows["columns"]["fct_ns"][row]
-    # It begins where the flow does, and says what the flow meets at each hop of its path.
+    # The replay starts with the flow, and describes what the flow meets at each hop of its path.
     assert int(page.locator(".slider").input_value()) == start // view["frame_ns"]
     hops = page.locator(".hops > span:nth-child(3n+1)").all_inner_texts()
     nodes = flows["paths"][row]["paths"][0]["nodes"]

@@ -1,4 +1,5 @@
-"""The first screen of a report: what was asked, the answer, the figure, why, how sure, what would change it; what differs; terms; rows of studies."""
+"""The first screen of a report: the question, the answer, the figure, the cause, the certainty, and
+what would change the answer. Also the differences between scenarios, terms, and rows of studies."""
 
 import ast
 import html
@@ -31,11 +32,11 @@ def results(tmp_path_factory) -> list[afflux.Result]:
 
 
 def text(shown: str) -> str:
-    """HTML as a reader of English sees it."""
+    """Returns the text of HTML as a reader of English sees it."""
     return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace("\N{NO-BREAK SPACE}", " ")
 
 
-# What was asked.
+# The question.
 
 
 def test_the_question_says_what_was_simulated(results):
@@ -55,7 +56,8 @@ def test_the_question_says_what_was_simulated(results):
     "path", sorted((REPO / "examples").glob("*.toml")) + sorted((REPO / "python" / "afflux" / "templates").glob("*.toml")), ids=lambda path: path.stem
 )
 def test_every_example_has_words(path):
-    """No clause is left to the name of the block, and no place in braces stays open."""
+    """Every clause has words other than the name of the block, and no placeholder in braces
+    remains."""
     try:
         scenario = toml.with_defaults(afflux.load(path).check().resolved)
     except afflux.ScenarioError:
@@ -97,7 +99,7 @@ def test_points_of_a_sweep_have_names_for_people():
     ],
 )
 def test_senders_are_counted_however_they_are_given(block, words):
-    # An engineer's page began with "an incast of 1 senders" where 24 hosts sent.
+    # An earlier version of a page started with "an incast of 1 senders", although 24 hosts sent.
     assert asked._senders(block) == words
 
 
@@ -123,7 +125,7 @@ def test_each_incast_is_named_once_with_its_width():
 
 
 def of(**ratios: tuple[float, float]) -> Designs:
-    """Job times and prices by name; the first design is the baseline."""
+    """Returns designs with job times and prices by name. The first design is the baseline."""
     return Designs(design(name, job=[time * ratio for time in TIMES], price=price) for name, (ratio, price) in ratios.items())
 
 
@@ -140,7 +142,8 @@ def test_the_heading_has_the_numbers_in_it():
 
 
 def test_prices_are_told_also_where_the_heading_has_none():
-    """Nothing is established; none is better; the best is as dear as the baseline."""
+    """The price is stated in three cases: no difference is established; no design is better; the
+    best costs as much as the baseline."""
     undecided = Designs([design("a", job=[10, 12, 11, 13, 14], price=30), design("b", job=[12, 10, 13, 11, 14.5], price=12)])
     few = Designs([design("a", job=[10], price=30), design("b", job=[12], price=12)])
     cases = {
@@ -193,7 +196,7 @@ def test_the_figure_has_a_row_per_design_and_marks_the_best():
         "shallow best mean of the 26.00 ms5.1–7.1 msbetter −50 %−7.0 to −5.0 ms12,000 USD",
     ]
     assert rows[1].startswith('<tr class="best"')
-    # A ring for each seed.
+    # There is a ring for each seed.
     assert [row.count('<i class="seed"') for row in rows] == [5, 5]
     assert all(0 <= float(place) <= 100 for place in re.findall(r"--x:(-?[\d.]+)%", shown))
 
@@ -237,7 +240,7 @@ def test_intervals_are_no_finer_than_their_value_and_have_true_signs():
     assert axis.number(-12_345.6, 0) == "−12,346"
 
 
-# What differs.
+# Differences between scenarios.
 
 
 def test_only_keys_that_differ_are_shown(results):
@@ -250,7 +253,7 @@ def test_only_keys_that_differ_are_shown(results):
     assert {"ecn.kmin", "ecn.kmax", "transport.ecn"} <= {key.name for key in following}
     page = differs.section(gather(results), markup.Terms())
     assert "2 keys of the scenario differ" in text(page)
-    # The first design has no design to its left.
+    # The first column marks no differences, because there is no design to its left.
     rows = re.findall(r'<tr><th scope="row">.*?</tr>', page, re.S)
     assert [re.findall(r"<td><(mark|span)>", row) for row in rows[:2]] == [["span", "mark"]] * 2
 
@@ -289,7 +292,8 @@ def test_terms_that_are_pointed_at_are_defined():
 
 
 def _texts(kind: str) -> Iterator[str]:
-    """The names of all rows, or checks, that the studies write, with numbers in the places that they fill in."""
+    """Yields the names of all rows or checks that the studies write, with numbers in place of
+    inserted values."""
     for path in sorted((Path(studies.__file__).parent).glob("*/*.py")):
         calls = {"Row": ("Row", "add"), "Check": ("Check", "say")}[kind][: 2 if path.parent.name == "longfat" else 1]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -354,7 +358,7 @@ def test_published_numbers_stand_beside_ours():
 
 
 def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
-    """Where more is better, as of goodput, it is still the wait that fell."""
+    """If more is better, as for goodput, the cause is still the waiting time that fell."""
     waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
 
     def waiting(result: afflux.Result, beside: afflux.Result | None = None) -> dict[str, float]:

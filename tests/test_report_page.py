@@ -1,4 +1,5 @@
-"""The page of the report in a real browser: it draws, replays, answers clicks and keys, and speaks two languages."""
+"""The report's page in a real browser: it draws, replays, responds to clicks and keys, and is
+available in two languages."""
 
 import json
 import re
@@ -18,7 +19,8 @@ WORDS = json.loads((REPO / "python" / "afflux" / "words" / "words.json").read_te
 
 @pytest.fixture(scope="module")
 def pages(once) -> Callable[[str], Path]:
-    """A report by the name of its results; each is written once, also for other modules."""
+    """Returns a function that gives a report by the name of its results. Each report is written
+    once, also for other modules."""
 
     def page(name: str) -> Path:
         return once(f"report of {name}", lambda folder: report.write(getattr(reported, name)(folder), folder / "report.html")) / "report.html"
@@ -28,7 +30,8 @@ def pages(once) -> Callable[[str], Path]:
 
 @pytest.fixture
 def opened(browser, pages) -> Iterator[Callable[..., Any]]:
-    """Opens a report from the file system; nothing may go wrong in it, and nothing else be asked for."""
+    """Returns a function that opens a report from the file system. The page must cause no error and
+    request no other resource."""
     troubles: list[str] = []
     asked: list[str] = []
     files: set[str] = set()
@@ -50,7 +53,7 @@ def opened(browser, pages) -> Iterator[Callable[..., Any]]:
 
 
 def drawn(page) -> str:
-    """The drawing of the fabric, to be compared."""
+    """Returns the drawing of the fabric in a form that can be compared."""
     return page.evaluate("document.querySelector('.fabric canvas').toDataURL()")
 
 
@@ -59,7 +62,7 @@ def slide(page, frame: int) -> None:
 
 
 def click_a_link(page) -> str:
-    """Clicks into the drawing, between the tiers, until a port is chosen; its name."""
+    """Clicks between the tiers of the drawing until a port is selected. Returns the port's name."""
     box = page.locator(".fabric canvas").bounding_box()
     for across in range(8, 92):
         page.locator(".fabric canvas").click(position={"x": box["width"] * across / 100, "y": box["height"] * 0.42})
@@ -93,7 +96,7 @@ def test_stragglers_are_shown_on_request(opened):
     assert page.locator(".clock").inner_text() == "51 ms"
     page.locator("#replay").get_by_label("Busy time").check(force=True)
     assert float(page.locator(".clock").inner_text().removesuffix(" ms")) < 10
-    # Where nobody straggles there is no choice.
+    # Without stragglers there is no choice of the period.
     assert opened("incast").get_by_label("Whole run").count() == 0
 
 
@@ -106,7 +109,7 @@ def test_it_prints_in_light_colours(opened):
     assert (before, page.evaluate("window.seen"), page.evaluate("document.documentElement.dataset.theme")) == ("dark", "light", "dark")
 
 
-# On a busy machine Chromium's waits for a processor count as time of the test.
+# On a busy machine, Chromium's waits for a processor count as time of the test.
 @pytest.mark.slow
 @pytest.mark.parametrize("of", ["hadoop", "conweave"])
 def test_the_replay_of_the_studies_small(opened, of):
@@ -127,7 +130,7 @@ def test_the_replay_of_the_studies_small(opened, of):
     assert page.locator(".flow-text .stack").is_visible()
     page.get_by_label("Language").select_option("ja")
     page.get_by_label("配色").select_option("dark")
-    # What was chosen is still so.
+    # The previous selections are kept.
     assert page.locator(".chosen h3").inner_text() == port
     assert page.locator(".slider").input_value() == moment
     assert page.locator(".flow-text .stack").is_visible()
@@ -161,7 +164,7 @@ def test_it_speaks_japanese(opened):
     assert page.evaluate("document.documentElement.lang") == "ja"
     titles = [WORDS[f"{name}.title"]["ja"] for name in ("differs", "measures", "completion", "split", "ports", "jobs", "replay", "about", "terms")]
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == titles
-    # No English sentence is left but what the scenario itself says.
+    # No English sentence remains, except for the scenario's own text.
     page.evaluate("document.getElementById('about').remove()")
     text = page.locator("body").inner_text()
     assert not re.findall(r"(?:\b[a-z]{2,} ){4,}", text)
@@ -235,7 +238,7 @@ def test_the_section_being_read_is_marked(opened):
 def test_tables_scroll_by_themselves_and_say_so(opened):
     page = opened("incast", width=390)
     measures = page.locator("#measures tbody tr").first
-    # Cards, not columns: each design has its name beside its value.
+    # A narrow screen shows cards instead of columns, with the design's name next to each value.
     assert page.evaluate("[...document.querySelectorAll('#measures td')].every((cell) => cell.getBoundingClientRect().right <= 390)")
     assert "dctcp" in page.evaluate("getComputedStyle(document.querySelectorAll('#measures td')[1], '::before').content")
     assert measures.is_visible()

@@ -1,4 +1,4 @@
-"""Figures for papers."""
+"""Figures for papers that the report command writes."""
 
 import struct
 import sys
@@ -27,11 +27,11 @@ def test_figures(results, tmp_path, format):
     for path in written:
         content = path.read_bytes()
         if format == "png":
-            # 3.4 inches at 300 dots.
+            # 3.4 inches at 300 dpi.
             assert struct.unpack(">I", content[16:20]) == (1020,)
         elif format == "pdf":
             assert content.startswith(b"%PDF")
-            # TrueType, and inside.
+            # Fonts are TrueType and embedded.
             assert b"/FontFile2" in content
             assert b"/Type3" not in content
             assert b"/MediaBox [ 0 0 244.8 " in content

@@ -1,4 +1,4 @@
-"""Times in parts, and the sentences above the figures: without a browser."""
+"""Parts of completion times, and the sentences above the figures, tested without a browser."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from afflux.results.statistics import Estimate
 
 
 def run(seed: int, times: dict[str, tuple[int, int]], finish: int | None = None, name: str = "d") -> Any:
-    """A result whose only job has these phases."""
+    """Returns a result whose only job has these phases."""
     each = [{"name": phase, "start_ns": start, "finish_ns": end} for phase, (start, end) in times.items()]
     last = max(end for _, end in times.values()) if finish is None else finish
     jobs = {"each": [{"name": "sort", "start_ns": 0, "finish_ns": last, "phases": each}]}
@@ -32,7 +32,8 @@ def sort(seed: int, map_end: int, reduce_end: int, name: str) -> Any:
 
 def test_phases_of_a_job_add_up_to_its_time():
     (job,) = phases.jobs(sort(1, 300, 500, "d"))
-    # Start lasts until the first map, shuffle counts from the end of the last map, and what follows the last phase is its own.
+    # The start phase lasts until the first map, the shuffle phase starts at the end of the last
+    # map, and time after the last phase belongs to the job's end.
     assert job == {"start": 80, "map": 220, "shuffle": 40, "reduce": 165}
     assert sum(job.values()) == 505
 

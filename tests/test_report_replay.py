@@ -1,4 +1,4 @@
-"""What the replay, the flows and the words of the report are made of."""
+"""Data of the report's replay, flows and texts."""
 
 import math
 import re
@@ -26,7 +26,8 @@ def rows(result: afflux.Result, *columns: str):
 
 
 def port_rows(result: afflux.Result, fabric: dict, direction: int) -> list[tuple[int, ...]]:
-    """Of the table: time, queue, sent, drops of the port that sends in a direction."""
+    """Returns from the table: time, queue, sent bytes and drops of the port that sends in a
+    direction."""
     ends = [(a, b)[direction % 2] for a, b in zip(fabric["a"], fabric["b"], strict=True)]
     node = ends[direction // 2]
     before = sum((a == node) + (b == node) for a, b in list(zip(fabric["a"], fabric["b"], strict=True))[: direction // 2])
@@ -77,7 +78,7 @@ def test_its_size_is_bounded(results, tmp_path, monkeypatch):
         assert len(view["series"]) == 10
         assert run["ports"]["recorded"] == 2 * len(fabric["a"])
         assert view["frames"] <= replay.FEWEST
-        # Those between switches first.
+        # Links between switches come first.
         for direction in map(int, view["series"]):
             assert fabric["a"][direction // 2] >= fabric["hosts"]
 
@@ -107,7 +108,8 @@ def test_every_word_is_in_both_languages():
         assert set(both) == {"en", "ja"}, key
         assert both["en"], key
         assert both["ja"], key
-        # Japanese may name the baseline again where English does not, and put the currency where English leaves it out.
+        # The Japanese text may repeat the baseline's name where the English text does not, and may
+        # state the currency where English omits it.
         assert places(both["en"]) - places(both["ja"]) <= {"bare"}, key
         assert places(both["ja"]) - places(both["en"]) <= {"baseline", "old"}, key
 

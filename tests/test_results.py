@@ -1,4 +1,4 @@
-"""The result directory: the contract's files, columns and types, and what must add up."""
+"""The result directory: files, columns and types of the contract, and sums that must be equal."""
 
 import json
 import shutil
@@ -209,7 +209,8 @@ def test_jobs_are_told_by_block_and_kind(result):
 
 
 def test_a_result_of_the_previous_format_is_read(result, tmp_path):
-    """Format 1 is that of afflux 0.1: its summary has fewer keys, and no digests. Format 2 tells jobs by nothing."""
+    """Format 1 belongs to afflux 0.1: its summary has fewer keys and no digests. Format 2 does not
+    distinguish jobs."""
     old = tmp_path / "old"
     shutil.copytree(result, old)
     summary = json.loads((old / "summary.json").read_text())

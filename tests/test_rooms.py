@@ -1,4 +1,5 @@
-"""The doors between the rooms of the Python package open one way: docs/dev/python.md tells what each room is for."""
+"""Imports between the rooms (folders and modules) of the Python package go in one direction only.
+docs/dev/python.md describes the rooms."""
 
 import ast
 import re
@@ -12,7 +13,7 @@ from conftest import REPO
 
 PACKAGE = REPO / "python" / "afflux"
 
-#: Folders and single modules, each of which imports from levels above its own only.
+#: Folders and single modules by level. Each imports only from levels above its own in this list.
 LEVELS = (
     {"_core"},
     {"congestion", "extras", "live", "signals", "spelling", "streams"},
@@ -30,9 +31,9 @@ LEVELS = (
     {"__main__"},
 )
 LEVEL = {room: place for place, rooms in enumerate(LEVELS) for room in rooms}
-#: Imports within a function that go the other way: the file and the room.
-EXCEPTIONS = {("results/result.py", "report")}  # `Result.report` is of the documented interface
-#: Rooms that a command imports when it runs, so that `afflux --help` does not wait for them.
+#: Imports within a function that go in the opposite direction: the file and the room.
+EXCEPTIONS = {("results/result.py", "report")}  # `Result.report` is documented
+#: Rooms that a command imports only when it runs, so that `afflux --help` does not wait for them.
 LATE = {"batch", "comparison", "decision", "demo", "executors", "report", "studies", "tuning", "watching"}
 
 ROOMS = sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()} - {"__init__"})
@@ -44,7 +45,8 @@ def sources(room: str) -> list[Path]:
 
 
 def imported(source: Path) -> Iterator[str]:
-    """The rooms of afflux that a file imports from, also within functions and for types only."""
+    """Yields the rooms of afflux that a file imports from, including imports within functions and
+    for types only."""
     package = ["afflux", *source.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

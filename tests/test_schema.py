@@ -17,7 +17,7 @@ EVERY = list(document().every_key())
 
 # -------------------------------------------------------------------------------------------------------------------------- defaults
 
-#: Words for the absence of a default, which say what it means.
+#: Text for a missing default, which must state its meaning.
 ABSENT = re.compile(r"none: \S|required\b|unchanged$")
 
 
@@ -31,13 +31,14 @@ def test_every_key_says_its_default():
 
 def test_a_key_that_is_required_cannot_be_left_out():
     for key in EVERY:
-        # Scenarios in Python have their format by themselves.
+        # Scenarios built in Python set their format automatically.
         if key.required and key.place != "format":
             with pytest.raises(afflux.ScenarioError):
                 probe().computed(key)
 
 
-#: Defaults that the scenarios of `docs/generator/probe.py` do not reach, because the key has to be written there.
+#: Defaults that the scenarios of `docs/generator/probe.py` do not reach, because the key is
+#: required there.
 WRITTEN = {
     "traffic",
     "topology.custom.link",
@@ -50,7 +51,8 @@ WRITTEN = {
 
 
 def test_defaults_are_those_of_resolved_scenarios():
-    """Each key is left out of a small scenario. A default that is one value is the one that afflux takes; of a default by cases one of the cases."""
+    """Leaves out each key of a small scenario. A default with a single value must equal afflux's
+    value. A default with several cases must contain afflux's value as one of them."""
     compared = 0
     for key in EVERY:
         if key.required:
@@ -63,7 +65,8 @@ def test_defaults_are_those_of_resolved_scenarios():
             continue
         shown, said = facts.default(key), facts.literals(key)
         if value is None:
-            # Nothing that a scenario could write; or the default is said to be another key's, or depends on a fabric or a flow.
+            # The scenario cannot express the value, or the stated default refers to another key, a
+            # fabric or a flow.
             continue
         assert not ABSENT.match(shown) or value in ([], {}), f"{key.place}: {shown}, but it is {value}"
         if facts.plain(key):
@@ -72,20 +75,21 @@ def test_defaults_are_those_of_resolved_scenarios():
         elif any(equal(value, one) for one in said):
             compared += 1
         else:
-            # In words: the value stands beside them, unless it is a table or as long as a digest.
+            # The default is a text: the value is stated next to it, unless it is a table or as long
+            # as a digest.
             long = isinstance(value, dict) or len(str(value)) > made.LONG
             assert long or other(key) or equal(facts.computed(key), value), f"{key.place}: {shown}, but it is {value}"
     assert compared > 420
 
 
 def other(key: Key) -> bool:
-    """Is the default that of another key, by its name?"""
+    """True if the default is stated as the name of another key."""
     named = re.fullmatch(r"(?:that of )?`([\w.]+)`", facts.default(key))
     return named is not None and any(key.name == named[1] for key in key.table.keys)
 
 
 def test_a_default_that_is_another_key_is_its_value():
-    """`host_delay` is `delay`, whatever that is."""
+    """For example, `host_delay` must equal `delay`."""
     found = 0
     for key in EVERY:
         if other(key):
@@ -106,7 +110,7 @@ def test_a_default_that_is_another_key_is_its_value():
 
 @pytest.mark.parametrize("parameters", ["paper", "zhu", "hpcc", "hpcc_paper", "conweave", "nvidia"])
 def test_dcqcn_shows_the_parameters_of_every_set(parameters: str):
-    """At 25 Gbps, for which the simulators' rates are."""
+    """Uses 25 Gbps, the rate for which the simulators' parameters are meant."""
     transport = {"kind": "rdma", "mode": "irn", "dcqcn": {"parameters": parameters}}
     topology = {"kind": "star", "hosts": 2, "rate": "25Gbps"}
     traffic = [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}]
@@ -119,7 +123,7 @@ def test_dcqcn_shows_the_parameters_of_every_set(parameters: str):
             assert equal(value, first)
 
 
-# It asks afflux about each of 750 keys, several times.
+# Queries afflux several times for each of 750 keys.
 @pytest.mark.slow
 def test_recorded_facts_are_new():
     assert made.text(made.made()) == made.FILE.read_text(encoding="utf-8"), "run `python -m docs.generator.facts`"
@@ -165,7 +169,7 @@ def test_schema_of_a_table(command):
         ("traffic.hadoop.cluster.disks", ["traffic.cluster.disks"]),
         ("traffic.incast.total", ["traffic.incast.total"]),
         ("traffic.web.total", ["traffic.incast.total"]),
-        # The name of this block is that of a key, too.
+        # The name of this block is also the name of a key.
         ("traffic.query.total", ["traffic.incast.total"]),
         ("host.transport.tcp.mss", ["host.transport.tcp.mss"]),
         ("host.transports.storage.window", ["host.transport.rdma.window"]),

@@ -1,4 +1,4 @@
-"""What senders knew: the table, `afflux explain`, the report."""
+"""Records of senders' state: the table, `afflux explain`, and the report."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import afflux
 from afflux import report
 from afflux.results.senders import known
 
-#: A window of 20 segments over a round trip of 8 ms, and a flow that is held back by nothing but its window.
+#: A window of 20 segments over a round trip of 8 ms. Only its window limits the flow.
 PATH = """\
 format = 1
 name = "path"
@@ -55,7 +55,7 @@ def test_the_window_limits(run: afflux.Result) -> None:
     assert max(table.column("cwnd_bytes")) == 20 * 1460
     (one,) = known(table, run.flows)
     assert (one.flow_class, one.cwnd_bytes, one.flight_bytes) == ("limited", 29_200, 29_200)
-    # But for the last round trip.
+    # The window is full except during the last round trip.
     assert one.window_full is not None
     assert 0.97 < one.window_full < 1
     # 1,000 segments, 20 per round trip.

@@ -1,7 +1,8 @@
-"""Comparisons made for it, and the sentence that is right for each.
+"""Handmade comparisons, and the correct sentence for each.
 
-`BASE` and a ratio give a design: `by(0.66, 0.1)` is 34 % less, spread over the five seeds so that the paired logarithms have a standard error of
-0.0354 (0.3536 times the spread). With t(4) = 2.776 the interval of a ratio is the ratio times exp(±0.98 · spread): here 27 to 40 % less.
+`BASE` and a ratio give a design: `by(0.66, 0.1)` is 34 % less, spread over the five seeds so that
+the paired logarithms have a standard error of 0.0354 (0.3536 times the spread). With t(4) = 2.776
+the interval of a ratio is the ratio times exp(±0.98 · spread): here 27 to 40 % less.
 """
 
 import itertools
@@ -52,7 +53,8 @@ CASES = {
         "(95 % interval a factor of 698 to 1,034, 5 paired seeds).",
         None,
     ),
-    # Quoted as "nothing speaks against an equal slowdown p99: 100.0 with deep, 850.1 with shallow" above rows that were all better.
+    # An earlier version answered "nothing speaks against an equal slowdown p99: 100.0 with deep,
+    # 850.1 with shallow" above rows that were all better.
     "one measure differs by a factor and is not clear, all else is": (
         [
             design("deep", slow99=100.0, fct=BASE, p99=BASE, drops=[900, 1000, 1100, 950, 1050], timeouts=[50, 60, 55, 45, 52]),
@@ -65,7 +67,8 @@ CASES = {
         "ほかに改善: 完了時間の p99（50% 減）。考えられる原因: キュー廃棄の減少（1,000 → 90）、タイムアウトの減少（52.4 → 5）。"
         "判断できない: スローダウンの p99（100 → 850、88% 減～31 倍、あと約 41 個のシードで判断可能）。",
     ),
-    # Quoted as "job time is 0.4 % higher" where the mean completion time is 91 % lower.
+    # An earlier version answered "job time is 0.4 % higher" although the mean completion time was
+    # 91 % lower.
     "a trifle worse in one measure, far better in another": (
         [design("deep", job=[100.0, 101.0, 99.0, 100.0, 102.0], fct=BASE), design("shallow", job=[100.4, 101.41, 99.39, 100.41, 102.4], fct=by(0.09, 0.2))],
         "**shallow has the lower mean completion time:** 1.09 ms instead of 12.0 ms with deep, 91 % less (95 % interval 89 to 93 %, 5 paired seeds). "
@@ -79,7 +82,8 @@ CASES = {
         "But its mean completion time is better: 8.41 ms instead of 12.0 ms, 30 % less (95 % interval 26 to 33 %, 5 paired seeds).",
         None,
     ),
-    # An engineer was told to switch classic ECN on: the median was better, the jobs took 355 times as long.
+    # An earlier version recommended classic ECN to an engineer: the median was better, but the jobs
+    # took 355 times as long.
     "a gain that costs far more elsewhere is not chosen": (
         [
             design("shallow", job=BASE, p50=BASE, p99=BASE),
@@ -106,7 +110,8 @@ CASES = {
         "Also worse: goodput while busy (0.0100 % less).",
         None,
     ),
-    # A switch that is slower by itself had 18 % less slowdown, and the completion times of the other.
+    # A switch with a longer ideal completion time had 18 % less slowdown, but the same completion
+    # times as the other switch.
     "slowdown where flows alone take longer": (
         [design("shallow", slow=30.0, slow99=BASE, alone=1.0), design("deep", slow=25.0, slow99=by(0.8, 0.02), alone=1.2)],
         "**No main measure differs between deep and shallow.** They are equal with each seed (5 paired seeds).",
@@ -137,7 +142,8 @@ CASES = {
         "**b has the lower mean completion time:** 9.00 ms instead of 10.0 ms with a, 10 % less (deterministic: one run says all).",
         "**b の方が完了時間の平均が小さくなります。**9.00 ms（a は 10.0 ms）、10% 減（決定的であり、1 回の実行で確定）。",
     ),
-    # Quoted as "95 % interval +0.4 to +0.4 %, worse" of five seeds with one result.
+    # An earlier version answered "95 % interval +0.4 to +0.4 %, worse" for five seeds with the same
+    # result.
     "deterministic, a small difference": (
         [design("a", job=100.0, hash="x"), design("b", job=100.4, hash="y")],
         "**b has the higher job time:** 100.4 ms instead of 100.0 ms with a, 0.40 % more (deterministic: one run says all).",
@@ -325,14 +331,14 @@ CASES = {
         "**No main measure differs between b and a.** They are equal with each seed (5 paired seeds). Counters differ: queue drops (10.4 instead of 100).",
         None,
     ),
-    # Goodput changed most, but it says of the jobs what their time says.
+    # Goodput changed most, but for jobs it carries the same information as their time.
     "job time speaks before goodput": (
         [design("a", job=BASE, goodput=BASE), design("b", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE])],
         "**b has the lower job time:** 6.00 ms instead of 12.0 ms with a, 50 % less (the same with each of 5 paired seeds). Also better: goodput while busy "
         "(20 times as much).",
         None,
     ),
-    # c has more goodput than b, but b is the better one for jobs.
+    # c has more goodput than b, but b is better for jobs.
     "the best design is the best in the measure that is named": (
         [
             design("a", job=BASE, goodput=BASE),
@@ -353,7 +359,8 @@ CASES = {
         "**b has the lower mean completion time:** 9.60 ms instead of 12.0 ms with a, 20 % less (the same with each of 5 paired seeds).",
         None,
     ),
-    # Four seeds halve, one in which everything takes a hundred times as long loses a tenth.
+    # Four seeds halve. The fifth one, in which everything takes a hundred times as long, is a tenth
+    # longer.
     "the typical seed and the mean disagree": (
         [design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]), design("b", fct=[0.5, 0.5, 0.5, 0.5, 110.0])],
         "**Cannot tell whether b is better than a.** The mean completion time is 22.4 ms with b and 20.8 ms with a, between 62 % less and 9.3 % less "
@@ -381,7 +388,7 @@ CASES = {
         "Clear only when judged alone, not among all 3 differences in the main measures: mean slowdown (15 % less). Cannot tell: p99 completion time.",
         None,
     ),
-    # Values of the tutorial with five seeds: two of them decide the mean.
+    # Values of the tutorial with five seeds. Two of them dominate the mean.
     "five seeds of which two decide the mean": (
         [
             design(
@@ -438,7 +445,7 @@ CASES = {
 
 
 def marked(words: headline.Marked, japanese: bool = False) -> str:
-    """The sentence with asterisks around what is bold."""
+    """Returns the sentence with asterisks around the bold parts."""
     shown = [(part.ja if japanese else str(part), bold) for part, bold in words.parts]
     return ("" if japanese else " ").join(f"**{part}**" if bold else part for part, bold in shown)
 
@@ -460,7 +467,7 @@ def test_there_are_many():
 
 
 def consistent(found: afflux.Comparison) -> None:
-    """The answer says nothing that the verdicts do not say."""
+    """Checks that the answer agrees with the verdicts."""
     said = found.sentence()
     lead = headline.lead(found)
     bold = " ".join(part for part, stands_out in said.parts if stands_out)
@@ -478,7 +485,8 @@ def consistent(found: afflux.Comparison) -> None:
         assert (named[1] in ("lower", "lowest", "fewer")) is (lead.design_mean < lead.baseline_mean)
         assert bold.startswith("No design is better") is (lead.verdict == "worse" and len(found.designs) > 1)
         if "lowest" in bold or "highest" in bold:
-            # Means may be over other seeds, where results repeat: of each design next to the baseline's over the same ones.
+            # If results repeat, means may be over different seeds. So each design is compared with
+            # the baseline's mean over the same seeds.
             of_lead = lead.design_mean / lead.baseline_mean
             others = [d for d in found.differences if d.metric == lead.metric and d.design != lead.design]
             assert all((of_lead < d.design_mean / d.baseline_mean) is ("lowest" in bold) for d in others)
@@ -537,7 +545,8 @@ def test_the_answer_never_contradicts_the_verdicts():
 
 
 def test_where_nothing_differs_the_answer_rarely_says_so():
-    # Nine measures of two designs that are alike, five seeds: by single verdicts a third of the comparisons would name a difference.
+    # Nine measures of two equal designs with five seeds: single verdicts would name a difference in
+    # a third of the comparisons.
     drawn = random.Random(12)
     measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
     named = single = 0
@@ -562,11 +571,11 @@ def test_the_truth_about_samples_is_in_the_numbers():
     (d,) = [d.to_dict() for d in twice.differences if d.metric.name == "fct_mean_ns"]
     assert (d["seeds"], d["samples"], d["deterministic"]) == (5, 3, False)
     assert any("of 5 paired seeds 3 gave results of their own" in note for note in twice.notes)
-    # The mean of a design is over its samples too.
+    # The mean of a design is also over its distinct samples.
     b = CASES["results that repeat"][0][1]
     assert b.value(MAIN[2]).mean == pytest.approx(8.4e6)
     assert b.value(MAIN[2]).seeds == 3
-    # One seed may be one of many: nobody knows.
+    # A single seed may be one of many, so it does not count as deterministic.
     assert not design("a", fct=[1.0]).deterministic
 
 
@@ -580,7 +589,7 @@ def test_zero_on_one_side():
 def test_how_many_false_verdicts_to_expect_is_said():
     found = compare(*CASES["several designs, one the best"][0])
     (note,) = [note for note in found.notes if "by chance" in note]
-    # Three mean completion times; what is equal everywhere was not judged.
+    # Three mean completion times are judged. Measures that are equal everywhere are not judged.
     assert note.startswith("3 differences are judged, each at 95 %: where nothing differs, about 0.2 of them come out clear by chance")
     assert "Holm" in note
 
@@ -601,7 +610,7 @@ def test_results_of_several_versions_are_refused(invoke, tmp_path):
     for command in (("compare", "a-1", "a-2", "b-1", "b-2"), ("report", "a-1", "a-2", "b-1", "b-2", "-o", "page.html")):
         done = invoke(*command)
         assert done.exit_code == 2
-        # Results without digests draw a note each time.
+        # Each result without digests causes a note.
         note, line = done.stderr.splitlines()
         assert "no digests" in note
         assert line == (

@@ -1,10 +1,11 @@
-"""Comparisons of three to six designs, and the sentence that is right for each: what it says of a design is that design's own."""
+"""Comparisons of three to six designs, and the correct sentence for each: all numbers of a design
+in it belong to that design."""
 
 import pytest
 from made import compare, design, spread
 
 BASE = [10.0, 12.0, 11.0, 13.0, 14.0]
-#: A spread that is independent of that of `by`.
+#: A spread that is independent of the one in `by`.
 ROUGH = [1.04, 0.93, 1.06, 0.95, 1.03]
 
 

@@ -1,4 +1,5 @@
-"""Inputs in other simulators' formats: flow lists of the reference runs, and public traces that are no part of this repository."""
+"""Inputs in the formats of other simulators: flow lists of the reference runs, and public traces
+that are not part of this repository."""
 
 import json
 import lzma
@@ -9,7 +10,8 @@ from given import REFERENCE
 
 
 def coflows(command, trace, count: int) -> None:
-    """The first `count` of a trace end; the notes tell of flows within a host."""
+    """Runs the first `count` coflows of a trace to their end. The notes must mention flows within a
+    host."""
     done = command("run", REPO / "examples/coflows.toml", "--set", f"traffic.0.file={trace}", "--set", f"traffic.0.coflows={count}", "--json", "-o", "out")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -19,11 +21,12 @@ def coflows(command, trace, count: int) -> None:
 
 
 def test_coflows(command, tmp_path):
-    """A made-up trace: mappers in one to eight racks, reducers in four, each of which fetches 1 to 12 MB."""
+    """A made-up trace: mappers in one to eight racks, reducers in four racks, each of which fetches
+    1 to 12 MB."""
     lines = ["150 8"]
     for coflow in range(8):
         mappers = [(17 * coflow + 3 * mapper) % 150 for mapper in range(1 + coflow)]
-        # A rack of the mappers is one of the reducers' too.
+        # One rack has both mappers and reducers.
         reducers = {mappers[0], *((40 + 7 * coflow + 11 * reducer) % 150 for reducer in range(3))}
         to = [f"{rack}:{1 + (coflow + rack) % 12}.0" for rack in sorted(reducers)]
         lines.append(" ".join(map(str, [coflow + 1, 900 * coflow, len(mappers), *mappers, len(to), *to])))
@@ -32,7 +35,8 @@ def test_coflows(command, tmp_path):
 
 
 def test_facebook_coflows(command, shared):
-    # The twelfth alone has more than ten times the bytes of these: 147 mappers, 138 reducers.
+    # Coflow twelve has more than ten times the bytes of the first eleven: 147 mappers, 138
+    # reducers.
     coflows(command, shared / "data/traces/FB2010-1Hr-150-0.txt", 11)
 
 

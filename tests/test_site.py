@@ -1,4 +1,5 @@
-"""The documentation site: every key, model and command has its place, examples and ranges are right, links lead somewhere, pages ask no other host."""
+"""The documentation site: every key, model and command has its page, examples and ranges are
+correct, links work, and pages load nothing from other hosts."""
 
 import fnmatch
 import html.parser
@@ -34,7 +35,7 @@ MODELS = models.pages()
 
 
 def declared() -> list[tuple[str, str | None, str]]:
-    """Definition, kind and key of everything that the schema declares as a property."""
+    """Returns definition, kind and key of everything that the schema declares as a property."""
     found: list[tuple[str, str | None, str]] = [("", None, name) for name in SCHEMA["properties"]]
     for name, schema in SCHEMA["$defs"].items():
         found += [(name, None, key) for key in schema.get("properties", {})]
@@ -81,7 +82,7 @@ def test_examples_are_values_that_afflux_takes():
 
 
 def test_ranges_are_asked_for():
-    """Those that the schema does not have."""
+    """Ranges that the schema lacks are determined by probing."""
     known = document()
     assert probe().range(known.table("switch").key("alpha")) == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
     assert probe().range(known.table("host.transport.timely").key("t_low")) == 'a time above 0, at most "1s"'
@@ -142,11 +143,11 @@ def test_rows_of_the_validation_are_about_models():
 
 
 def test_runs_of_references_use_the_models():
-    """Against the scenarios that stand for them."""
+    """Checks the runs against the scenarios that reproduce them."""
     from validation import run
 
     words = {"marking/red": "kmax", "marking/ecn step": '"k"', "flow control/pfc": '"pfc"', "congestion control/bbr (ns-3)": '"bbr"', "fault/loss": '"loss"'}
-    # Hosts with Linux's TCP have it without a key.
+    # Hosts with Linux's TCP use this model without a key.
     words["host/timing"] = '"tcp"'
     words["host/qdisc"] = '"qdisc"'
     used: dict[str, str] = {}
@@ -182,7 +183,7 @@ def test_every_command_has_a_place():
 
 def test_every_public_name_has_a_place_and_a_docstring():
     placed = [name for page in api.PAGES for name in page.names]
-    # Documented modules are on the pages with their members, as in `afflux.batch.run`.
+    # Documented modules are on the pages by their members, as in `afflux.batch.run`.
     titles = [title for page in api.PAGES for title in page.further.values()]
     modules = {found[1] for title in titles if (found := re.fullmatch(r"`afflux\.(\w+).*`", title))}
     assert sorted([*placed, *modules]) == sorted(afflux.__all__) == dir(afflux)
@@ -190,7 +191,7 @@ def test_every_public_name_has_a_place_and_a_docstring():
 
 
 def test_everything_on_the_pages_of_the_python_package_has_a_docstring():
-    """As griffe reads it, which the pages are made with."""
+    """Reads the docstrings with griffe, which generates the pages."""
     griffe = pytest.importorskip("griffe", reason="needs griffe: pip install 'afflux[docs]'")
     extensions = griffe.load_extensions("griffe_sphinx")
     package = griffe.load("afflux", search_paths=[REPO / "python"], extensions=extensions, allow_inspection=False)
@@ -235,10 +236,10 @@ def test_links_between_files_become_links_between_pages():
 
 @dataclass
 class Html(html.parser.HTMLParser):
-    """What a page refers to, and where one may refer to it."""
+    """References of a page, and the anchors that other pages can refer to."""
 
     links: list[str] = field(default_factory=list)
-    #: Of styles, scripts, pictures: what a browser asks for by itself.
+    #: Styles, scripts and pictures, which a browser loads automatically.
     loaded: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
 
@@ -261,7 +262,7 @@ class Html(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
-    """The site, built as `make docs` does."""
+    """Builds the site like `make docs`."""
     if any(find_spec(name) is None for name in ("material", "mkdocstrings", "griffe_sphinx")):
         pytest.skip("needs mkdocs-material and mkdocstrings: pip install 'afflux[docs]'")
     place = tmp_path_factory.mktemp("site").resolve()
@@ -282,7 +283,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
     return pages
 
 
-# It reads every page of the site.
+# Reads every page of the site.
 @pytest.mark.slow
 def test_links_of_the_site_lead_somewhere(site):
     assert len(site) > 300
@@ -293,7 +294,8 @@ def test_links_of_the_site_lead_somewhere(site):
         if path.name == "404.html":
             continue
         folder = str(path.parent)
-        # Every page links to most others: words instead of paths, which would be looked up 100,000 times.
+        # Uses strings instead of `Path` objects, because pages link to most other pages: there are
+        # 100,000 lookups.
         for link in {*page.links, *page.loaded}:
             if re.match(r"(https?|mailto|data):", link):
                 continue
@@ -309,7 +311,8 @@ def test_pages_ask_no_other_host(site):
         assert [link for link in page.loaded if re.match(r"(https?:)?//", link)] == [], path
         text = path.read_text(encoding="utf-8")
         assert "fonts.g" not in text
-        # The theme's script asks GitHub for the stars of the repository where it finds this.
+        # With this attribute, the theme's script would query GitHub for the stars of the
+        # repository.
         assert 'data-md-component="source"' not in text
 
 
@@ -325,7 +328,7 @@ def test_pages_have_the_version_and_a_link_to_their_source(site):
     for path in site:
         text = path.read_text(encoding="utf-8")
         if "http-equiv" not in text:
-            # In the header, and in the footer.
+            # The version is in the header and in the footer.
             assert f'<div class="md-source__repository">afflux {afflux.__version__}</div>' in text, path
             assert f"afflux {afflux.__version__}, Apache License 2.0" in text, path
     edited = {
@@ -342,7 +345,8 @@ def test_pages_have_the_version_and_a_link_to_their_source(site):
 
 
 def test_the_site_works_from_a_disk(site, browser):
-    """Pages open without a message or a request to a host, on a narrow screen nothing is cut off, and the search finds a key."""
+    """Pages open without a message or a request to a host, a narrow screen cuts off nothing, and
+    the search finds a key."""
     root = next(path for path in site if path.name == "404.html").parent
     troubles: list[str] = []
     page = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark").new_page()
@@ -360,7 +364,8 @@ def test_the_site_works_from_a_disk(site, browser):
 
 
 def test_every_page_has_a_place_in_the_navigation(site):
-    """Strict mode tells of pages that are not in the navigation; here those that the navigation names without need."""
+    """mkdocs's strict mode reports pages that are missing in the navigation. This test reports
+    superfluous entries of the navigation."""
     from docs.generator import hook
 
     nav = re.search(r"^nav:\n(.*)\Z", (REPO / "mkdocs.yml").read_text(encoding="utf-8"), re.M | re.S)

@@ -1,4 +1,4 @@
-"""Configurations of SONiC that real switches have: each with the value that is right for it."""
+"""SONiC configurations as real switches have them, each with the expected value."""
 
 import json
 import re
@@ -22,7 +22,8 @@ def said(account: Any, *words: str) -> bool:
 
 
 def remapped() -> Config:
-    """DSCP 26 is class 5, which has priority group 3 and queue 5; PFC pauses group 3."""
+    """Returns a configuration in which DSCP 26 is class 5, with priority group 3 and queue 5, and
+    PFC pauses group 3."""
     tables = base()
     tables["DSCP_TO_TC_MAP"]["AZURE"]["26"] = "5"
     tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] = {str(tc): "3" if tc == 5 else "0" for tc in range(8)}
@@ -77,7 +78,7 @@ def test_a_map_that_leaves_out_classes_means_0(tmp_path):
     tables["DSCP_TO_TC_MAP"]["AZURE"] = {"26": "3"}
     scenario, account = imported(tmp_path, tables)
     assert next(queue for queue in scenario["switch"]["queue"] if queue["index"] == 0)["priorities"] == [0, 1, 2, 5, 6, 7]
-    # The map of hosts gives DSCP 46 the priority 5 where a scenario is silent.
+    # The default map of hosts assigns priority 5 to DSCP 46.
     assert scenario["host"]["dscp_to_priority"]["46"] == 0
     assert said(account, "DSCPs that it leaves out are of class 0")
 
@@ -132,10 +133,10 @@ def test_a_fixed_limit_of_lossy_queues_is_that_of_the_queues(tmp_path):
         **dict.fromkeys((0, 1, 2, 5, 6, 7), "300000B"),
         **dict.fromkeys((3, 4)),
     }
-    # A limit that is the whole pool is none.
+    # A limit of the size of the whole pool has no effect.
     profile["static_th"] = "48000000"
     assert not any("buffer" in queue for queue in imported(tmp_path, tables)[0]["switch"]["queue"])
-    # Without queues there is nothing to have it.
+    # Without queues the limit cannot be applied.
     profile["static_th"] = "300000"
     for table in ("QUEUE", "TC_TO_QUEUE_MAP"):
         del tables[table]
@@ -158,7 +159,8 @@ def test_a_pool_of_both_directions(tmp_path):
 
 
 def other_queues() -> Config:
-    """Queues 6 and 7 have another profile than the other lossy ones."""
+    """Returns a configuration in which queues 6 and 7 have another profile than the other lossy
+    queues."""
     tables = base()
     for port in PORTS:
         tables["BUFFER_QUEUE"][f"{port}|6-7"] = {"profile": "other_profile"}
@@ -172,11 +174,12 @@ def test_queues_with_other_profiles_have_their_own_alpha_reserve_and_limit(tmp_p
     assert (switch["alpha"], switch["reserved"]) == (0.5, "1664B")
     own = {queue["index"]: (queue.get("alpha"), queue.get("reserved"), queue.get("buffer")) for queue in switch["queue"]}
     assert own == {**dict.fromkeys(range(6), (None, None, None)), **dict.fromkeys((6, 7), (2, "0B", None))}
-    # A fixed limit is compared with the queue beside alpha, which is then the largest that SONiC has.
+    # A fixed limit is applied in addition to alpha, which is then the largest value that SONiC
+    # supports.
     tables["BUFFER_PROFILE"]["other_profile"] = {"pool": "egress_lossy_pool", "size": "1664", "static_th": "90000"}
     queue = imported(tmp_path, tables)[0]["switch"]["queue"][6]
     assert (queue["alpha"], queue.get("reserved"), queue["buffer"]) == (256, None, "90000B")
-    # Without queues there is nothing to have them.
+    # Without queues the values cannot be applied.
     for table in ("QUEUE", "TC_TO_QUEUE_MAP"):
         del tables[table]
     assert said(imported(tmp_path, tables)[1], "other_profile", "static_th = 90000", "needs the queues")
@@ -210,7 +213,7 @@ def test_a_lossy_pool_larger_than_the_memory_is_limited_by_it(tmp_path):
 
 
 def test_a_headroom_pool_of_0_is_none(tmp_path):
-    """Headroom is then set aside for each group."""
+    """Headroom is then reserved for each group."""
     tables = base()
     tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "0"
     assert "headroom_pool" not in imported(tmp_path, tables)[0]["switch"]["mmu"]
@@ -226,7 +229,8 @@ def test_two_ingress_pools_are_added(tmp_path):
 
 
 def test_headroom_that_sonic_computes(tmp_path):
-    # Spectrum 1 has cells of 96 B: 2 · 96 / 97 of the bytes; 100 Gbps, 40 m and 394 quanta of 64 B.
+    # Spectrum 1 has cells of 96 B, so 2 · 96 / 97 of the bytes. 100 Gbps, 40 m and 394 quanta of 64
+    # B.
     by_hand = -(-(1024 + (9100 + 2 * 40 * 100_000 * 1e9 / 198e6 / 8192 + 0.8 * 1024 + 394 * 64) * (192 / 97)) // 1024) * 1024
     assert xoff(100_000, 40, 9100, Pattern(1024, 100), 96) == by_hand
     scenario, account = imported(tmp_path, computed())
@@ -604,7 +608,7 @@ def test_what_is_exported_imports_as_it_was(tmp_path, change):
     before, after = (toml.with_defaults(_core.load(file).resolved) for file in (first, second))
     assert after["switch"] == before["switch"]
     assert _core.load(second).priority_of_dscp == _core.load(first).priority_of_dscp
-    # Exported again, nothing changes.
+    # A second export gives the same tables.
     assert sonic.exported(second)[0] == tables
 
 

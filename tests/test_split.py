@@ -1,4 +1,5 @@
-"""Means of the parts of completion times, what makes the difference between designs, and until when a run is shown."""
+"""Means of the parts of completion times, the parts of the difference between designs, and the
+period that a report shows."""
 
 import json
 import re
@@ -16,7 +17,8 @@ from afflux.results.designs import gather
 from afflux.results.explain import ALL, LABELS, Sums
 from afflux.results.split import Mean
 
-#: Flows for two designs. Host 3 is down for a while, so its flow waits for a time-out; and a flow does not finish.
+#: Flows for two designs. Host 3 is down for a while, so its flow waits for a time-out. One flow
+#: does not finish.
 FLOWS = """\
 id,start_ns,src,dst,bytes,class
 0,0,1,0,146000,bulk
@@ -95,7 +97,8 @@ def test_groups_are_those_of_the_summary(listed):
         assert whole.parts_ns[label] == pytest.approx(sum(parts) / len(parts), abs=1)
         assert whole.shares[label] == pytest.approx(sum(parts) / sum(fct), abs=1e-5)
         assert whole.flow_shares[label] == pytest.approx(sum(part / time for part, time in zip(parts, fct, strict=True)) / len(fct))
-    # One flow of five waits in a time-out: most of the time, and little of a mean of shares.
+    # One flow of five waits for a time-out. The wait is most of the total time, but a small share
+    # in the mean of shares.
     assert whole.shares["recovery"] > 0.5 > 0.25 > whole.flow_shares["recovery"]
 
 
@@ -117,13 +120,13 @@ def test_the_same_flows_are_compared_one_by_one(listed):
     change = split.compare(before, after, "class")
     adds_up(change)
     assert (change.paired, change.seeds, change.all.design.flows, change.all.left_out) == (True, 1, 4, (1,))
-    # The flow that waits is in neither: nothing else differs.
+    # The flow that waits is excluded from both, and there is no other difference.
     assert change.all.fct_ns == 0
     assert "the same with patient and listed" in change.sentence()
     assert "over the 4 that finished in both (1 seed); 1 that did not finish in both are left out" in change.note()
     mice = change.of("class", "mice")
     assert (mice.design.flows, mice.left_out) == (2, (1,))
-    # The other way round it is the same.
+    # The comparison in the opposite direction gives the same result.
     back = split.compare(after, before, "class")
     assert (back.all.left_out, back.all.fct_ns) == ((1,), 0)
 
@@ -138,7 +141,7 @@ def test_what_a_lost_frame_costs_is_named(listed):
     assert parts["recovery"] < 0.99 * change.all.fct_ns < 0
     assert re.search(r"is [\d.]+ µs less than with listed \(.* instead of .*\): recovery −[\d.]+ µs", change.sentence())
     assert "損失回復 −" in change.sentence().ja
-    # The difference of all flows is the one that compare prints.
+    # The difference over all flows is the one that `compare` prints.
     assert change.all.fct_ns == round(kept.summary["fct"]["all"]["mean_ns"]) - round(lost.summary["fct"]["all"]["mean_ns"])
 
 
@@ -211,7 +214,7 @@ def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
     assert ports[1][0].split()[0] in names
     assert all(line.startswith("switch0") for line in ports[0])
     assert "a host's own queue was longer: " in plain
-    # On the page and in figures those of switches come first, or alone.
+    # On the page and in figures, switch ports come first or are the only ones.
     (design,) = gather([tmp_path / "out/small-1"]).values()
     for found, count in ((series.of([design]), 18), (series.of([design], hosts=False), 9)):
         owners = [port["name"].split()[0] for port in found["views"][0]["ports"]]
@@ -219,7 +222,8 @@ def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
 
 
 def quiet_after(busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again: int = 0) -> tuple[range, list[int], list[int]]:
-    """A sample per microsecond: busy, quiet but for so many bytes and such a queue, busy again."""
+    """Returns one sample per us: a busy period, a quiet period with `sent` bytes and `queued` bytes
+    per sample, and another busy period."""
     times = range(1_000, 1_000 * (busy + quiet + again) + 1, 1_000)
     return times, [100] * busy + [sent] * quiet + [100] * again, [50] * busy + [queued] * quiet + [50] * again
 
@@ -228,12 +232,13 @@ def quiet_after(busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again:
     ("run", "until"),
     [
         (quiet_after(100, 900), 100_000),
-        # A little now and then; and some time-outs' worth of frames in the end.
+        # A little traffic now and then, and a few retransmitted frames at the end.
         (quiet_after(100, 900, sent=2), 100_000),
         (quiet_after(100, 900, sent=1, again=5), 100_000),
-        # So short that it takes a second look.
+        # The busy period is so short that a second, finer analysis is needed.
         (quiet_after(100, 90_000), 100_000),
-        # Not longer than before; too much still to come; too much going on; a queue that stands.
+        # No cut: the quiet period is not longer; too much traffic follows; too much traffic
+        # remains; a standing queue remains.
         (quiet_after(100, 100), None),
         (quiet_after(100, 900, again=100), None),
         (quiet_after(100, 900, sent=10), None),
@@ -243,12 +248,12 @@ def quiet_after(busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again:
 )
 def test_until_when_a_run_is_shown(run, until):
     found = busy.until(*run)
-    # To a moment.
+    # The result is exact to one sample.
     assert found is None if until is None else until <= found <= 1.04 * until
 
 
 def test_bursts_are_shown_whole():
-    """Two, and twenty, of a millisecond every ten."""
+    """Bursts of 1 ms every 10 ms: two, and twenty of them."""
     for bursts in (2, 20):
         sent = ([100] * 10 + [0] * 90) * bursts
         assert busy.until(range(100, 100 * len(sent) + 1, 100), sent, sent) is None
@@ -274,10 +279,10 @@ def test_views_of_a_run_with_a_straggler(tmp_path):
         busy_view, whole_view = run["ports"]["views"]
         assert busy_view["end_ns"] < whole_view["end_ns"]
         assert busy_view["frame_ns"] < whole_view["frame_ns"]
-    # All that was dropped, whenever it was.
+    # The totals contain all drops of the whole run.
     totals = data["replay"]["runs"][0]["ports"]["totals"]["d"]
     assert sum(totals.values()) == results[0].summary["drops"]
-    # Nothing is cut where there is no straggler.
+    # Without a straggler nothing is cut.
     (tmp_path / "even").mkdir()
     even = afflux.Scenario.parse(INCAST, tmp_path / "even" / "small.toml").run(seed=1)
     assert len(reported.data_of(report.write([even], tmp_path / "even.html"))["ports"]["views"]) == 1

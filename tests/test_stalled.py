@@ -1,4 +1,4 @@
-"""A run in which flow control holds everything up ends, and says who waits for whom."""
+"""A run in which flow control blocks all progress ends, and reports which ports wait for which."""
 
 import subprocess
 import sys
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from afflux import Scenario
 
-#: host0 pauses its switch for ever: what host1 has for it stays, and host2's flow to host3 goes on.
+#: host0 pauses its switch for ever. Frames of host1 for host0 wait, and host2's flow to host3
+#: continues.
 STORM = """
 format = 1
 [topology]
@@ -45,7 +46,7 @@ def test_a_run_without_progress(tmp_path: Path) -> None:
     assert (first["link"], first["node"], first["port"], first["priority"], first["waits_for"]) == ("switch0>host0", "switch0", 0, 3, [])
     assert all(port["waits_for"] == ["switch0>host0"] for port in others)
     assert summary["flows"]["unfinished"] == 1
-    # Whoever runs it is told in words.
+    # The terminal shows the reason as a sentence.
     done = subprocess.run([sys.executable, "-m", "afflux", "run", file, "--out", tmp_path / "again"], capture_output=True, text=True, check=False)
     told = " ".join((done.stdout + done.stderr).split())
     assert f"the run ended without progress: {stalled['frames']} frames wait in the network, and none left it for 5.0 ms. Who waits for whom:" in told

@@ -1,4 +1,4 @@
-"""Intervals and tests: known values, and the coverage of the product's own functions."""
+"""Intervals and tests: known values, and the coverage of afflux's own functions."""
 
 import math
 import random
@@ -12,7 +12,8 @@ from afflux.metrics import Metric
 from afflux.results import statistics
 from afflux.words import text
 
-#: Samples per case: the share that holds the truth is known to a standard error of 0.4 %; with those of `make fuzz` to 0.1 %.
+#: Samples per case. The share of intervals that contain the truth then has a standard error of 0.4
+#: %, with the samples of `make fuzz` 0.1 %.
 SAMPLES = as_many(3_000)
 SIGMA = 0.5
 TIME = Metric("time", "time", (), text.time)
@@ -26,7 +27,8 @@ def test_students_t(freedom, value):
 
 
 def test_the_tail_of_students_t():
-    # One degree of freedom is Cauchy's distribution; many are nearly the normal one.
+    # One degree of freedom gives Cauchy's distribution, many degrees nearly the normal
+    # distribution.
     for t in (0.01, 0.3, 1.0, 2.5, 40.0, 1e6):
         assert statistics.tail(t, 1) == pytest.approx(1 - 2 * math.atan(t) / math.pi, rel=1e-9)
         assert statistics.tail(t, 2) == pytest.approx(1 - t / math.sqrt(2 + t * t), abs=1e-12)
@@ -36,7 +38,8 @@ def test_the_tail_of_students_t():
 
 
 def test_holm():
-    # Holm's steps: 0.01 · 4 and 0.013 · 3 hold, 0.03 · 2 does not, and nothing after it.
+    # Holm's steps: 0.01 · 4 and 0.013 · 3 are below 0.05, 0.03 · 2 is not, so neither are the later
+    # ones.
     assert statistics.holm([0.03, 0.01, 0.04, 0.013]) == [False, True, False, True]
     assert statistics.holm([0.0125, 0.05, 0.05]) == [True, False, False]
     assert statistics.holm([0.02, 0.05, 0.024]) == [False, False, False]
@@ -57,7 +60,7 @@ def of_mean(draws: random.Random, normal: bool, seeds: int) -> bool:
 
 
 def of_ratio(draws: random.Random, normal: bool, seeds: int) -> bool:
-    """Half as long as the baseline; what the seeds have in common changes nothing."""
+    """The design takes half as long as the baseline. A factor common to both does not matter."""
 
     def pair() -> tuple[float, float]:
         common = draws.lognormvariate(0, 1)
@@ -71,7 +74,7 @@ def of_ratio(draws: random.Random, normal: bool, seeds: int) -> bool:
 
 
 def of_difference(draws: random.Random, normal: bool, seeds: int) -> bool:
-    """Of counts, three more than the baseline's."""
+    """The design's count is three higher than the baseline's."""
     by = (lambda: draws.gauss(0, 2)) if normal else (lambda: draws.lognormvariate(0, SIGMA) - draws.lognormvariate(0, SIGMA))
     found = of_pairs(COUNT, "design", [(10.0, 13 + by()) for _ in range(seeds)])
     assert found.low is not None
@@ -89,11 +92,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say(holds, normal, seeds):
 
 
 def test_verdicts_are_wrong_once_in_twenty():
-    # The same distribution on both sides: what is called clear is chance.
+    # Both sides have the same distribution, so clear verdicts occur by chance.
     drawn = random.Random(4)
     for seeds in (3, 5, 10):
         pairs = [[(drawn.lognormvariate(0, SIGMA), drawn.lognormvariate(0, SIGMA)) for _ in range(seeds)] for _ in range(as_many(1_500))]
-        # The typical ratio and the means must agree on the direction, which can only make it rarer.
+        # The typical ratio and the means must also agree on the direction, which makes such
+        # verdicts rarer.
         assert 0.03 <= sum(of_pairs(TIME, "design", pair).clear for pair in pairs) / len(pairs) <= 0.06
 
 
@@ -103,7 +107,7 @@ def test_intervals_of_means():
     assert (low, high) == (2, 2)
     low, high = statistics.interval([10.0, 11.0, 12.0])
     assert low < 11 < high
-    # Counts: plain t, and no less than nothing. 4.303 · 1 / sqrt(3) = 2.484.
+    # Counts use the plain t interval, bounded below by zero. 4.303 · 1 / sqrt(3) = 2.484.
     assert statistics.interval([0.0, 1.0, 2.0]) == (0, pytest.approx(3.484, abs=1e-3))
     assert statistics.interval([0.0, 1.0, 2.0], signed=True) == (pytest.approx(-1.484, abs=1e-3), pytest.approx(3.484, abs=1e-3))
     assert statistics.interval([1.0, 1e30]) is None

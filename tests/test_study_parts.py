@@ -1,4 +1,5 @@
-"""Parts and assumptions of studies: what `afflux study NAME --list` names can be run, and results under an assumption are apart from the others."""
+"""Parts and assumptions of studies: everything that `afflux study NAME --list` names can be run,
+and results under an assumption are stored separately."""
 
 import json
 import re
@@ -17,7 +18,7 @@ from afflux.studies.study import _under, here, place
 from afflux.words import Marked, Words
 
 NAMES = [study.name for study in studies.built_in()]
-#: Keys that make a point small enough to be loaded at once.
+#: Keys that make a point small enough to load quickly.
 SMALL = {
     "conweave": {"traffic[0].duration": "20us", "run.warmup": "0s"},
     "mptcp": {"traffic[1].duration": "1s", "run.until": "2s"},
@@ -30,7 +31,7 @@ BUFFER = Assumption("buffer", "memory of the switch", "30packets", {"10packets":
 
 
 class Assuming(Tiny):
-    """The study of the tests with a part and an assumption."""
+    """The study of the tests with one part and one assumption."""
 
     parts = (Slice("marks", "What do marks do?", has=named("dctcp")),)
     assumptions = (BUFFER,)
@@ -67,14 +68,14 @@ def test_assumptions_change_points_and_nothing_else(name: str) -> None:
     for one in study.assumptions:
         assert one.changes.keys() <= one.alternatives.keys()
         for value in one.alternatives:
-            # A value is a part of a directory's name.
+            # The value becomes part of a directory's name.
             assert re.fullmatch(r"[\w.-]+", value)
             after = study.assuming([f"{one.name}={value}"]).simulated(False)
             assert [(point.name, point.seed) for point in after] == [(point.name, point.seed) for point in before]
             changed = [point for old, point in zip(before, after, strict=True) if old != point]
             assert changed, f"{one.name}={value}"
             assert all(point.set[key] == wanted for point in changed for key, wanted in one.alternatives[value].items())
-        # Points with prepared flows read them from a directory of results.
+        # Points with prepared flows read them from a results directory, so they are skipped.
         if point := next((point for point in changed if "traffic" not in point.set), None):
             replace(point, set={**point.set, **SMALL[name]}).load()
 
@@ -87,7 +88,7 @@ def test_hadoop_assumes_what_the_source_does_not_tell() -> None:
     busy = [point for point in points if point.name.endswith("-traffic")]
     assert {point.set["traffic[1].connections"] for point in busy} == {4}
     assert not any("traffic[1].connections" in point.set for point in points if point.name.endswith("-quiet"))
-    # What rests on runs with the defaults is left out.
+    # Checks that use runs with the defaults are left out.
     assert not any("null model" in check.name for check in study.assuming(["connections=4"]).checks({}))
 
 
@@ -153,7 +154,7 @@ def test_results_under_an_assumption_are_apart(tiny: Assuming, tmp_path: Path) -
     assert found.outcome.dir == tmp_path / "out" / "buffer=10packets" / "points"
     assert found.outcome.reused == 0
     assert found.rows[0].ours != default.rows[0].ours
-    # Only points of the assumption's pattern change.
+    # Only the points that match the assumption's pattern change.
     assert found.rows[1].ours == default.rows[1].ours
     assert found.answer == "Assuming buffer = 10packets (default: 30packets): Marks keep the queue short."
     assert found.to_dict()["assumed"] == {"buffer": "10packets"}
@@ -162,7 +163,7 @@ def test_results_under_an_assumption_are_apart(tiny: Assuming, tmp_path: Path) -
     assert "--assume buffer=10packets" in (tmp_path / "out" / "buffer=10packets" / "results.md").read_text()
     assert place(other) == Path("out/study-tiny,buffer=10packets")
     assert place(tiny) == Path("out/study-tiny")
-    # The default as a value is the study as it is.
+    # Setting the default value gives the unmodified study.
     assert not tiny.assuming(["buffer=30packets"]).assumed
 
 

@@ -1,6 +1,7 @@
-"""The study of one standard fabric: its sentences on made numbers (those of `tenants`), its decision file, and a small run of it.
+"""The study of one standard fabric: its sentences on made-up numbers (those of `tenants`), its
+decision file, and a small run of it.
 
-The rule of its choice is that of `afflux decide` (test_decision_rule.py).
+The rule of its choice is the rule of `afflux decide` (test_decision_rule.py).
 """
 
 import json
@@ -62,7 +63,7 @@ def test_shallow_switches_are_chosen():
     assert said[sentences.OTHERS] == (
         "The others: deep clearly misses query (p99 query time) 4.0 times as much (goal: at most 50 % more); ecn meets every goal, too."
     )
-    # No plainer design misses anything: there is nothing to look for a cause in.
+    # No simpler design misses a goal, so there is no cause to look for.
     assert said[sentences.CAUSE].startswith("likely too little contention for a difference.")
     assert sentences.NEAREST not in said
     assert sentences.CHANGE not in said
@@ -130,7 +131,7 @@ def test_the_first_sentence_survives_or_flips():
         "the first sentence holds in 1 of 2 mixtures (bulk x 0.5, bulk x 1.5; 10 paired seeds each). It flips: with bulk x 1.5 deep would be chosen, "
         "as shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more)."
     )
-    # Less load: something plainer is enough, and the choice would still do.
+    # With less load a simpler design is enough, and the choice would still meet all goals.
     easier = sentences.parts(evidence(DEEP_WINS, ((half, judged(mixture(deep=FINE, shallow=FINE, ecn=FINE))), (more, judged(NONE)), (more, judged(DEEP_WINS)))))
     assert easier[sentences.CHANGE] == (
         "the first sentence holds in 1 of 3 mixtures (one tenant's load x 0.5 or x 1.5; 10 paired seeds each). "
@@ -152,7 +153,7 @@ def test_conditions():
     )
     said = sentences.parts(evidence(SHALLOW_WINS, conditions=((dropped, judged(kept)),)))
     assert said[sentences.CHANGE].endswith("shallow still meets every goal.")
-    # A condition of other designs says nothing of this choice.
+    # A condition of other designs has no bearing on this choice.
     assert sentences.CHANGE not in sentences.parts(evidence(DEEP_WINS, conditions=((dropped, judged(lost)),)))
 
 
@@ -199,7 +200,7 @@ def test_the_goals_of_the_study():
     assert asked.order == ["deep", "shallow", "ecn", "dctcp", "pfc", "classes"]
     assert [goal.name for goal in asked.goals] == ["hadoop.job_time_mean", "query.query_p99", "storage.fct_p99", "bulk.flow_goodput"]
     assert asked.currency == "USD"
-    # Power of a whole fabric: four switches.
+    # The power is for a whole fabric of four switches.
     assert asked.scenario.check().switches == 4
     assert points.power(asked) == {"deep": 3_600.0} | dict.fromkeys(asked.order[1:], 1_200.0)
 
@@ -243,7 +244,8 @@ def test_wrong_goals_are_named(old, new, said, tmp_path):
 
 
 def test_the_scenario_that_a_file_names_is_simulated(tmp_path):
-    """Without --scenario; the template's mixture stands in only where the file names none."""
+    """Without --scenario the file's scenario is used. The template's mixture is the fallback if the
+    file names none."""
     (tmp_path / "mine.toml").write_text(small().to_toml())
     path = tmp_path / "goals.toml"
     path.write_text('scenario = "mine.toml"\n' + THEIRS.read_text())
@@ -278,7 +280,7 @@ def test_loads_times_a_factor():
 
 
 def small() -> Scenario:
-    """The mixture with a job of 100 MB, and 10 ms of the others."""
+    """Returns the mixture with a job of 100 MB, and 10 ms of the other traffic."""
     found = Scenario.load(templates.FILES / "standard.toml")
     for key, setting in {"traffic.hadoop.size": "100MB", "traffic.hadoop.reducers": 4, "traffic.bulk.sizes": "2MB"}.items():
         found.set(key, setting)
@@ -330,7 +332,7 @@ def test_points():
     assert by_name["classes, hadoop x 0.5"].scenario["traffic.hadoop.size"] == "1.75GB"
     alone = by_name["pfc, query alone"].scenario
     assert [block["name"] for block in alone["traffic"]] == ["query"]
-    # The goals' tables are not shared between points.
+    # The tables of goals are not shared between points.
     assert by_name["pfc, storage alone"].scenario["switch.pfc"] == {"priorities": [3]}
     assert by_name["classes, dropped"].scenario["switch.ecn.incapable"] == "drop"
     assert by_name["classes"].scenario["switch.ecn.incapable"] == "pass"
@@ -343,7 +345,8 @@ def test_points():
 
 
 def test_the_study_in_small(tmp_path):
-    """Two designs, two tenants, five seeds: all sentences, the table, the settings and the page."""
+    """Two designs, two tenants, five seeds: checks all sentences, the table, the settings and the
+    page."""
     scenario = small()
     scenario["traffic"] = [block for block in scenario["traffic"] if block["name"] in ("query", "bulk")]
     del scenario["host"]["transports"]["rdma"]
@@ -385,7 +388,7 @@ def test_the_study_in_small(tmp_path):
     assert "| plain | " in (tmp_path / "out/results.md").read_text()
     page = (tmp_path / "out/report.html").read_text()
     assert str(sentences.parts(found)[sentences.CHOICE]) in page
-    # It continues: nothing is simulated again.
+    # A second run reuses all results.
     again = studies.carry_out(standard.Standard(tmp_path / "mine.toml", tmp_path / "goals.toml"), quick=True, out=tmp_path / "out", jobs=2)
     assert again.outcome.reused == len(again.outcome.results)
     assert again.answer == verdict.answer
@@ -410,7 +413,7 @@ def test_the_readme_names_the_settings_that_are_written(tmp_path):
 
 
 def test_what_the_readme_says_is_in_its_goals():
-    """The README's table of goals is that of the template."""
+    """The README's table of goals matches the template."""
     text = (REPO / "studies" / "standard" / "README.md").read_text()
     for goal in read(THEIRS, MIXTURE).goals:
         assert f"{100 * goal.within:g} %" in text, goal

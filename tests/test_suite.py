@@ -1,4 +1,4 @@
-"""Times of `make test`: a test that is too long fails, and every duration is kept."""
+"""Durations of `make test`: a test that takes too long fails, and all durations are kept."""
 
 import json
 import time
@@ -25,11 +25,13 @@ def test_a_long_test_fails_unless_it_is_marked(pytester: pytest.Pytester, monkey
 
 
 def test_a_wait_for_a_processor_is_not_the_tests():
-    # 30 s, of which 5 s waiting for a processor, and children of 2 s that waited at most four times as long.
+    # 30 s, of which 5 s are waits for a processor, with children of 2 s that waited at most four
+    # times as long.
     assert Stopwatch.alone(wall=30, waited=5, own=9, children=2, stalled=25) == 30 - 5 - 8
-    # A kernel that does not count the wait: it may have been as long as the 9 s of its own.
+    # On a kernel that does not count the wait, it may have been as long as the 9 s of own processor
+    # time.
     assert Stopwatch.alone(wall=30, waited=0, own=9, children=0, stalled=25) == 30 - 9
-    # Who sleeps takes no processor.
+    # A sleeping test uses no processor time.
     assert Stopwatch.alone(wall=30, waited=0, own=0, children=0, stalled=25) == 30
 
 
@@ -60,7 +62,7 @@ def test_a_long_rust_test_fails_the_suite():
     tests = {"quick": 0.1, "long": suite.LIMIT + 5}
     (told,) = suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=30 * suite.PROCESSES, tests=tests))
     assert told.startswith("net-lib long took 25 s, more than 20")
-    # With half of the processors it would have taken half as long.
+    # With half of the processors, the same work would have taken half as long on an idle machine.
     assert list(suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=15 * suite.PROCESSES, tests=tests))) == []
 
 

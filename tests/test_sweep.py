@@ -1,4 +1,4 @@
-"""Sweeps: every combination once, whatever happens in between and wherever it is simulated."""
+"""Sweeps: every combination is simulated once, in spite of interruptions and on every executor."""
 
 import csv
 import importlib.util
@@ -15,7 +15,7 @@ from afflux import _core, settings
 from afflux.executors import named
 from afflux.results import statistics
 
-#: Quick points: a few frames.
+#: Fast points with a few frames.
 QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"').replace("paths = true", "")
 VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.senders": [4, 8]}
 
@@ -43,7 +43,8 @@ def local_rows(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["local", "dask", "ray"])
 def test_the_contract_of_executors(name, quick, tmp_path, local_rows):
-    """The same rows; a point that fails stops no other, and is tried again; what is there is not simulated again; orders after a cancel are taken."""
+    """All executors give the same rows. A failing point does not stop the others and is retried.
+    Existing results are not simulated again. Orders after a cancellation are accepted."""
     out = tmp_path / "out"
     in_the_way = out / "points" / "switch.buffer=9packets,traffic.0.senders=4-1"
     in_the_way.mkdir(parents=True)
@@ -60,7 +61,7 @@ def test_the_contract_of_executors(name, quick, tmp_path, local_rows):
         assert found.rows == local_rows
         again = afflux.sweep(quick, VARY, seeds=[1, 2], out=out, executor=chosen)
     assert (again.outcome.reused, again.rows) == (8, local_rows)
-    # The whole result is there, not only its numbers.
+    # The complete result is stored, not only its numbers.
     files = {file.name for file in (out / "points" / "switch.buffer=90packets,traffic.0.senders=8-2").iterdir()}
     assert files == {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
     assert not list((out / "points").glob(".*partial*"))
@@ -98,7 +99,8 @@ def test_several_seeds_have_intervals(invoke, quick, tmp_path):
         ends = statistics.interval(values)
         assert ends is not None
         assert (float(one["fct_mean_ns_low"]), float(one["fct_mean_ns_high"])) == pytest.approx(ends)
-    # With the larger buffer the three seeds have equal numbers of drops by chance: an interval of no width would look like certainty.
+    # With the larger buffer the three seeds have equal drops by chance. An interval of zero width
+    # would suggest certainty.
     last = dict(zip(head, lines[1], strict=True))
     assert {float(row["drops"]) for row in rows if row["switch.buffer"] == "90packets"} == {float(last["drops"])}
     assert (last["drops_low"], last["drops_high"]) == ("", "")
@@ -121,7 +123,8 @@ def test_metrics_are_the_columns_of_the_table(invoke, quick):
 
 
 def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
-    """Without anything random, and with one sender, whose frames meet no others, every seed gives the same result."""
+    """Without randomness, and with one sender whose frames meet no others, every seed gives the
+    same result."""
     quick.write_text(QUICK.replace('jitter = "1us"\n', "").replace("senders = 8", "senders = 1"))
     done = invoke("sweep", quick, "--vary", "switch.buffer=90packets", "--seeds", "1-3")
     assert done.exit_code == 0, done.stderr
@@ -134,7 +137,8 @@ def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
 
 
 def test_the_table_as_parquet(quick, tmp_path):
-    """The same columns and values as the rows; a column of numbers and texts is one of texts."""
+    """The Parquet table has the same columns and values as the rows. A column of numbers and texts
+    becomes a text column."""
     found = afflux.sweep(quick, {"traffic.0.senders": [4, "many"]}, seeds=[1, 2], out=tmp_path / "out")
     table = _core.read_parquet(tmp_path / "out" / "sweep.parquet")
     assert table.column_names == list(found.rows[0])
@@ -196,7 +200,8 @@ def test_values_of_options():
 
 
 def test_a_resolved_scenario_is_the_scenario():
-    """What executors are sent, and what a result directory keeps, gives the same scenario again."""
+    """The scenario sent to executors and stored in a result directory reads back as the same
+    scenario."""
     checked = 0
     for path in sorted([*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml")]):
         try:

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: tables that fit, a pager, completion."""
+"""Output at a terminal: tables that fit the width, a pager, and completion."""
 
 import fcntl
 import io
@@ -92,7 +92,7 @@ def test_a_name_wider_than_the_terminal_is_broken_not_clipped():
 
 
 def parts_of(lines: list[str]) -> list[list[str]]:
-    """The heads of each table, as words."""
+    """Returns the column heads of each table, as words."""
     return [lines[place - 1].split() for place, line in enumerate(lines) if line.startswith("──")]
 
 
@@ -109,7 +109,7 @@ def test_no_table_has_a_lone_column(columns):
 
 
 def test_labels_are_broken_before_columns_move():
-    """One line of two words is better than a second table."""
+    """A line break between two words is preferred to a second table."""
     made = table("", "", "before", "after", "verdict", labels=[-1])
     made.add_row("goodput while busy", "11.9 Gbps", "6.54 Gbps", "cannot tell")
     assert drawn(made, 50)[2:] == ["goodput while    11.9 Gbps  6.54 Gbps  cannot tell", "busy"]
@@ -117,7 +117,7 @@ def test_labels_are_broken_before_columns_move():
 
 
 def test_bars_of_several_labels_have_letters():
-    """Without colours, too, the legend tells the parts of a bar apart."""
+    """The legend distinguishes the parts of a bar also without colours."""
     assert len({*LETTERS.values()}) == len(LETTERS) == len(LABELS)
     assert all(letter in label.upper() for label, letter in LETTERS.items())
     assert stacked({"serialization": 0.25, "recovery": 0.5, "queueing": 0.25}, 8).plain == "SSRRRRQQ"
@@ -133,7 +133,7 @@ def test_rows_of_zeros_are_named_below():
     assert [line.plain for line in zeros(["reordering", "paused", "pacing"])] == ["reordering, paused and pacing are zero and not shown"]
 
 
-#: A flow of which nothing was reordered, paused, paced or waited for a window.
+#: A flow without reordering, pauses, pacing or window limit.
 PARTS = dict.fromkeys(LABELS, 0) | {"propagation": 4_000, "serialization": 96_000, "recovery": 600_000, "queueing": 300_000}
 FLOW = Flow(7, "query", 3, 0, 256_000, 1_000_000, 11.5, PARTS, "host3", "host0", 30_000)
 GROUPS = [Group("size", name, Mean(320, 1_000_000, PARTS, {label: ns / 1e6 for label, ns in PARTS.items()}), 2) for name in ("all", "100KB_10MB")]
@@ -214,7 +214,7 @@ def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
     console = Console(file=out, width=width, no_color=True, color_system=None, highlight=False)
     for part in parts:
         console.print(part)
-    # A letter of a legend and its label are held together by a blank at which no line is broken.
+    # A non-breaking space joins each letter of the legend with its label.
     return [line.rstrip() for line in out.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()]
 
 
@@ -243,7 +243,7 @@ def test_names_of_points_are_shortened_to_what_differs(names, shorter):
 
 
 def points() -> Designs:
-    """Three points of a sweep, of which one repaired losses."""
+    """Returns three points of a sweep, one of which repaired losses."""
     numbers = {
         "switch.buffer=9MB,switch.ecn.k=50kB": {"job": [1.5, 1.52, 1.49]},
         "switch.buffer=200kB,switch.ecn.k=50kB": {"job": [2.7, 2.8, 2.9], "drops": [1_600, 1_700, 1_650], "timeouts": [2, 3, 1]},
@@ -252,7 +252,7 @@ def points() -> Designs:
     return Designs([design(name, **of) for name, of in numbers.items()])
 
 
-#: Against a baseline there is a table per design; none of them is split.
+#: With a baseline there is a table per design. Neither of them is split.
 AGAINST = {
     80: """
 buffer=200kB k=50kB against buffer=9MB k=50kB
@@ -308,7 +308,7 @@ def test_a_comparison_of_points(width):
     assert max(map(len, lines)) <= width
     assert len(parts_of(lines)) == len(found.designs), "no table is split"
     assert [line for line in lines if " against " in line] == [f"buffer={design} against buffer=9MB k=50kB" for design in ("200kB k=50kB", "1MB k=200kB")]
-    # The first design has drops and time-outs, and the second one has none.
+    # The first design has drops and time-outs, the second one has none.
     assert [line.split()[:2] for line in lines if line.startswith(("queue drops", "time-outs"))] == [["queue", "drops"], ["time-outs", "0"], ["queue", "drops"]]
     assert [line for line in lines if "not shown" in line] == ["queue drops and time-outs are zero and not shown"]
 
@@ -317,7 +317,7 @@ def test_a_comparison_of_points(width):
 
 
 def at_terminal(arguments: list[str], tmp_path: Path, rows: int = 24, **environment: str) -> str:
-    """The output of the command at a terminal of 80 columns."""
+    """Returns the output of the command at a terminal of 80 columns."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
     own = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "PAGER", "LESS", "NO_COLOR")}
@@ -328,7 +328,7 @@ def at_terminal(arguments: list[str], tmp_path: Path, rows: int = 24, **environm
     try:
         while part := os.read(parent, 65_536):
             read += part
-    except OSError:  # Linux's end of a terminal
+    except OSError:  # on Linux, the end of the terminal's output
         pass
     os.close(parent)
     assert process.wait(60) == 0, read
@@ -401,7 +401,7 @@ def test_keys_and_values_of_scenarios(incomplete, there, absent):
 
 
 def completed(tmp_path: Path, words: list[str]) -> list[str]:
-    """What bash offers for the last word. Bash takes `=` for a word of its own."""
+    """Returns bash's completions of the last word. Bash treats `=` as a separate word."""
     program = tmp_path / "bin" / "afflux"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f"#!{sys.executable}\nfrom afflux.__main__ import main\n\nmain()\n")

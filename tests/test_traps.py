@@ -1,4 +1,5 @@
-"""No silent trap: the default stack passes a check by hand, what has no effect is said or refused, derived values stay derived."""
+"""No silent traps: the default stack passes a check by hand, keys without effect cause a warning or
+an error, and derived values stay derived."""
 
 import json
 import tomllib
@@ -32,7 +33,7 @@ pairs = [[0, 2], [1, 2]]
 sizes = "10MB"
 """
 
-#: DCTCP, and nothing that marks.
+#: DCTCP without any queue that marks.
 UNMARKED = TWO_FLOWS.format(transport='[host.transport]\ncongestion = "dctcp"').replace("10MB", "100kB")
 
 
@@ -40,7 +41,8 @@ UNMARKED = TWO_FLOWS.format(transport='[host.transport]\ncongestion = "dctcp"').
 
 
 def by_hand() -> float:
-    """Both flows' bytes, in frames of 1,460 B with 58 B of headers and 20 B between frames, over 10 Gbps, in milliseconds."""
+    """Returns the time in ms for both flows' bytes at 10 Gbps, in frames with 1,460 B of payload,
+    58 B of headers and 20 B of inter-frame gap."""
     return 2 * 10e6 / 1460 * (1460 + 58 + 20) * 8 / 10e9 * 1e3
 
 
@@ -61,7 +63,8 @@ def test_two_flows_share_a_port(scenario, transport):
 def test_two_flows_of_the_defect():
     path = defect("two-flows-basic-stack.toml")
     assert completions_ms(path, host__timing="exact") == pytest.approx([by_hand()] * 2, rel=0.03)
-    # The bare machine, by its name: with most seeds a flow that loses its tail waits for a time-out of 200 ms.
+    # With the basic stack, in most seeds a flow loses its last frames and waits for a time-out of
+    # 200 ms.
     last = [completions_ms(path, seed, host__transport__stack="basic")[-1] for seed in range(1, 6)]
     assert sum(200 < time < 230 for time in last) == 4
 
@@ -97,7 +100,8 @@ def test_multipath_is_linux_too(scenario):
 
 
 def test_numbers_that_are_published_name_their_stack():
-    """Benches, studies and the page's worked example do not hang on a default that is a machine's."""
+    """Benches, studies and the page's worked example name their stack, so that a change of the
+    default does not affect published numbers."""
     for path in [*REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml")]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         if "topology" not in data:
@@ -239,14 +243,15 @@ def test_what_the_repository_ships_is_free_of_warnings():
             continue
         files = [block.get("file") for block in tomllib.loads(path.read_text(encoding="utf-8")).get("traffic", [])]
         if not all((path.parent / file).is_file() for file in files if file):
-            continue  # inputs that are no part of the repository
+            continue  # inputs that are not part of the repository
         found = _core.load(path)
         loaded += 1
         assert [str(one) for one in found.warnings] == [], path
     assert loaded >= 30
 
 
-#: Fewer flows: warnings depend on rates and keys, and drawing the flows of a whole study takes a minute.
+#: Keys that reduce the number of flows. Warnings depend only on rates and keys, and drawing the
+#: flows of a whole study takes a minute.
 FEWER_FLOWS = {
     "conweave": {"traffic[0].duration": "400us", "run.warmup": "100us"},
     "hadoop": {"traffic[0].size": "1GB"},
@@ -255,7 +260,7 @@ FEWER_FLOWS = {
 
 
 def fewer_flows(point: batch.Point, study: str) -> batch.Point:
-    """A point with flow lists has no number of flows."""
+    """Returns a point with fewer flows. Points with flow lists are unchanged."""
     return replace(point, set={**point.set, **FEWER_FLOWS.get(study, {})}) if "traffic" not in point.set else point
 
 
@@ -263,20 +268,21 @@ def fewer_flows(point: batch.Point, study: str) -> batch.Point:
 @pytest.mark.slow
 @pytest.mark.parametrize("study", [study.name for study in studies.built_in()])
 def test_studies_are_free_of_warnings(study, tmp_path, monkeypatch):
-    """Of every design the first point."""
+    """Loads the first point of every design."""
     found = studies.find(study)
     found.place = tmp_path
     points = {point.name: point for point in reversed(found.points(False))}
     with monkeypatch.context() as patch:
-        # The flow lists that some points read are drawn from others.
+        # The flow lists of some points are drawn from other points.
         patch.setattr(schemes, "point", lambda *named, drawn_from=schemes.point: fewer_flows(drawn_from(*named), "pfabric"))
         found.prepare(list(points.values()))
     for point in points.values():
         warnings = [str(one) for one in fewer_flows(point, study).load().warnings]
-        # RED in SONiC's manner next to many long flows, with and without PFC: that connections starve there is a finding of the study.
+        # RED in SONiC's manner next to many long flows, with and without PFC: starving connections
+        # are a finding of the study.
         if study == "hadoop" and point.name.startswith("ecn"):
             warnings = [one for one in warnings if "does without ECN" not in one]
-        # 70 kB every 50 ms are more than the 10 Mbps of this path: that is what the point shows.
+        # 70 kB every 50 ms exceed the 10 Mbps of this path, which is the purpose of the point.
         assert len(warnings) == (point.name == "path, a flow every 50 ms"), (point, warnings)
         assert all("its queue grows as long as this lasts" in one for one in warnings)
 
@@ -311,7 +317,8 @@ def test_show_config_has_defaults_as_comments(command, scenario):
 
 
 def config(ingress: int, lossy: int, headroom: int, *, pfc: bool = False) -> str:
-    """A switch's configuration: its pools, a profile of lossy queues, and PFC on two priorities if it is on."""
+    """Returns a switch's configuration: its pools, a profile of lossy queues, and optionally PFC on
+    two priorities."""
     ports = ["Ethernet0", "Ethernet4"]
     tables: dict[str, Any] = {
         "BUFFER_POOL": {
@@ -369,7 +376,8 @@ def test_deep_or_shallow_from_two_configurations(command, tmp_path):
 
 
 def test_deep_or_shallow_from_the_files_of_real_switches(command, tmp_path, shared):
-    """As `test_deep_or_shallow_from_two_configurations`, with files that are no part of this repository."""
+    """Repeats `test_deep_or_shallow_from_two_configurations` with files that are not part of this
+    repository."""
     folder = shared / "data/sonic"
     files = {"dell": ["buffers-dell6100.json", "qos-dell6100.json"], "mellanox": ["buffers-mellanox4600c-t0.json"]}
     if not all((folder / file).is_file() for some in files.values() for file in some):
@@ -388,9 +396,9 @@ def test_deep_or_shallow_from_the_files_of_real_switches(command, tmp_path, shar
 
 def test_another_buffer_after_an_import_takes_effect_or_is_said(command, tmp_path):
     (tmp_path / "fabric.toml").write_text(FABRIC)
-    # The pool follows from the memory: 80 % of what the headroom leaves.
+    # The pool is derived from the memory: 80 % of the memory without headroom.
     (tmp_path / "follows.json").write_text(SHALLOW)
-    # The pool is a number of its own.
+    # The pool is an explicit number.
     (tmp_path / "number.json").write_text(config(1_500_000, 1_400_000, 200_000))
     drops: dict[tuple[str, bool], int] = {}
     for name in ("follows", "number"):
@@ -405,7 +413,7 @@ def test_another_buffer_after_an_import_takes_effect_or_is_said(command, tmp_pat
     assert "key switch.buffer: has no effect: all traffic is lossy and shares 1400kB, because mmu.lossy_pool is set" in done.stderr
     refused = command("run", "number.toml", "--set", "switch.buffer=64MB", "--strict", "-o", "strict")
     assert refused.returncode == 2
-    # And less memory than the pool is refused.
+    # A memory smaller than the pool is refused.
     less = command("check", "number.toml", "--set", "switch.buffer=1MB")
     assert less.returncode == 2
     assert "switch.mmu.lossy_pool" in less.stderr

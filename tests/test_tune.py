@@ -1,4 +1,5 @@
-"""Tuning: what ranges and objectives mean, that the search repeats itself, and that it finds an optimum that is known."""
+"""Tuning: meaning of ranges and objectives, reproducibility of the search, and a known optimum that
+the search must find."""
 
 import json
 import sys
@@ -17,7 +18,7 @@ from afflux.tuning.space import Choices, Range, parameter
 
 pytest.importorskip("optuna", reason="needs the Python package optuna")
 
-#: Two long DCTCP flows into one port of 10 Gbps, and short messages that wait behind them.
+#: Two long DCTCP flows into one port of 10 Gbps, and short messages that queue behind them.
 DCTCP = """\
 format = 1
 name = "dctcp-k"
@@ -60,7 +61,8 @@ until = "50ms"
 [record]
 explain = false
 """
-#: C·RTT/7 (Alizadeh et al., SIGCOMM 2010, equation 13): 10 Gbps times 100 us, by 8 · 7, bytes.
+#: C·RTT/7 (Alizadeh et al., SIGCOMM 2010, equation 13): 10 Gbps times 100 us, divided by 8 · 7, in
+#: bytes.
 LEAST_K = 10e9 * 100e-6 / 8 / 7
 QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "50kB"').replace("paths = true", "")
 
@@ -81,7 +83,8 @@ def test_the_k_of_dctcp_is_found(tmp_path):
         out=tmp_path / "out",
         executor=Here(),
     )
-    # Above the bound the link is never idle; below it throughput is lost, and the more the lower K is.
+    # Above this bound the link is never idle. Below it throughput is lost, and more so for a lower
+    # K.
     tried = {1e3 * kilobytes(c.changes["switch.ecn.k"]): c.mean(found.objectives[0]) for c in found.candidates if not c.stopped}
     most = max(tried.values())
     assert all(goodput > 0.99 * most for k, goodput in tried.items() if k > LEAST_K)
@@ -89,7 +92,7 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     assert len(low) >= 2
     assert low == sorted(low)
     assert low[-1] < 0.985 * most
-    # The chosen one is there, and the messages' queue is hardly longer than it must be.
+    # The chosen K is near the bound, so the messages' queue is hardly longer than necessary.
     chosen = 1e3 * kilobytes(found.chosen.changes["switch.ecn.k"])
     assert LEAST_K < chosen < 3 * LEAST_K
     assert [d.metric for d in found.confirmed] == list(found.objectives)
@@ -97,14 +100,14 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     assert goodput.share > -0.01
     assert (wait.verdict, wait.seeds) == ("better", 5)
     assert wait.share_high < -0.2
-    # Other seeds than the search's.
+    # The confirmation uses other seeds than the search.
     assert {path.name for path in (tmp_path / "out" / "points").glob("as-it-is-*")} == {f"as-it-is-{seed}" for seed in range(1, 11)}
-    # Towards lower values throughput suffers, towards higher ones the messages.
+    # A lower K reduces throughput, a higher K delays the messages.
     by_goodput, by_wait = found.sensitivity
     assert kilobytes(by_goodput.low) > kilobytes(by_wait.low)
     assert kilobytes(by_wait.high) < kilobytes(by_goodput.high)
     assert all(difference.share < -0.01 for _, difference in by_goodput.harm)
-    # What is written is the scenario that was chosen.
+    # The written file is the chosen scenario.
     best = afflux.load(found.path)
     assert best.get("switch.ecn.k") == found.chosen.changes["switch.ecn.k"]
     alone = best.run(seed=1).summary["goodput_bps"]
@@ -155,7 +158,7 @@ def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     one, other = Here(), Here(last_first=True)
     first = tune("one", one)
     assert told(tune("other", other)) == told(first)
-    # Nothing is simulated twice, and again nothing at all.
+    # No point is simulated twice, and a repetition simulates nothing.
     assert len(one.simulated) == len(set(one.simulated))
     again = Here()
     assert told(tune("one", again)) == told(first)
@@ -163,7 +166,7 @@ def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     assert len(first.candidates) == 6
     assert [c.name for c in tune("one", Here(), seed=2).candidates] != [c.name for c in first.candidates]
     assert any("3 seeds are few" in note for note in first.notes)
-    # The best three and the scenario as it is have met again.
+    # The best three settings and the baseline are compared again.
     assert len(first.finalists) == 4
     assert first.chosen is first.finalists[0]
     means = [c.mean(first.objectives[0]) for c in first.finalists]

@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md work, one after the other, in an empty directory."""
+"""The commands of docs/tutorial.md work one after the other in an empty directory."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TUTORIAL = (REPO / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
-# Thirty simulations.
+# Runs thirty simulations.
 @pytest.mark.slow
 def test_the_tutorial(tmp_path):
     blocks = BLOCK.findall(TUTORIAL)
@@ -30,7 +30,7 @@ def test_the_tutorial(tmp_path):
         environment = os.environ | {"PATH": path, "NO_COLOR": "1"}
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{text}\n{done.stderr}"
-    # What the page says about the outcome.
+    # The page's statements about the results.
     results = [tmp_path / "out/decide-designs/points" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 11)]
     found = afflux.compare(results, "shallow")
     verdicts = {(row.design, row.metric.name): row.verdict for row in found.differences}

@@ -1,4 +1,5 @@
-"""`make validate`: every input yields rows, bars mean what they say, and the product knows nothing of references."""
+"""`make validate`: every input yields rows, tolerances are applied correctly, and the product does
+not depend on references."""
 
 import ast
 import gzip
@@ -45,7 +46,7 @@ INCAST = "algo,q,n,size_B,buf_B,K_pkts,minRto_ms,seed,all_done_us,first_done_us,
 
 @pytest.fixture
 def ref(tmp_path: Path) -> Path:
-    """A folder of the layout of the reference data, with rows that no real one has."""
+    """Creates a folder with the layout of the reference data and made-up rows."""
     files = {
         "bars.toml": BARS,
         "linux/README.md": "Real Linux.\n",
@@ -95,7 +96,7 @@ def test_every_input_yields_rows(ref: Path):
         ("later", "one_run", "no reader"),
     ]:
         assert all(not row["within"] and row["ours"] is None and reason in row["reason"] for row in of(reference, name))
-    # What this afflux can run, it runs; otherwise it says which key it lacks.
+    # Runs that this version supports are run. For the others the row names the missing key.
     for row in of("linux.a1_window", "small") + of("ns3.dc") + of("ns3.incast"):
         assert row["ours"] is not None or "key " in row["reason"], row
     assert {row["compat"] for row in of("ns3.dc")} == {"ns3"}
@@ -108,7 +109,8 @@ def test_every_input_yields_rows(ref: Path):
 
 
 def test_runs_of_conweaves_simulator(tmp_path: Path):
-    """A flow alone takes what their clock of whole nanoseconds makes of it; schemes without a scenario say so."""
+    """A lone flow takes the time that results from their clock of whole nanoseconds. Schemes
+    without a scenario are reported."""
     folder = tmp_path / "reference" / "conweave"
     (folder / "inputs").mkdir(parents=True)
     bars = "micro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\npause_frames = { factor = 1.5, or_abs = 0 }\necn_marks = { rel = 0.1, or_abs = 5 }\n"
@@ -118,7 +120,8 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     for name, scheme, mode in (("micro_one_irn", "fecmp", "irn"), ("micro_one_lossless", "fecmp", "lossless"), ("later", "nothing", "irn")):
         run_folder = folder / name
         run_folder.mkdir()
-        # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and 49 B: 3 ns twice. Their starts are cut off: 2.002 s is a nanosecond early.
+        # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and for 49 B: 3 ns twice. Start times are
+        # truncated, so 2.002 s is a nanosecond early.
         lines = b"2 3 10000 100 1 2001999999 4014 4163\n0 1 10000 100 10000 2000000000 4921 4998\n"
         (run_folder / "fct.txt.xz").write_bytes(lzma.compress(lines))
         counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0) | {"ecn_marks": 7 * (mode == "lossless")}
@@ -130,12 +133,13 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     for mode in ("irn", "lossless"):
         exact = by_run[f"micro_one_{mode}, compat", "micro_fct"]
         assert (exact["ours"], exact["within"], exact["compat"]) == (1.0, True, "conweave-ns3")
-        # Two links of 1 us there and back and the frames: the flow of 1 B takes 4,014 ns where the formula for it alone has 4,163.
+        # Two links of 1 us in both directions, and the frames: the flow of 1 B takes 4,014 ns,
+        # where their formula for a lone flow gives 4,163 ns.
         slowdown = by_run[f"micro_one_{mode}, compat", "slowdown_mean"]
         assert (slowdown["ours"], slowdown["within"], slowdown["bar"]) == (1.0, True, {"rel": 0.05})
-        # The reference says seven marks in the lossless run, and nothing is marked here.
+        # The reference has seven marks in the lossless run, where afflux marks nothing.
         assert by_run[f"micro_one_{mode}, compat", "ecn_marks"]["within"] == (mode == "irn")
-        # A check that could not fail is none: there is no PFC with IRN.
+        # A check that cannot fail is omitted: IRN runs without PFC.
         assert (by_run[f"micro_one_{mode}, compat", "pause_frames"]["bar"] is None) == (mode == "irn")
         default = by_run[f"micro_one_{mode}, default rules", "micro_fct"]
         assert default["bar"] is None
@@ -164,12 +168,13 @@ def test_the_window_of_irn_and_conweaves_times_follow_the_topology(tmp_path: Pat
 
 
 def test_matrices_of_htsim(tmp_path: Path):
-    """Completion times come from the README's sentence; a matrix that it does not name is run once; one that cannot be a fat-tree says so."""
+    """Completion times come from the README's sentence. A matrix not named there is run once. A
+    matrix that cannot be a fat-tree is reported."""
     folder = tmp_path / "reference" / "htsim"
     folder.mkdir(parents=True)
     (tmp_path / "reference" / "bars.toml").write_text("[htsim]\nlast_done_ms = { rel = 0.01 }\n")
-    # Over six links of 100 Gbps and 1 us: SYN, answer and its acknowledgement of 40 B, eight frames of 0.12 us and the last one five times more, one
-    # acknowledgement of 40 B.
+    # Six links of 100 Gbps and 1 us: SYN, its answer and the acknowledgement with 40 B each, eight
+    # frames of 0.12 us, the last of them on five more links, and one acknowledgement of 40 B.
     (folder / "README.md").write_text("Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n")
     for name, size in (("perm_16n_12000B", 12_000), ("perm_16n_30000B", 30_000), ("perm_17n_100000B", 100_000), ("odd", 1)):
         (folder / f"{name}.cm").write_text(f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n")
@@ -190,7 +195,8 @@ def test_matrices_of_htsim(tmp_path: Path):
 
 
 def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Distributions over runs; what ties decide is named and not run; files that made the runs are no runs."""
+    """Compares distributions over runs. Cases that ties decide are named and not run. Scripts of
+    the runs are no runs."""
     folder = tmp_path / "reference" / "hosts"
     folder.mkdir(parents=True)
     (folder.parent / "bars.toml").write_text("")
@@ -233,7 +239,7 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cases["hosts.exact-time/dly-exact-cubic"].setups[0].scenario["topology"]["override"][3] == {"link": "host4-switch0", "delay": "47.9us"}
     assert cases["hosts.exact-time/jit10us-cubic"].setups[0].scenario["host"]["timing"] == {"receive": "0ns", "send": "10us", "gap": "0ns", "clock_ppm": 0.0}
     assert {case.reference for case in cases.values()} == {"hosts.real-linux", "hosts.exact-time", "hosts.rates"}
-    # In one row ours is the median of the seeds, in another the worst.
+    # One row has the median over the seeds, another one the worst seed.
     values = [0.3, 0.2, 0.4]
     assert [run.row(equal, metric, values)["ours"] for metric in ("largest_share", "largest_share_greatest", "smallest_share_least")] == [0.3, 0.4, 0.2]
     assert hosts.nine_of_ten([*range(9), 99]) == 8
@@ -247,7 +253,8 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_hosts_that_were_measured(tmp_path: Path):
-    """Bars of equal flows go with their number; unequal round trips, steps and queueing disciplines become keys; a case that nobody knows says so."""
+    """The tolerance for equal flows depends on their number. Unequal round trips, steps and
+    queueing disciplines become keys. An unknown case is reported."""
     folder = tmp_path / "hosts"
     folder.mkdir()
 
@@ -285,7 +292,8 @@ def test_hosts_that_were_measured(tmp_path: Path):
 
 
 def test_runs_of_uec(tmp_path: Path):
-    """A lone flow of NDP: ten frames of 4150 B and five times one on the way, 1 us per link, and an answer of 64 B. What has no model says which."""
+    """A lone NDP flow: ten frames of 4150 B, one of them on five more links, 1 us per link, and an
+    answer of 64 B. Options without a model are named."""
     folder = tmp_path / "reference" / "uec"
     (folder / "inputs").mkdir(parents=True)
     (tmp_path / "reference" / "bars.toml").write_text("[uec]\nlast_us = { rel = 0.0001 }\n")
@@ -332,7 +340,8 @@ delay = "500ns"
 
 
 def test_another_fabric_of_a_reference(tmp_path: Path):
-    """A file beside the run says what the fabric is, and how long a lone flow takes: frames of 0.3 us, answers of 0.008 us, 0.5 us per link."""
+    """A file next to the run describes the fabric and the time of a lone flow: frames of 0.3 us,
+    answers of 0.008 us, 0.5 us per link."""
     folder = tmp_path / "reference" / "pfabric"
     folder.mkdir(parents=True)
     (tmp_path / "reference" / "bars.toml").write_text("[pfabric]\nmean = { rel = 0.0005 }\n[yaps]\nmean = { rel = 0.0005 }\n")
@@ -341,7 +350,7 @@ def test_another_fabric_of_a_reference(tmp_path: Path):
         (folder / f"pfabric_websearch_{run_}.csv.gz").write_bytes(gzip.compress(flows.encode()))
     idle = 'idle = {{ in_rack = "{}ns", across = "5232ns", segment = "300ns" }}\n'
     (folder / "fabric.toml").write_text(SMALL + idle.format(2616))
-    # This run's own file goes first, and is wrong.
+    # The run's own file takes precedence, and is wrong here.
     (folder / "pfabric_websearch_0.6.fabric.toml").write_text(SMALL + idle.format(5000))
     (folder / "pfabric_websearch_0.7.fabric.toml").write_text(SMALL + "planes = 2\n")
     yaps = tmp_path / "reference" / "yaps"
@@ -363,12 +372,14 @@ def test_another_fabric_of_a_reference(tmp_path: Path):
 
 
 def test_a_lone_flow_of_yaps(tmp_path: Path):
-    """Two links at 10 Gbps and, across racks, two at 40, 1.44 us each, there and back; and 1.2 us for every segment but the first."""
+    """Two links at 10 Gbps and, across racks, two at 40 Gbps, 1.44 us each, in both directions;
+    plus 1.2 us for every segment but the first."""
     folder = tmp_path / "reference" / "yaps"
     folder.mkdir(parents=True)
     (tmp_path / "reference" / "bars.toml").write_text("[yaps]\nmean = { rel = 0.0001 }\n")
     head = "id,size_bytes,src,dst,start_us,fct_us,oracle_us,slowdown\n"
-    # Twelve segments are less than the round trip of 14.6 us holds: the window of 12 leaves a gap of 0.2 us.
+    # Twelve segments are less than fit into the round trip of 14.6 us, so the window of 12 leaves a
+    # gap of 0.2 us.
     lines = "0,1460,0,16,1000001.5,14.6,14.6,1.0\n1,17520,0,15,1000101.5,21.424,21.424,1.0\n2,146000,3,100,1000201.5,133.6,133.4,1.0015\n"
     (folder / "pfabric_ws_0.1_lone.csv.gz").write_bytes(gzip.compress((head + lines).encode()))
     (folder / "dctcp_ws_0.1_lone.csv.gz").write_bytes(gzip.compress(head.encode()))
@@ -418,12 +429,12 @@ def test_bars_are_needed(ref: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def constant(runner, parameters):
-    """What arrives over a bottleneck in steady state: its rate, less the headers."""
+    """Returns the goodput of a bottleneck in steady state: its rate without headers."""
     return greedy(runner, parameters)
 
 
 def toy(theirs: float, *, size: int = 10**9, limit: str = "40packets"):
-    """A reader whose scenario needs no key that is still to come."""
+    """Returns a reader whose scenario needs only existing keys."""
     scenario = {
         "format": 1,
         "topology": {"kind": "dumbbell", "pairs": 1, "access_rate": "10Gbps", "rate": "1Gbps", "delay": "10us"},
@@ -462,7 +473,7 @@ def test_ends_with_0_only_if_all_is_within(own):
     assert math.isclose(mbps["ratio"], 1, rel_tol=0.01)
     assert mbps["ours_low"] <= mbps["ours"] <= mbps["ours_high"]
     assert mbps["bar"] == {"rel": 0.01}
-    # Without a bar: informational, whatever it says.
+    # A row without a tolerance is informational and never fails.
     assert (drops["bar"], drops["within"], drops["theirs"]) == (None, True, 7.0)
     code, rows = own(toy(800.0))
     assert code == 1
@@ -521,7 +532,7 @@ def test_bars():
 def test_linux_queues_and_paths():
     red = linux.discipline("red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn")
     assert (red["buffer"], red["ecn"]["kmin"], red["ecn"]["kmax"], red["ecn"]["average_weight"]) == ("2000000B", "30000B", "31500B", 0.25)
-    # What `tc -d` shows of this command, and below a token bucket.
+    # Values that `tc -d` shows for this command, and for a RED below a token bucket.
     assert (round(red["ecn"]["pmax"], 6), red["ecn"]["idle_frame"]) == (0.732422, "off")
     assert linux.discipline("bfifo limit 32000") == {"sharing": "static", "buffer": "32000B"}
     for wrong in ("pfifo limit 10", "bfifo", "", "red limit 1"):
@@ -551,7 +562,8 @@ def test_linux_incast_round_trip_follows_from_a_round_without_drops():
 
 
 def test_linux_multipath_completion_times(ref: Path):
-    """Ten segments over one path take the handshake, a round trip and nine slots of 1514 B; twenty million bytes take half as long over two paths."""
+    """Ten segments over one path take the handshake, a round trip and nine slots of 1514 B. Twenty
+    million bytes take half as long over two paths."""
     with (ref / "bars.toml").open("a") as bars:
         bars.write("[linux.d_mptcp_fct]\np50_ms = { rel = 0.02 }\n[linux.y_never]\np50_ms = { rel = 0.02 }\n")
     head = "name,proto,cc,paths,size_B,p50_ms\n"
@@ -562,7 +574,7 @@ def test_linux_multipath_completion_times(ref: Path):
     assert found["short"]["within"], found["short"]
     assert "no size" in found["odd"]["reason"]
     assert found["two"]["ours"] / found["one"]["ours"] == pytest.approx(0.5, abs=0.03)
-    # What has a bar and no file is named.
+    # A tolerance without a file is reported.
     page_ = (ref.parent / "out" / "validation.md").read_text()
     assert "- linux.y_never\n" in page_
     assert "- linux.d_mptcp_fct\n" not in page_
@@ -583,11 +595,13 @@ def test_linux_collapse_is_compared_by_series():
 
 
 def test_ns3_window_reductions(ref: Path):
-    """A lone Reno over 20 packets: each reduction of the made trace, and the sawtooth of ours; a trace that contradicts the columns says so."""
+    """A lone Reno flow over a queue of 20 packets: each reduction of the made-up trace, and
+    afflux's sawtooth. A trace that contradicts the columns is reported."""
     row = "{},TcpLinuxReno,droptail,1Gbps,0.0004,20,65,1,0,1,67108864,0,0.1,0.01,900,10,5,0,{},0,0\n"
     (ref / "ns3/dc.csv").write_text(DUMBBELL.rstrip() + ",recov,cwr,rto\n" + row.format("a", 2) + row.format("b", 3) + row.format("c", 1))
     (ref / "ns3/traces").mkdir()
-    # Up, down in two steps, up by less than a segment (the same reduction), up, down.
+    # The window goes up, down in two steps, up by less than a segment (still the same reduction),
+    # up, and down.
     windows = [(10, 14600), (11, 29200), (12, 20000), (13, 14600), (14, 15000), (15, 14000), (16, 30000), (20.5, 15000)]
     text = "t_s,flow,cwnd_bytes,ssthresh_bytes\n" + "".join(f"{ms / 1e3},0,{window},0\n" for ms, window in windows)
     for run_ in "ab":
@@ -599,8 +613,9 @@ def test_ns3_window_reductions(ref: Path):
     assert found["dc_a", "reductions"]["theirs"] == 2
     assert found["dc_a", "first_reduction_ms"]["theirs"] == pytest.approx(12)
     assert found["dc_a", "period_ms"]["theirs"] == pytest.approx(8.5)
-    # From half to all of the pipe (0.424 ms at 1 Gbps: 35) and the queue (20 + 1) are 28 round trips, 7 of 0.424 and 21 of 0.424 to 0.673 ms. The second
-    # reduction comes soon after the first: slow start has overshot.
+    # From half of to all of the pipe (0.424 ms at 1 Gbps: 35 segments) and the queue (20 + 1) it
+    # takes 28 round trips: 7 of 0.424 ms and 21 of 0.424 to 0.673 ms. The second reduction follows
+    # soon after the first, because slow start has overshot.
     intervals = found["dc_a", "reductions"]["ours"] - 1
     assert found["dc_a", "period_ms"]["ours"] == pytest.approx((7 * 0.424 + 21 * 0.548) * (intervals - 1) / intervals, rel=0.1)
 
@@ -613,7 +628,8 @@ def test_recoveries_in_a_capture():
         return Segment(ms * 10**6, 1, 1, acknowledged, 0x10, 0)
 
     begin = [data(1, 1), data(2, 101), data(3, 201), answer(4, 101)]
-    # Two retransmissions of one recovery; after all 301 are acknowledged another.
+    # Two retransmissions belong to one recovery. After all 301 bytes are acknowledged, another
+    # recovery begins.
     once = [*begin, data(5, 101), data(6, 201), data(7, 301), answer(8, 301), data(9, 401), data(10, 301), answer(11, 501)]
     assert recoveries(begin) == []
     assert recoveries(once) == [0.005, 0.010]
@@ -621,7 +637,7 @@ def test_recoveries_in_a_capture():
 
 
 def test_ns3_draws():
-    # The first three seeds' lone senders start 16.946, 13.892 and 10.838 us after t0.
+    # The lone senders of the first three seeds start 16.946, 13.892 and 10.838 us after t0.
     first = [20 * next(uniform(seed, ns3.STREAM, 1)) for seed in (1, 2, 3)]
     assert [round(value, 3) for value in first] == [16.946, 13.892, 10.838]
 
@@ -672,7 +688,8 @@ def test_notes_stand_beside_the_misses(tmp_path: Path):
 
 
 def outside(text: str) -> list[tuple[str, str, str]]:
-    """Set.file, run and metric of the rows of `docs/validation.md` that are outside their bar."""
+    """Returns set.file, run and metric of the rows of `docs/validation.md` that are outside their
+    tolerance."""
     section = text.split("## Outside the bar: ")[1]
     count, rest = section.split("\n", 1)
     rows, reference = [], ""
@@ -686,7 +703,7 @@ def outside(text: str) -> list[tuple[str, str, str]]:
 
 
 def test_each_miss_has_a_note_whose_evidence_is_kept():
-    """The files are about the same run, and hold that run's metric."""
+    """The evidence files concern the same run and contain its metric."""
     notes = page.read_notes(run.NOTES)
     rows = outside((REPO / "docs/validation.md").read_text())
     assert rows
@@ -698,10 +715,10 @@ def test_each_miss_has_a_note_whose_evidence_is_kept():
             if name.endswith(".csv"):
                 rows_ = read_csv(page.EVIDENCE / name, ("run", "setting", "metric", "theirs", "repetition", "ours"))
                 held |= {(row["run"].partition(",")[0], row["metric"]) for row in rows_ if number(row, "ours") >= 0}
-        # Where a series collapses follows from its run with sixteen senders.
+        # The collapse point of a series follows from its run with sixteen senders.
         needed = (f"{reference}/c_{run_}_n16", "goodput_mbps") if metric == "collapse_N" else (f"{reference}/{run_.partition(',')[0]}", metric)
         assert needed in held, f"{reference}/{run_} {metric}: its evidence has no such run"
-    # What is there is pointed at, or is a script that the README names.
+    # Every evidence file is referenced, or is a script that the README names.
     readme = (page.EVIDENCE / "README.md").read_text()
     used = {name for note in notes for name, _ in note.evidence}
     for path in page.EVIDENCE.iterdir():
@@ -719,7 +736,7 @@ def test_the_product_knows_no_reference():
     for path in files:
         if "tests" in path.parts or path.stem.endswith("tests"):
             continue
-        # What stands behind this in a file is a test, too, and may read reference data.
+        # Code behind this marker is a test, which may read reference data.
         text = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         assert not forbidden.search(text), path
         if path.suffix == ".py":
@@ -740,7 +757,7 @@ def test_order_of_schemes() -> None:
             for case, values in conweave.derived(runs, Bars({}))
         ]
 
-    # LetFlow and ECMP are within 5 %: their order does not matter.
+    # LetFlow and ECMP are within 5 %, so their order does not matter.
     (same,) = judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.30))
     assert (same["reference"], same["theirs"], same["ours"], same["within"]) == ("conweave.L50_2ms_irn", 2, 2, True)
     (swapped,) = judged(of("fecmp", 1.45, 1.30), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.31))

@@ -1,4 +1,5 @@
-"""Digests: whatever is read from a result is as it was written, or is refused; `afflux verify` looks at all of it."""
+"""Digests: data read from a result is as it was written, or is refused. `afflux verify` checks all
+of it."""
 
 import json
 import shutil
@@ -15,7 +16,7 @@ POINTS = 2
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> Path:
-    """A result, and a sweep, made once."""
+    """Creates a result and a sweep, once for all tests."""
     place = tmp_path_factory.mktemp("written")
     (place / "small.toml").write_text(INCAST)
     afflux.load(place / "small.toml").run(out=place / "result")
@@ -31,7 +32,7 @@ def place(written, tmp_path, monkeypatch) -> Path:
 
 
 def flip(path: Path) -> None:
-    """One bit in the middle."""
+    """Flips one bit in the middle of a file."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -81,7 +82,7 @@ def test_what_is_read_is_checked(name, command, place, invoke):
     assert not (place / "page.html").exists()
     if name.endswith("parquet"):
         assert "afflux run result/scenario.toml -o result-again" in done.stderr
-        # The changed file may be somebody's own.
+        # The changed file may belong to the user, so `--force` does not replace it.
         assert invoke("run", "result/scenario.toml", "-o", "result", "--force").exit_code == 2
         assert invoke("run", "result/scenario.toml", "-o", "result-again").exit_code == 0
         assert invoke("verify", "result-again").exit_code == 0
@@ -104,7 +105,7 @@ def test_missing_and_further_files(place, invoke):
     assert "note: result/notes.txt is not part of the result" in done.stdout
     with pytest.raises(afflux.DamagedResult, match="is missing"):
         afflux.Result.open("result").links  # noqa: B018
-    # What is not asked for is not missed.
+    # Missing files that a command does not need are not reported.
     assert invoke("explain", "result", "--slowest", "1").exit_code == 0
 
 
@@ -132,7 +133,7 @@ def test_a_sweep_with_damage(place, invoke):
     assert "senders=2-1/flows.parquet is not as it was written" in done.stderr
     assert ".x-1.partial-12ab was left by a process that was killed" in done.stdout
     assert "sweep/points/mine is not in manifest.json" in done.stdout
-    # Another result than the manifest says.
+    # The result differs from the one in the manifest.
     shutil.rmtree(points / "traffic.0.senders=4-1")
     shutil.copytree(place / "result", points / "traffic.0.senders=4-1")
     assert "is not the result that manifest.json names" in invoke("verify", "sweep").stderr

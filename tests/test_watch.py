@@ -1,4 +1,4 @@
-"""`--watch`: a page on the loopback while a run goes on, and no longer."""
+"""`--watch`: serves a page on the loopback interface during a run, and only then."""
 
 import http.client
 import json
@@ -23,12 +23,12 @@ from afflux.watching.points import Points
 from afflux.watching.server import MOST, Page, _content
 from afflux.watching.simulation import Simulation, completion, quantile
 
-#: Some seconds of work, with queues and drops all the time.
+#: A run of some seconds with queues and drops all the time.
 LONG = INCAST.replace("rounds = 3", "rounds = 2000").replace('period = "5ms"', "closed_loop = true").replace('ports = { interval = "100us" }\n', "")
 
 
 def ask(url: str, path: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
-    """Status, headers and content of a request. Another `Host` than the address's may be given."""
+    """Returns status, headers and content of a request. `Host` may differ from the address."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)
     connection.putrequest("GET", path if path.startswith("/") else place.path + path, skip_host="Host" in headers)
@@ -40,7 +40,7 @@ def ask(url: str, path: str = "", **headers: str) -> tuple[int, dict[str, str], 
 
 
 def events(url: str) -> Iterator[tuple[str, Any]]:
-    """Kind and data of each event."""
+    """Yields kind and data of each event."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
     connection.request("GET", place.path + "events")
@@ -147,7 +147,7 @@ def test_pages_that_are_not_read_do_not_keep_a_run_from_ending():
 
 
 class Shown:
-    """Takes the states of a page."""
+    """Collects the states of a page."""
 
     def __init__(self) -> None:
         self.states: list[dict[str, Any]] = []
@@ -159,10 +159,10 @@ class Shown:
 
 @pytest.mark.parametrize(("threads", "rounds"), [(1, 100), (2, 10)])
 def test_the_results_are_the_same_bytes(tmp_path, monkeypatch, threads, rounds):
-    # The page is renewed whenever the simulation can be looked at, however short the run is.
+    # The page is updated at every opportunity, even if the run is very short.
     monkeypatch.setattr(watching.simulation, "EVERY", 0.0)
     scenario = tmp_path / "long.toml"
-    # Threads wait for each other after every window: on a busy machine that takes long.
+    # Threads wait for each other after every window, which takes long on a busy machine.
     scenario.write_text(LONG.replace("rounds = 2000", f"rounds = {rounds}"))
     loaded = afflux.load(scenario).check(threads=threads)
     loaded.run(tmp_path / "plain")
@@ -178,7 +178,7 @@ def test_the_results_are_the_same_bytes(tmp_path, monkeypatch, threads, rounds):
     last = shown.states[-1]
     if "queues" not in last:
         pytest.skip("the run was over before it could be watched")
-    # The last state is the whole run.
+    # The last state covers the whole run.
     facts = {name: value for name, value, _ in last["facts"]}
     assert facts["flows ended"] == f"{watched['flows']['finished']:,}"
     assert facts["dropped"] == f"{watched['drops']:,}"
@@ -195,7 +195,7 @@ def test_the_queue_before_the_client_is_shown_while_it_stands(tmp_path, monkeypa
     simulation = Simulation(loaded, lambda progress: None, shown)
 
     class Seen(Exception):
-        """What was waited for was shown: the run, which would take minutes, ends here."""
+        """Ends the run, which would take minutes, once the expected state was shown."""
 
     def look(progress: afflux.Progress) -> None:
         simulation(progress)

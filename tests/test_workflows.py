@@ -1,4 +1,5 @@
-"""Parts that run outside a checkout: workflows, forms, the container, the hooks. GitHub and Docker run them; here, what they name exists and fits together."""
+"""Files for use outside a checkout: workflows, forms, the container, the hooks. GitHub and Docker
+run them. These tests check that everything they name exists and is consistent."""
 
 import json
 import re
@@ -23,7 +24,7 @@ DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
 NOTES = REPO / ".ci" / "release_notes.py"
 
-#: Rights of jobs beyond reading the repository.
+#: Permissions of jobs beyond reading the repository.
 RIGHTS = {
     ("ci.yml", "pages"): {"pages": "write", "id-token": "write"},
     ("release.yml", "github"): {"contents": "write"},
@@ -42,7 +43,7 @@ def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def steps(job: dict[str, Any], uses: str) -> list[dict[str, Any]]:
-    """The steps of a job that use this action."""
+    """Returns the steps of a job that use this action."""
     return [step for step in job["steps"] if step.get("uses", "").partition("@")[0] == uses]
 
 
@@ -52,7 +53,7 @@ def needs(job: dict[str, Any]) -> list[str]:
 
 
 def rows(job: dict[str, Any]) -> list[dict[str, str]]:
-    """The runs of a job that has a matrix; one without values of it if not."""
+    """Returns the matrix entries of a job. A job without a matrix has one empty entry."""
     return job.get("strategy", {}).get("matrix", {}).get("include", [{}])
 
 
@@ -72,7 +73,7 @@ def test_the_workflows_are_there():
     assert [workflow["name"] for workflow in WORKFLOWS.values()] == ["CI", "Release"]
     assert set(WORKFLOWS["ci.yml"]["jobs"]) == {"lint", "test", "macos", "docs", "container", "gate", "pages"}
     assert set(WORKFLOWS["release.yml"]["jobs"]) == {"notes", "wheels", "sdist", "github", "pypi"}
-    # YAML takes the key `on` for a truth value.
+    # YAML reads the key `on` as a boolean.
     assert set(WORKFLOWS["ci.yml"][True]) == {"push", "pull_request", "workflow_dispatch"}
     assert WORKFLOWS["release.yml"][True]["push"] == {"tags": ["v*"]}
 
@@ -119,7 +120,8 @@ def test_jobs_have_limits_and_few_rights(file, name, job):
 def test_older_runs_are_cancelled(file):
     concurrency = WORKFLOWS[file]["concurrency"]
     assert concurrency["group"] == f"{Path(file).stem}-${{{{ github.ref }}}}"
-    # A new push cancels older runs of its branch or tag, but each commit of main gets its verdict.
+    # A new push cancels older runs of its branch or tag, but every commit of main is tested
+    # completely.
     assert concurrency["cancel-in-progress"] in (True, "${{ github.ref != 'refs/heads/main' }}")
 
 
@@ -220,7 +222,7 @@ def test_dependencies_are_looked_up_where_they_are_declared():
 
 # ---------------------------------------------------------------------------------------------------------------------------- forms
 
-#: Fields that somebody has to fill in, and those that may stay empty.
+#: Required and optional fields of the forms.
 FIELDS = {
     "bug": ({"version", "system", "command", "expected", "scenario"}, {"summary"}),
     "model": ({"model", "kind", "source", "need"}, {"check"}),
@@ -262,7 +264,7 @@ def test_links_of_forms_lead_to_files():
 
 
 def test_the_request_asks_for_the_rules():
-    """Commands and files that the template names are in CONTRIBUTING.md's rules, and exist."""
+    """Commands and files named by the template are in CONTRIBUTING.md's rules, and exist."""
     template, rules = (path.read_text() for path in (GITHUB / "pull_request_template.md", REPO / "CONTRIBUTING.md"))
     for command in ("python benches/golden.py", "python benches/instructions.py"):
         assert f"`{command}`" in template
@@ -284,7 +286,7 @@ def test_hooks_are_what_lint_runs():
     assert local["repo"] == "local"
     assert sorted(hook["entry"] for hook in local["hooks"]) == sorted(commands)
     assert all(hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"])
-    # Hooks that take minutes do not hold up a commit.
+    # Hooks that take minutes do not run at a commit.
     assert [hook["id"] for hook in local["hooks"] if hook.get("stages") == ["pre-push"]] == ["imports", "clippy"]
 
 
@@ -292,7 +294,7 @@ def test_hooks_are_what_lint_runs():
 
 
 def instructions() -> list[tuple[str, list[str]]]:
-    """Instructions of the Dockerfile and their words."""
+    """Returns the instructions of the Dockerfile and their words."""
     text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", DOCKERFILE.read_text(), flags=re.M))
     return [(line.split()[0], line.split()[1:]) for line in text.splitlines() if line.strip()]
 
@@ -306,7 +308,7 @@ def test_stages_of_the_image_are_there():
     for name, words in instructions():
         if name == "FROM":
             base, *alias = words
-            # A stage before it, or an image with a version.
+            # The base is an earlier stage or an image with a version.
             assert base in known or re.fullmatch(r"(rust:1|python:3\.13-slim)-trixie", base), base
             known += alias[1:]
         for stage in re.findall(r"from=([\w-]+)", " ".join(words)):
@@ -321,12 +323,13 @@ def test_the_image_copies_what_exists_and_is_not_left_out():
     for source in copied:
         assert (REPO / source).exists(), source
         assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), source
-    # Files that git leaves out belong to another machine.
+    # Files that git ignores belong to one machine and are not copied.
     assert {".git", *(f"**/{pattern.strip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
 
 
 def test_the_image_has_the_sources_of_the_wheel():
-    """The wheel needs the files that Makefile and pyproject.toml name, and the script that `make wheel` calls."""
+    """The wheel needs the files that Makefile and pyproject.toml name, and the script of `make
+    wheel`."""
     copied = {source for name, words in instructions() if name == "COPY" for source in words[:-1]}
     project = tomllib.loads((REPO / "pyproject.toml").read_text())
     wanted = {project["project"]["readme"], *project["project"]["license-files"], project["tool"]["maturin"]["python-source"]}
@@ -339,12 +342,12 @@ def test_the_image_has_the_sources_of_the_wheel():
 def test_the_image_runs_afflux_without_rights():
     settings: dict[str, str] = {}
     for name, words in instructions():
-        # Each stage begins with FROM, and the last one is the image.
+        # Each stage starts with FROM, and the last one is the image.
         settings = {name: " ".join(words)} if name == "FROM" else settings | {name: " ".join(words)}
     assert settings["FROM"].startswith("python:")
     assert settings["ENTRYPOINT"] == '["afflux"]'
     assert settings["WORKDIR"] == "/work"
-    # A number: Kubernetes does not know what a name stands for.
+    # The user is a number, because Kubernetes cannot resolve names.
     assert settings["USER"] == "1000"
     assert "--uid 1000 afflux" in settings["RUN"]
 
@@ -440,7 +443,8 @@ def test_without_a_changelog(tmp_path):
 
 
 def test_notes_of_every_version_of_the_changelog():
-    """The script prints every section of the changelog whole, and a version that is not there is an error."""
+    """The script prints every section of the changelog completely, and a missing version is an
+    error."""
     text = (REPO / "CHANGELOG.md").read_text(encoding="utf-8")
     for version in re.findall(r"^## \[(\d[^\]]*)\]", text, re.M):
         done = notes(version)

@@ -1,4 +1,5 @@
-"""One hundred wrong files: each message names the file, the place, what was found and what would be right, in words that need no knowledge of the program."""
+"""One hundred wrong files: each message names the file, the place, the value found and the expected
+value, in words that need no knowledge of the program."""
 
 import gzip
 import hashlib
@@ -23,10 +24,10 @@ TOPOLOGY = 'format = 1\n[topology]\nkind = "hpcc"\nfile = "topology.txt"\n' + PA
 CUSTOM = 'format = 1\n[topology]\nkind = "custom"\nhosts = 2\nswitches = 1\n{links}' + PAIRS
 LINK = '[[topology.link]]\na = "{a}"\nb = "{b}"\nrate = "{rate}"\ndelay = "1us"\n'
 
-#: Nothing of this helps a person.
+#: Patterns that must not appear in a message, because they do not help a user.
 NOISE = re.compile(r"Errno|os error|Traceback|imported\.toml|\b(Value|Type|Key|Index|Attribute|Overflow|OS|Unicode\w+|JSONDecode|Py)Err(or)?\b")
 
-#: name: (replaced in the scenario, by what, line, phrases)
+#: name: (text to replace, replacement, line, phrases of the message)
 SCENARIOS: dict[str, tuple[str, str, int | None, list[str]]] = {
     "format of a later version": ("format = 1", "format = 2", 1, ["format", "found 2", "format = 1"]),
     "no format": ("format = 1\n", "", None, ["format", "format = 1"]),
@@ -64,7 +65,7 @@ SCENARIOS: dict[str, tuple[str, str, int | None, list[str]]] = {
 
 
 def cause(done: Any, *phrases: str) -> str:
-    """The error of a command that was refused, after the checks that hold for every one."""
+    """Returns the error of a refused command, after the checks that apply to all messages."""
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     message = "\n".join(line for line in done.stderr.splitlines() if line.startswith("error: "))
     assert message, done.stderr
@@ -225,7 +226,7 @@ def test_texts_that_are_not_utf8_have_a_line(command, tmp_path):
 
 
 def test_a_wrong_scenario_to_write_into_is_named_itself(command, tmp_path):
-    """Not the imported file, and no file that does not exist."""
+    """The message names the target scenario, and not the imported file or a missing file."""
     (tmp_path / "fabric.toml").write_text((HEAD + PAIRS).replace("[topology]", "[switch]\naplha = 1.0\n[topology]"))
     (tmp_path / "topology.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
     cause(command("import", "hpcc-topology", "topology.txt", "--into", "fabric.toml"), "error: fabric.toml:", "key switch.aplha")
@@ -243,7 +244,8 @@ KINDS = ("hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "sonic", "container
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_cannot_be_read(kind, command, tmp_path):
-    """No file, a loop of symbolic links, a name that is too long, and a file whose reading fails."""
+    """A missing file, a loop of symbolic links, a name that is too long, and a file whose reading
+    fails."""
     (tmp_path / "loop.x").symlink_to("loop.x")
     for name in ("none.x", "loop.x", "x" * 300, *(["/proc/self/mem"] if os.path.exists("/proc/self/mem") else [])):
         cause(command("import", kind, name), name)
@@ -268,7 +270,7 @@ def result(written, tmp_path) -> Path:
 
 
 def seal(dir: Path, change: dict[str, Any], without: str | None = None) -> None:
-    """Writes the summary with these values by path, and every digest right."""
+    """Writes the summary with changed values by path, and with correct digests."""
     summary = json.loads((dir / "summary.json").read_text())
     for path, value in change.items():
         *tables, last = path.split(".")
@@ -289,7 +291,7 @@ def seal(dir: Path, change: dict[str, Any], without: str | None = None) -> None:
     (dir / "summary.json").write_text(text.replace('"summary_digest": ""', f'"summary_digest": "{digest}"'))
 
 
-#: Each is one table or key, with the command that reads it.
+#: Commands that read one table or key of a result.
 READ = {"report": ("report", "r", "-o", "page.html"), "explain": ("explain", "r"), "compare": ("compare", "r", "good"), "flows": ("export", "flows", "r")}
 
 

@@ -1,4 +1,5 @@
-"""A study for the tests: incast with and without ECN, two seeds each. Run as a program it is carried out in the directory named."""
+"""A small study for the tests: incast with and without ECN, two seeds each. As a program it runs
+the study in the given directory."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How near is near enough: `bars.toml` beside the reference data."""
+"""Tolerances of the comparison: `bars.toml` next to the reference data."""
 
 import math
 import statistics
@@ -11,14 +11,19 @@ from typing import Any
 
 
 class BarsError(Exception):
-    """`bars.toml` is missing or says something this harness does not know."""
+    """`bars.toml` is missing or contains unknown keys."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """`rel`: |ours/theirs − 1| at most; `factor`: within theirs/f … theirs·f; `or_abs`: or this near in numbers;
-    `inside_range_widened_by`: within the range of the real runs of the same cell, this much wider at both ends; `least`, `most`: ours is at least, at most
-    this, whatever theirs is."""
+    """Tolerance for one metric.
+
+    - `rel`: |ours/theirs − 1| is at most this.
+    - `factor`: ours is between theirs/f and theirs·f.
+    - `or_abs`: alternatively, the absolute difference is at most this.
+    - `inside_range_widened_by`: ours is within the range of the real runs of the same cell, widened
+      by this share at both ends.
+    - `least`, `most`: ours is at least or at most this, regardless of theirs."""
 
     rel: float | None = None
     factor: float | None = None
@@ -26,12 +31,12 @@ class Bar:
     inside_range_widened_by: float | None = None
     least: float | None = None
     most: float | None = None
-    #: The real runs of the cell.
+    #: Values of the real runs of the cell.
     cell: tuple[float, ...] = ()
 
     def holds(self, theirs: float, ours: float) -> bool:
         low, high = self.bounds(theirs)
-        # The last digit of a printed number is no difference.
+        # A deviation in the last digit of a printed number is no difference.
         slack = 1e-9 * max(abs(bound) for bound in (low, high) if math.isfinite(bound))
         if low - slack <= ours <= high + slack:
             return True
@@ -79,7 +84,7 @@ WORDS = {"rel", "factor", "or_abs", "inside_range_widened_by", "least", "most"}
 @dataclass(frozen=True)
 class Bars:
     table: dict[str, Any]
-    #: Less than what is asked for, to save time.
+    #: Upper limit on the repetitions, to save time.
     most_repetitions: int | None = None
 
     @classmethod
@@ -99,18 +104,19 @@ class Bars:
         return bars
 
     def is_file(self, reference: str, name: str) -> bool:
-        """Is this key of the reference a table of a file, and not a bar?"""
+        """True if this key of the reference is the table of a file, and not a tolerance."""
         value = self.table[reference][name]
         return isinstance(value, dict) and not WORDS & value.keys()
 
     def section(self, reference: str, file: str = "") -> dict[str, Any]:
-        """The most special table: that of the file, of the longest beginning of its name that has one, or of the reference."""
+        """Returns the most specific table: that of the file, of the longest prefix of its name with
+        a table, or of the reference."""
         whole = self.table.get(reference, {})
         tables = [name for name in whole if self.is_file(reference, name) and file.startswith(name)]
         return whole[max(tables, key=len)] if tables else whole
 
     def of(self, reference: str, file: str = "") -> dict[str, Bar]:
-        """By metric."""
+        """Returns the tolerances by metric."""
         bars = {}
         for metric, value in self.section(reference, file).items():
             if isinstance(value, dict) and WORDS & value.keys():
@@ -120,7 +126,7 @@ class Bars:
         return bars
 
     def repetitions(self, reference: str, file: str = "", least: int = 1) -> int:
-        """As said for the file or the reference, at least `least`."""
+        """Returns the number of repetitions for the file or the reference, at least `least`."""
         given = self.section(reference, file).get("repetitions", self.table.get(reference, {}).get("repetitions", 1))
         return min(max(least, int(given)), self.most_repetitions or sys.maxsize)
 

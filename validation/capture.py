@@ -1,4 +1,4 @@
-"""TCP over IPv4 in afflux's captures (pcapng, little-endian, nanoseconds)."""
+"""Reader of TCP over IPv4 in afflux's captures (pcapng, little-endian, nanoseconds)."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ SYN, ACK, CWR = 0x02, 0x10, 0x80
 
 class Segment(NamedTuple):
     time_ns: int
-    #: Which of the file's directions: 0 is from the first named node to the second.
+    #: Direction in the file: 0 is from the first named node to the second.
     direction: int
     sequence: int
     acknowledged: int
@@ -38,9 +38,10 @@ def segments(path: Path) -> Iterator[Segment]:
 
 
 def recoveries(frames: Iterable[Segment]) -> list[float]:
-    """When, in seconds, the sender of direction 0 enters recovery: it retransmits, and all that was outstanding at the entry before is acknowledged."""
+    """Returns the times in seconds at which the sender of direction 0 enters recovery: it
+    retransmits, and all data outstanding at the previous entry has been acknowledged."""
     found: list[float] = []
-    # One past the last byte sent, acknowledged, and outstanding at the last entry.
+    # Positions one past the last byte: sent, acknowledged, and outstanding at the last entry.
     sent = acknowledged = until = 0
     for frame in frames:
         if frame.direction == 0 and frame.payload:

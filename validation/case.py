@@ -1,4 +1,4 @@
-"""A run of a reference, the scenarios that stand for it, and what is measured."""
+"""A run of a reference, the scenarios that reproduce it, and the measured numbers."""
 
 import csv
 import gzip
@@ -19,62 +19,63 @@ from .bars import Bar
 
 
 class Unreadable(Exception):
-    """An input that cannot be understood; the message says why."""
+    """An input that cannot be interpreted. The message gives the reason."""
 
 
 class Unmeasured(Exception):
-    """A run that has no such number, as when a flow never ended."""
+    """The run has no such number, for example because a flow never ended."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """One simulation: a scenario, its flows, and the function that makes numbers of it."""
+    """One simulation: a scenario, its flows, and the function that computes numbers from it."""
 
     scenario: dict[str, Any]
     measure: Callable[["Runner", dict[str, Any]], dict[str, float]]
-    #: For `measure`.
+    #: Parameters of `measure`.
     parameters: dict[str, Any]
-    #: `(start_ns, source, destination, bytes)`; written to `flows.csv` beside the scenario.
+    #: `(start_ns, source, destination, bytes)`, written to `flows.csv` next to the scenario.
     flows: tuple[tuple[int, int, int, int], ...] = ()
     seed: int = 1
-    #: Keys that an afflux may not know; a row made without them says so.
+    #: Keys that a version of afflux may lack. Rows made without them say so.
     optional: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
-        """Equal for equal work."""
+        """Identifies the work: equal simulations have equal keys."""
         return json.dumps([self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed], sort_keys=True, default=str)
 
 
 @dataclass
 class Case:
-    """A run of a reference: its numbers, and the simulations whose medians are to be near them."""
+    """A run of a reference: its numbers, and the simulations whose medians should be near them."""
 
     reference: str
     run: str
-    #: A metric without a bar is informational.
+    #: Numbers of the reference. A metric without a tolerance is informational.
     theirs: dict[str, float | None] = field(default_factory=dict)
     bars: dict[str, Bar] = field(default_factory=dict)
     setups: list[Setup] = field(default_factory=list)
     compat: str | None = None
-    #: Why it cannot be run.
+    #: Reason why the run cannot be simulated.
     problem: str | None = None
-    #: What afflux has no model of; such a run is neither run nor judged.
+    #: Name of a model that afflux lacks. Such a run is neither simulated nor judged.
     absent: str | None = None
-    #: What should be known when reading its rows.
+    #: Remark for readers of the rows.
     remark: str | None = None
-    #: How the numbers of the simulations become one, by metric; not named: by the median.
+    #: Functions that combine the numbers of the simulations, by metric. Default: the median.
     of_repetitions: Mapping[str, Callable[[Sequence[float]], float]] = field(default_factory=dict)
-    #: For a reader that compares several runs afterwards.
+    #: Labels for a reader that compares several runs afterwards.
     labels: dict[str, Any] = field(default_factory=dict)
 
 
 class Runner:
-    """Runs one setup in a directory of its own, to several ends if asked."""
+    """Runs one setup in a separate directory, with several ends if required."""
 
     def __init__(self, setup: Setup, limit_s: float, lenient: bool) -> None:
         self.setup, self.limit_s, self.lenient = setup, limit_s, lenient
-        #: Keys left out because this afflux does not know them: optional ones, and, if lenient, all others.
+        #: Keys left out because this version of afflux lacks them: optional keys, and in lenient
+        #: mode all others.
         self.without: list[str] = []
         self.crippled = False
 
@@ -84,7 +85,7 @@ class Runner:
 
     @contextmanager
     def directory(self, until_s: float | None = None) -> Iterator[Path]:
-        """The result directory, for what is only in files."""
+        """Yields the result directory, for data that is only in files."""
         with tempfile.TemporaryDirectory(prefix="afflux-validation-") as scratch:
             out = Path(scratch) / "out"
             self._within(Path(scratch), until_s, True, out)
@@ -131,12 +132,12 @@ class Runner:
 
 
 def _path(key: str) -> list[str]:
-    """The parts of `traffic.0.bytes` or `traffic[0].bytes`."""
+    """Returns the parts of `traffic.0.bytes` or `traffic[0].bytes`."""
     return re.findall(r"[^.\[\]]+", key) or [""]
 
 
 def _remove(data: Any, key: str) -> bool:
-    """Takes the last part of a key like `host.transport.stack` out."""
+    """Removes a key like `host.transport.stack`. Returns whether it existed."""
     *tables, last = _path(key)
     for table in tables:
         if isinstance(data, list):
@@ -154,13 +155,13 @@ class Measured:
     values: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     without: list[str] = field(default_factory=list)
-    #: What was left out was not optional.
+    #: True if a key that was left out was not optional.
     crippled: bool = False
     seconds: float = 0.0
 
 
 def measure(work: tuple[Setup, float, bool]) -> Measured:
-    """One setup, in whichever process."""
+    """Runs one setup. Called in any process."""
     setup, limit_s, lenient = work
     runner, start = Runner(setup, limit_s, lenient), time.monotonic()
     done = Measured(without=runner.without)
@@ -169,7 +170,8 @@ def measure(work: tuple[Setup, float, bool]) -> Measured:
     except (afflux.Error, Unmeasured, LookupError, ValueError, ArithmeticError) as error:
         done.error = one_line(error)
     except BaseException as error:
-        # A defect of afflux (a Rust panic comes as a BaseException) is a row, not the end of the comparison.
+        # A defect of afflux (a Rust panic arrives as a BaseException) becomes a row and does not
+        # end the comparison.
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         done.error = f"{type(error).__name__}: {one_line(error)}"
@@ -180,20 +182,21 @@ def measure(work: tuple[Setup, float, bool]) -> Measured:
 
 def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
-    # Where in a scenario that nobody sees does not matter; which key does.
+    # The location in a temporary scenario is irrelevant, but the key is not.
     return re.sub(r"\S*afflux-validation-\w+/|\bscenario\.toml(:\d+)?: ", "", text)
 
 
 def received_bytes(result: afflux.Result) -> int:
-    """Payload received by all flows until the end of the run."""
+    """Returns the payload in bytes that all flows received until the end of the run."""
     return result.summary["delivered_bytes"]
 
 
 def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
-    """Flows without end over one bottleneck: what arrives between two moments, and the queue meanwhile.
+    """Measures endless flows over one bottleneck: goodput in an interval, and the queue during it.
 
-    `from_s`, `to_s`; `lag_s`: what is counted elsewhere this much later than at the receiver; `node`, `peer`: the bottleneck's
-    port; `aside_bytes`: frames that the port holds but the reference does not count; `unit_bytes`: of the queue's length.
+    Parameters: `from_s`, `to_s`; `lag_s`: delay of the reference's count after the receiver's;
+    `node`, `peer`: the bottleneck's port; `aside_bytes`: frames that the port holds but the
+    reference does not count; `unit_bytes`: unit of the queue length.
     """
     start, end, lag = p["from_s"], p["to_s"], p.get("lag_s", 0.0)
     whole = runner.run(end - lag)
@@ -213,7 +216,7 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
 
 def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
-    """Rows with at least these columns. Raises `Unreadable`."""
+    """Returns rows with at least these columns. Raises `Unreadable`."""
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         text = raw.decode("utf-8")
@@ -232,7 +235,7 @@ def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
 
 
 def number(row: dict[str, str], column: str, default: float | None = None) -> float:
-    """A number of a row. Raises `Unreadable`."""
+    """Returns a number of a row. Raises `Unreadable`."""
     text = (row.get(column) or "").strip()
     if not text and default is not None:
         return default
@@ -243,7 +246,7 @@ def number(row: dict[str, str], column: str, default: float | None = None) -> fl
 
 
 def maybe(row: dict[str, str], column: str) -> float | None:
-    """A number of theirs, or nothing."""
+    """Returns a number of the reference, or None."""
     try:
         return float(row.get(column) or "")
     except ValueError:
@@ -251,5 +254,6 @@ def maybe(row: dict[str, str], column: str) -> float | None:
 
 
 def fraction(repetition: int, flow: int) -> float:
-    """Start jitter as a share of a packet time: 0 in the first repetition, then spread evenly (multiples of irrational numbers)."""
+    """Returns the start jitter as a share of a packet time: 0 in the first repetition, then spread
+    evenly (multiples of irrational numbers)."""
     return repetition * (0.6180339887498949 + flow * 0.7548776662466927) % 1.0

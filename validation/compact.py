@@ -1,15 +1,20 @@
-"""Writes the compact form of the reference runs: `python -m validation.compact`, from ../shared/reference into validation/reference.
+"""Writes the compact form of the reference runs: `python -m validation.compact`.
 
-The layout is that of the raw folder, so each reader serves both. The compact form has:
+It reads ../shared/reference and writes validation/reference. The layout is that of the raw folder,
+so the same readers work for both. The compact form has:
 
-- bars.toml, and the tables of hosts, linux, ns3 and uec as they are (of the options in uec's, where the simulator's own log went is left out). What was
-  measured for this repository (`hosts.OWN`) is only here, and stays.
-- Inputs of simulations, complete: ConWeave's topologies and flow lists as they are; of pFabric's and yaps's lists the columns of `COLUMNS`; of the connection
-  matrices those that afflux has a model for. `permutation` makes the permutations again, and the script stops if one differs.
-- Outputs as numbers: of ConWeave's summaries the keys of `SUMMARY`; of every other large file what its reader makes of it, in kept.json (`kept.py`). The
-  completion times of the `micro_*` runs are small, and stay.
+- bars.toml, and the unchanged tables of hosts, linux, ns3 and uec (except that uec's options omit
+  the log file of the simulator). Data measured for this repository (`hosts.OWN`) is only in the
+  compact form and is kept.
+- Complete inputs of simulations: ConWeave's topologies and flow lists unchanged; of pFabric's and
+  yaps's lists the columns of `COLUMNS`; the connection matrices that afflux has a model for.
+  `permutation` recreates the permutations, and the script stops if one differs.
+- Outputs as numbers: of ConWeave's summaries the keys of `SUMMARY`; of every other large file the
+  numbers that its reader computes, in kept.json (`kept.py`). The completion times of the `micro_*`
+  runs are small and kept completely.
 
-The same raw folder gives the same files. Folders without a reader are left out. validation/reference/README.md is written by hand and stays.
+The same raw folder gives the same files. Folders without a reader are left out.
+validation/reference/README.md is written by hand and kept.
 """
 
 import argparse
@@ -38,7 +43,7 @@ HTSIM_SEED, UEC_SEED = 42, 13
 
 
 class Differs(Exception):
-    """An input is not what this script makes."""
+    """An input differs from what this script generates."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -66,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def contents(ref: Path) -> dict[str, bytes]:
-    """Name in the folder → bytes. Raises `OSError`, `Differs`."""
+    """Returns file contents by name in the folder. Raises `OSError` and `Differs`."""
     with kept.recording() as found:
         _, cases = run.collect(ref, 1)
     if missing := [f"{case.reference}/{case.run}: {case.problem}" for case in cases if case.problem and run.reader(case.reference.partition(".")[0])]:
@@ -82,7 +87,7 @@ def contents(ref: Path) -> dict[str, bytes]:
 
 
 def table(numbers: dict[str, Any]) -> bytes:
-    """A line for each file."""
+    """Returns JSON with one line per file."""
     return ("{\n" + ",\n".join(f"{json.dumps(file)}: {json.dumps(value)}" for file, value in sorted(numbers.items())) + "\n}\n").encode()
 
 
@@ -143,12 +148,13 @@ def lists(folder: Path) -> Files:
         yield path.name, gzip.compress(text.getvalue().encode(), mtime=0)
 
 
-#: By reference.
+#: Functions that yield the files of each reference.
 MAKERS = {"conweave": conweave, "hosts": hosts_, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
 
 
 def permutation(hosts: int, size: int, seed: int) -> str:
-    """A connection matrix: sources and destinations shuffled one after the other, and a host that would send to itself swaps with the next line."""
+    """Returns a connection matrix: sources and destinations are shuffled one after the other, and a
+    host that would send to itself swaps its destination with the next line."""
     draw = random.Random(seed)
     sources, destinations = list(range(hosts)), list(range(hosts))
     draw.shuffle(sources)

@@ -1,22 +1,31 @@
-"""ConWeave's ns-3 (conweave-project/conweave-ns3): one folder per run, `micro_*` or `L<load>_<window>_<scheme>_<mode>`.
+"""Reader of ConWeave's ns-3 (conweave-project/conweave-ns3): one folder per run, `micro_*` or
+`L<load>_<window>_<scheme>_<mode>`.
 
-What its model (MODEL.md beside the runs) becomes:
+Its model (MODEL.md next to the runs) is reproduced as follows:
 
-- Queue 0 there is priority 7 here: ahead of all, not counted and never dropped (`mmu.bypass`). Data are in priority 3.
-- The MMU's rules are `sharing = "conweave"`. A frame counts until its transmission starts, and ECN is decided on there. Its thresholds are on what
-  a queue holds beyond its minimum of 1049 B; `default` rows have them on the whole queue.
-- `compat = "conweave-ns3"` does what is a deviation of the code; everything else is said by ordinary keys.
-- Flows begin at the times of the flow file, cut off to nanoseconds as there.
-- `micro_fct` is the completion time flow by flow where nothing is left to chance (single flows: the flow farthest off, as a ratio); where ECN's draws
-  decide whose rate is cut, it is the mean over the flows, in a ratio to theirs. `fct_worst` is the flow farthest off in any case.
-- Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1, over all flows. This standalone time is a column of
-  `fct.txt.xz`. Where only numbers of that file were kept, it is computed (`standalone_ns`).
+- Queue 0 there is priority 7 here: served first, not counted and never dropped (`mmu.bypass`). Data
+  have priority 3.
+- The rules of the MMU are `sharing = "conweave"`. A frame counts until its transmission starts,
+  when the ECN decision is made. The thresholds apply to the part of the queue above its minimum of
+  1049 B. `default` rows apply them to the whole queue.
+- `compat = "conweave-ns3"` reproduces deviations of the code. Ordinary keys express everything
+  else.
+- Flows begin at the times of the flow file, truncated to nanoseconds as there.
+- `micro_fct` compares completion times flow by flow where nothing is random (single flows: the
+  ratio of the flow with the largest deviation). Where ECN's draws decide whose rate is cut, it is
+  the ratio of the means over the flows. `fct_worst` is the flow with the largest deviation in every
+  case.
+- Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1,
+  over all flows. This standalone time is a column of `fct.txt.xz`. If only numbers of that file
+  were kept, it is computed (`standalone_ns`).
 
-- `schemes_in_order` is of all runs of a load and mode together: how many pairs of schemes have their mean slowdowns more than 5 % apart there, and
-  how many of these are in the same order here (medians over the seeds).
+`schemes_in_order` compares all runs of a load and mode: the number of pairs of schemes whose mean
+slowdowns differ by more than 5 % there, and how many of these have the same order here (medians
+over the seeds).
 
-Every run, `micro_*` too, is shown with compat, against the bars of slowdown, PAUSE frames (where there is PFC), drops and marks,
-and with the default rules (each switch hashes with its own seed), for information.
+Every run, including `micro_*`, is shown with compat, against the tolerances for slowdown, PAUSE
+frames (with PFC), drops and marks. It is also shown with the default rules (each switch hashes with
+its own seed), for information.
 """
 
 import json
@@ -36,7 +45,7 @@ from .ns3 import bits_per_second
 SET = "conweave"
 COMPAT = "conweave-ns3"
 PAYLOAD, HEADER = 1000, 48
-#: What the switches of a scheme have. Further schemes are added here.
+#: Switch settings of each scheme. Further schemes are added here.
 SCHEMES: dict[str, dict[str, Any]] = {
     "fecmp": {"balance": "ecmp"},
     "letflow": {"balance": {"kind": "letflow", "gap": "100us"}},
@@ -45,14 +54,15 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "conweave": {"balance": "conweave"},
 }
 MODES = ("lossless", "irn")
-#: ConWeave's times where paths across the fabric have this many links (MODEL.md §9: `run.py` has them by topology); the others are afflux's defaults.
+#: Times of ConWeave by the number of links of a path across the fabric (MODEL.md §9: `run.py` has
+#: them by topology). The others are afflux's defaults.
 TIMES: dict[int, dict[str, dict[str, str]]] = {
     6: {
         "lossless": {"inactive": "1ms", "default_wait": "600us", "flush_extra": "64us"},
         "irn": {"inactive": "1ms", "default_wait": "300us"},
     }
 }
-#: A queue's minimum, which the thresholds of ECN there do not count.
+#: Minimum of a queue in bytes, which the ECN thresholds there exclude.
 MINIMUM = 1049
 
 
@@ -96,7 +106,7 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     if micro:
         theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct_ns) / len(fct_ns) / 1e3}
     certain = summary["ecn_marks"] == 0
-    # Without PFC a bar on PAUSE frames could not be missed.
+    # Without PFC a tolerance on PAUSE frames could not be missed.
     left_out = (set() if micro else {"micro_fct"}) | ({"pause_frames"} if mode == "irn" else set())
     of_case = {metric: bar for metric, bar in named.items() if metric not in left_out}
     for compat in (COMPAT, None):
@@ -112,12 +122,12 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         yield case
 
 
-#: Means that are nearer than this are in no order.
+#: Relative difference below which means have no order.
 APART = 0.05
 
 
 def derived(done: Iterable[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
-    """Are the schemes in the same order as theirs?"""
+    """Compares the order of the schemes with the reference's order."""
     groups: dict[str, list[tuple[str, float, float | None]]] = {}
     for case, values in done:
         if case.labels:
@@ -171,7 +181,8 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
 
 
 def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
-    """Completion times flow by flow; `fct_ns`, if any, and `standalone_ns` are theirs, in the order of the flow file."""
+    """Returns completion times flow by flow. `fct_ns`, if present, and `standalone_ns` are those of
+    the reference, in the order of the flow file."""
     result = runner.run()
     by_id = dict(zip(result.flows.column("id"), result.flows.column("fct_ns"), strict=True))
     ours = [by_id[flow] for flow in range(len(p["standalone_ns"]))]
@@ -215,7 +226,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_flows(path: Path) -> list[tuple[int, int, int, int]]:
-    """`(start_ns, source, destination, bytes)`; a start is a double of seconds there, cut off to nanoseconds."""
+    """Returns `(start_ns, source, destination, bytes)`. The start in the file is a double in
+    seconds, truncated to nanoseconds."""
     first, *lines = read_lines(path)
     if len(lines) < int(first):
         raise Unreadable(f"{path.name} has {len(lines)} flows, its first line says {first}")
@@ -228,7 +240,8 @@ def read_flows(path: Path) -> list[tuple[int, int, int, int]]:
 
 
 def read_finished(path: Path, flows: list[tuple[int, int, int, int]]) -> list[tuple[int, int]]:
-    """Completion time and standalone time of each flow, in the order of the flow file."""
+    """Returns the completion time and the standalone time of each flow, in the order of the flow
+    file."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for line in read_lines(path):
         src, _, sport, _, _, _, fct, standalone = map(int, line.split())
@@ -244,11 +257,12 @@ def read_finished(path: Path, flows: list[tuple[int, int, int, int]]) -> list[tu
     return finished
 
 
-#: By node and peer: bits per second and delay in nanoseconds.
+#: Rate in bits per second and delay in nanoseconds of each link, by node and peer.
 Links = dict[int, dict[int, tuple[float, float]]]
 
 
 def links_of(topology: Path) -> Links:
+    """Reads the links of a topology file."""
     links: Links = {}
     try:
         first, _, *lines = topology.read_text(encoding="ascii").splitlines()
@@ -266,7 +280,7 @@ def hosts_of(links: Links) -> list[int]:
 
 
 def most_links(links: Links) -> int:
-    """Links of the longest path between hosts; hosts with one switch in common have 2."""
+    """Returns the number of links of the longest path between hosts: 2 with one switch between them."""
 
     def far(src: int) -> int:
         hops, nearest = {src: 0}, [src]
@@ -280,7 +294,8 @@ def most_links(links: Links) -> int:
 
 
 def longest_product(links: Links) -> int:
-    """Bandwidth-delay product in bytes of the pair of hosts that has the longest round trip: what IRN may have in flight, at every host."""
+    """Returns the bandwidth-delay product in bytes of the pair of hosts with the longest round trip.
+    IRN may have so much in flight at every host."""
 
     def product(src: int) -> float:
         ((rate, _),) = links[src].values()
@@ -290,7 +305,8 @@ def longest_product(links: Links) -> int:
 
 
 def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> list[int]:
-    """By their formula (MODEL.md §1, §2): per link of the path its delay there and back and 1,000 B at its rate, and once all bytes at the host's rate."""
+    """Returns the standalone times by their formula (MODEL.md §1, §2): for each link of the path
+    its delay in both directions and 1,000 B at its rate, plus all bytes at the host's rate."""
     links = links_of(topology)
     trips: dict[int, dict[int, float]] = {}
     alone = []
@@ -303,7 +319,7 @@ def standalone_ns(topology: Path, flows: list[tuple[int, int, int, int]]) -> lis
 
 
 def round_trips_ns(links: Links, src: int) -> dict[int, float]:
-    """To every node, over the fewest links."""
+    """Returns the round-trip times to every node, over the path with the fewest links."""
     trips, nearest = {src: 0.0}, [src]
     for node in nearest:
         for peer, (rate, delay) in links[node].items():

@@ -1,6 +1,9 @@
-"""What `afflux check` says of memory, packet-hops and time, beside what runs take: `python -m validation.estimates [WORD…]` (about ten minutes for all).
+"""Compares the estimates of `afflux check` (memory, packet-hops, time) with real runs.
 
-Each scenario is checked and run in a process of its own. WORD chooses those whose name contains it.
+    python -m validation.estimates [WORD…]    about ten minutes for all cases
+
+Each scenario is checked and run in a separate process. WORD selects the cases whose name contains
+it.
 """
 
 import json
@@ -25,7 +28,7 @@ AGAIN = 'rounds = 20\nperiod = "1ms"\n'
 COPIES = 'mptcp = {{ subflows = {}, scheduler = "redundant" }}\n'
 OVERLOAD = WEB.replace("0.5", "3.0")
 
-#: Name, a file of the repository or a text, and what is set.
+#: Name to a file of the repository or a text, and the changed keys.
 CASES: dict[str, tuple[str, dict[str, str]]] = {
     **{f"examples/{path.stem}": (str(path), {}) for path in sorted((REPO / "examples").glob("*.toml")) if path.stem not in ("live-bottleneck", "coflows")},
     **{f"benches/{name}": (str(REPO / "benches" / f"{name}.toml"), {}) for name in ("fat-tree-k8-websearch", "leaf-spine-rdma", "htsim-permutation-128")},
@@ -57,7 +60,7 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def figures(name: str, folder: Path) -> tuple[dict, dict]:
-    """What `check` says of a case, and the summary of its run."""
+    """Returns the output of `check` for a case, and the summary of its run."""
     text, sets = CASES[name]
     file = Path(text)
     if "\n" in text:

@@ -1,4 +1,5 @@
-"""The fabric of a run: a small file beside it, or the table of its reference in `fabrics.toml`."""
+"""Fabric of a run: from a small file next to the run, or from the table of its reference in
+`fabrics.toml`."""
 
 import re
 import tomllib
@@ -8,16 +9,17 @@ from typing import Any
 from .case import Unreadable, one_line
 
 TABLES = Path(__file__).with_name("fabrics.toml")
-#: By the table of the reference: keys that a file has to have, and those that it may have.
+#: Required and optional keys of a file, by reference.
 LEAF_SPINE = ({"leaves", "spines", "hosts_per_leaf", "host_rate", "uplink_rate", "delay"}, {"host_delay", "idle"})
 FAT_TREE = ({"rate", "delay"}, {"k"})
-#: Of `idle`, the completion time in the idle fabric: of one segment in a rack and across racks, and of each further segment.
+#: Keys of `idle`, the completion times in the idle fabric: of one segment in a rack and across
+#: racks, and of each further segment.
 IDLE = {"in_rack", "across", "segment"}
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def of(reference: str, folder: Path, run: str) -> dict[str, Any]:
-    """The table that holds for a run. Raises `Unreadable`."""
+    """Returns the table that applies to a run. Raises `Unreadable`."""
     beside = next((path for path in (folder / f"{run}.fabric.toml", folder / "fabric.toml") if path.is_file()), None)
     path = beside or TABLES
     try:
@@ -36,12 +38,12 @@ def of(reference: str, folder: Path, run: str) -> dict[str, Any]:
 
 
 def leaf_spine(table: dict[str, Any]) -> dict[str, Any]:
-    """`[topology]`."""
+    """Returns the keys of `[topology]`."""
     return {"kind": "leaf_spine"} | {name: value for name, value in table.items() if name not in ("host_delay", "idle")}
 
 
 def idle_ns(table: dict[str, Any], src: int, dst: int, size: int, segment: int) -> float:
-    """Completion time of a flow alone."""
+    """Returns the completion time in ns of a lone flow."""
     idle, per_leaf = table["idle"], table["hosts_per_leaf"]
     first = idle["across" if src // per_leaf != dst // per_leaf else "in_rack"]
     return nanoseconds(first) + (-(-size // segment) - 1) * nanoseconds(idle["segment"])

@@ -1,35 +1,52 @@
-"""Equal flows behind one drop-tail port: `hosts/*.csv`. Do hosts share as real ones do, and why?
+"""Reader of equal flows behind one drop-tail port: `hosts/*.csv`. It compares how hosts share a
+link with real ones, and shows the causes.
 
-`real-linux.csv` has real Linux in real time, `exact-time.csv` a real kernel in exact virtual time without noise; CAUSE.md of the raw reference explains
-both. `measured-linux.csv` and `measured-qdisc.csv` were measured for this repository and are only here (evidence/hosts-flows.sh and hosts-qdisc.sh).
-Real runs differ from each other, so distributions are compared: ten seeds of ours, which draw the noise and the starts, with two to five real runs.
-The bars stand here, not in bars.toml:
+`real-linux.csv` has real Linux in real time, `exact-time.csv` a real kernel in exact virtual time
+without noise. CAUSE.md of the raw reference explains both. `measured-linux.csv` and
+`measured-qdisc.csv` were measured for this repository and are only here (evidence/hosts-flows.sh
+and hosts-qdisc.sh). Real runs differ from each other, so distributions are compared: ten seeds of
+afflux, which draw the noise and the starts, with two to five real runs. The tolerances are in this
+module, not in bars.toml:
 
-- In every seed the largest share is at most 45 % (BBR: 60 %) and the smallest at least 10 %. The median of the largest share is at most 35 % (not for BBR).
-- Retransmissions are within 15 % of real Linux, for each 1,000 segments delivered. The absolute number is informational: token buckets that are late
-  leave the real flows 89 to 91 Mbps of 95.6. Real runs with BBR differ by a factor of twenty, so there the bar is their range, widened by 15 %.
+- In every seed the largest share is at most 45 % (BBR: 60 %) and the smallest at least 10 %. The
+  median of the largest share is at most 35 % (not for BBR).
+- Retransmissions are within 15 % of real Linux, per 1,000 delivered segments. The absolute number
+  is informational: late token buckets give the real flows 89 to 91 Mbps of 95.6. Real runs with BBR
+  differ by a factor of twenty, so there the tolerance is their range, widened by 15 %.
 - CUBIC next to BBR: the mean share of each kind is within 5 points.
-- Outcast: in nine of ten seeds the near flow has less than 0.3 of the far flows' mean, and the far ones are within a factor of 2 of each other.
-- Exact time: the largest share is within 10 points, in the outcast the near flow's share too.
-- `rates`: the first bars at 1, 10 and 25 Gbps. No real machine was measured at these rates; "theirs" is real Linux at 100 Mbps.
-- `measured-linux`: N equal flows have the first bars times 4/N. With unequal round trips the near pair's share is within 5 points and retransmissions are
-  within 15 %. With a step of marking, marks for each 1,000 segments are within 15 % and goodput is within 5 %, as with real Linux elsewhere.
-- `measured-qdisc`: requests beside bulk flows of the same host. Their median is within 15 %, as that of MPTCP's requests, their 90th and 99th percentiles are
-  within 25 %, and the goodput of bulk flows is within 5 %.
+- Outcast: in nine of ten seeds the near flow has less than 0.3 of the far flows' mean, and the far
+  ones are within a factor of 2 of each other.
+- Exact time: the largest share is within 10 points, and in the outcast also the near flow's share.
+- `rates`: the first tolerances at 1, 10 and 25 Gbps. No real machine was measured at these rates,
+  so "theirs" is real Linux at 100 Mbps.
+- `measured-linux`: N equal flows have the first tolerances times 4/N. With unequal round trips the
+  near pair's share is within 5 points and retransmissions are within 15 %. With step marking, marks
+  per 1,000 segments are within 15 % and goodput is within 5 %, as with real Linux elsewhere.
+- `measured-qdisc`: requests next to bulk flows of the same host. Their median is within 15 %, as
+  for MPTCP's requests, their 90th and 99th percentiles are within 25 %, and the goodput of bulk
+  flows is within 5 %.
 
-What the README of the reference becomes:
+The README of the reference is reproduced as follows:
 
-- A star (or for the outcast two switches) of links with 20 us, at the rate of the senders' token buckets. Frames of 1,514 B without a gap.
-- Real Linux: `[host]` and its transport are the defaults, so `timing` is, too; but below a token bucket there is no other discipline (`qdisc = "off"`). A token
-  bucket hands a frame on at the start of its slot: the queue does not hold the frame that is being sent. Limits are in bytes.
-- Exact time: `timing = "exact"`, ticks of 10 ms (HZ = 100). Limits are in frames, but in bytes at the outcast's first switch, which connection requests bypass
-  there. Delays `dly` and `dly2` are those of links in both directions; clocks `ppm` are rates of the senders' directions of links.
-- `jit`, a uniform delay of each frame on its way to the switch in order: `timing.send` delays a frame that finds the transmitter idle (nearly every frame
-  while a flow has a part of its line). All other parts of `timing` are zero, `gap` too: it would make a flow that fills its line slower, which jitter does not.
-- `measured-*`: as real Linux. Where the kernel ran in virtual time, what the receiver sent back was 55 to 105 us late (uniform, in order; 80 us for requests),
-  in place of the links' delays and of the noise of interrupts, which afflux has by default.
-- A step in time, CoDel's `ce_threshold`: a step at what the link sends in this time.
-- `tierand`, simultaneous frames in random order: what afflux does with all. By host, forward or reversed, it never does, and such runs are named, not run.
+- A star (for the outcast two switches) of links with 20 us, at the rate of the senders' token
+  buckets. Frames have 1,514 B without a gap.
+- Real Linux: `[host]` and its transport are the defaults, including `timing`. Only below a token
+  bucket there is no other discipline (`qdisc = "off"`). A token bucket hands a frame on at the
+  start of its slot, so the queue does not contain the frame in transmission. Limits are in bytes.
+- Exact time: `timing = "exact"`, ticks of 10 ms (HZ = 100). Limits are in frames, but in bytes at
+  the outcast's first switch, which connection requests bypass there. Delays `dly` and `dly2` are
+  those of links in both directions. Clocks `ppm` are rates of the senders' directions of links.
+- `jit`, a uniform delay of each frame on its way to the switch that keeps the order: `timing.send`
+  delays a frame that finds the transmitter idle (nearly every frame while a flow has a part of its
+  line). All other parts of `timing` are zero, also `gap`: it would slow down a flow that fills its
+  line, which jitter does not.
+- `measured-*`: as for real Linux. Where the kernel ran in virtual time, the receiver's replies were
+  55 to 105 us late (uniform, in order; 80 us for requests), in place of the links' delays and of
+  the interrupt noise that afflux has by default.
+- A marking step in time, CoDel's `ce_threshold`: a step at the number of bytes that the link sends
+  in this time.
+- `tierand`, simultaneous frames in random order: afflux always does this. It never orders them by
+  host, forward or reversed, so such runs are named but not run.
 """
 
 import math
@@ -47,9 +64,9 @@ SET = "hosts"
 SEEDS = 10
 PAYLOAD, FRAME = 1448, 1514
 CONGESTION = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr", "dctcp": "dctcp"}
-#: Of real-linux.csv.
+#: Constants of real-linux.csv.
 REAL_S, LIMIT = 30, {"30packets": 45_420, "64packets": 96_896, "100packets": 151_400, "1000packets": 1_514_000}
-#: Of exact-time.csv: differences of delays and clocks by sender.
+#: Constants of exact-time.csv: differences of delays and clocks by sender.
 DELAYS = {"dly": (20.0, 21.7, 33.1, 47.9), "dly2": (20.0, 27.3, 92.8, 165.0)}
 CLOCKS_PPM, CLOCKS_OF = (30, -50, 80, -11), {"ppm-exact-reno": (90, 20, 60, 5)}
 FAR = 12
@@ -61,21 +78,21 @@ EVEN = {LARGEST: Bar(most=0.35), GREATEST: Bar(most=0.45), SMALLEST: Bar(least=0
 UNEVEN = {GREATEST: Bar(most=0.60), SMALLEST: Bar(least=0.10)}
 POINTS = Bar(or_abs=0.10)
 
-#: Of measured-*.csv, which are not among the raw runs.
+#: Files measured-*.csv, which are not among the raw runs.
 OWN = {name: Path(__file__).parent / "reference" / SET / name for name in ("measured-linux.csv", "measured-qdisc.csv")}
 RAW = Path(__file__).parents[2] / "shared" / "reference" / SET
 MEASURED_S, WARM_S, REQUEST = 24, 2.0, 20_000
-#: What senders 1 to 4 have more as a round trip.
+#: Additional round-trip times in us of senders 1 to 4.
 FARTHER_US = (20, 20, 1000, 1000)
 NEARER, MARKED = "share_near_mean", "marked_per_1000"
 
 
 def nine_of_ten(values: Sequence[float]) -> float:
-    """What nine of ten do not exceed."""
+    """Returns the value that nine of ten values do not exceed."""
     return sorted(values)[math.ceil(0.9 * len(values)) - 1]
 
 
-#: How several runs become one number, theirs and ours, where it is not the median.
+#: Functions that combine several runs into one number, for theirs and ours. Default: the median.
 OF_RUNS: dict[str, Callable[[Sequence[float]], float]] = {GREATEST: max, SMALLEST: min, NEAR: nine_of_ten, SPREAD: nine_of_ten, OUTCAST: mean}
 OF_RUNS |= {f"share_{kind}_mean": mean for kind in (*CONGESTION, "near")}
 
@@ -99,12 +116,12 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 
 def summary(runs: list[dict[str, float]]) -> dict[str, float | None]:
-    """One number for each metric."""
+    """Returns one number for each metric."""
     return {metric: OF_RUNS.get(metric, median)([run[metric] for run in runs]) for metric in runs[0]}
 
 
 def shares(delivered: Sequence[float]) -> dict[str, float]:
-    """Of flows that should be equal."""
+    """Returns the shares of flows that should be equal."""
     total = sum(delivered)
     if not total:
         raise Unmeasured("nothing was delivered")
@@ -113,7 +130,7 @@ def shares(delivered: Sequence[float]) -> dict[str, float]:
 
 
 def outcast(near: float, far: Sequence[float]) -> dict[str, float]:
-    # A flow that delivered nothing counts as one with a single segment.
+    # A flow that delivered nothing counts as a flow with a single segment.
     ratio, spread = near / mean(far), max(far) / (min(far) or 1.0)
     return {NEAR: ratio, SPREAD: spread, OUTCAST: float(ratio < 0.3 and spread <= 2)}
 
@@ -122,7 +139,7 @@ def outcast(near: float, far: Sequence[float]) -> dict[str, float]:
 
 
 def real(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    #: Case and congestion control → repetition → flows; flows of a mix are together.
+    #: Case and congestion control → repetition → flows. Flows of a mix are in one group.
     groups: dict[tuple[str, str], dict[str, list[dict[str, str]]]] = {}
     for row in rows:
         key = (row["case"], "" if row["case"].startswith("mix") else row["congestion"])
@@ -278,7 +295,8 @@ def queues(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
 
 
 def host_queue(qdisc: str) -> dict[str, Any]:
-    """Keys of `[host]` for what `tc` was given. A token bucket keeps no ring: it takes a frame when that may go."""
+    """Returns the keys of `[host]` for a qdisc given to `tc`. A token bucket keeps no ring: it
+    takes a frame only when it may be sent."""
     kind, *words = qdisc.split()
     if kind == "pfifo" and len(words) == 2:
         return {"qdisc": {"kind": kind, "limit": int(words[1])}, "bql": "1B"}
@@ -288,11 +306,13 @@ def host_queue(qdisc: str) -> dict[str, Any]:
 
 
 def beside_bulk(qdisc: str, bulk: int, persistent: bool, bars: Bars) -> list[Setup]:
-    """Host 0 sends to host 1, and requests to host 2; only its own link is slow."""
+    """Returns setups in which host 0 sends to host 1, and requests to host 2. Only its own link is
+    slow."""
     links = {"rate": "10Gbps", "delay": "20us", "override": [{"link": "host0>switch0", "rate": "100Mbps"}]}
     scenario: dict[str, Any] = {"format": 1, "topology": {"kind": "star", "hosts": 3} | links, "switch": {"sharing": "unlimited"}}
     scenario["host"] = {"wire": "linux", "transport": transport("cubic")} | host_queue(qdisc)
-    # Ten milliseconds apart, as the programs start: who begins while another already fills the queue takes its wait for the path's round trip.
+    # Bulk flows start ten milliseconds apart, like the programs. A flow that starts while another
+    # one fills the queue includes the queueing delay in its round-trip time.
     scenario["traffic"] = [
         {"kind": "pairs", "name": f"bulk{flow}", "pairs": [[0, 1]], "sizes": "100GB", "start": f"{10 * flow}ms", "jitter": "5ms"} for flow in range(1, bulk + 1)
     ]
@@ -304,7 +324,7 @@ def beside_bulk(qdisc: str, bulk: int, persistent: bool, bars: Bars) -> list[Set
         for _ in range(300):
             due += round(draw.uniform(70e6, 130e6))
             flows.append((due, 0, 2, REQUEST))
-        # What still waits then has been waiting for a second.
+        # A request that still waits then has waited for a second.
         run = {"until": f"{due // 1_000_000 + 1000}ms", "fct_end": "last_byte"}
         setups.append(Setup(scenario | {"run": run}, requests, {"bulk": bulk, "seconds": due / 1e9 + 1}, tuple(flows), seed=seed))
     return setups
@@ -339,7 +359,7 @@ def exact(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
     for name, delivered in runs.items():
         found = re.fullmatch(r"(.+)-([12])", name)
         if found and found[2] == "2":
-            # Is there to show that the first run repeats itself to the byte.
+            # The second run exists only to show that the first one is byte-identical when repeated.
             if runs.get(f"{found[1]}-1") != delivered:
                 yield Case(f"{SET}.exact-time", found[1], problem=f"the runs {found[1]}-1 and -2 differ")
             continue
@@ -400,7 +420,7 @@ def virtual(run: str, bars: Bars) -> list[Setup]:
         "qdisc": "off",
         "transport": tcp,
     }
-    # As the guests sleep (exact-time-init.sh), whose first sender is number 2.
+    # Start times as in the guests' sleep (exact-time-init.sh), whose first sender is number 2.
     senders = range(1, scenario["topology"]["hosts"])
     starts = {host: 1000 * host if "stag" in words else (host + 1) * 37 % 20 for host in senders}
     own = round(1e3 * seconds)
@@ -419,7 +439,7 @@ RATES = {"1Gbps": (1e9, 4), "10Gbps": (1e10, 4), "25Gbps": (2.5e10, 2)}
 
 
 def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Iterator[Case]:
-    """As `afflux` is used: all defaults but the buffer and the congestion control."""
+    """Uses the defaults of `afflux`, except for the buffer and the congestion control."""
     for name, (rate, seconds) in RATES.items():
         for paths in ("equal", "unequal"):
             case = Case(f"{SET}.rates", f"{name} {paths} {congestion}", bars=EVEN, of_repetitions=OF_RUNS)
@@ -438,12 +458,14 @@ def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Itera
 
 
 def star(switch: dict[str, Any], rate: float = 1e8, hosts: int = 5) -> dict[str, Any]:
-    """Four senders (or others), from 1 on, and their receiver, 0."""
+    """Returns a scenario with four senders (or another number), from host 1 on, and their receiver,
+    host 0."""
     return {"format": 1, "topology": {"kind": "star", "hosts": hosts, "rate": f"{round(rate)}bps", "delay": "20us"}, "switch": switch}
 
 
 def two_switches(switch: dict[str, Any], first: str | None = None) -> dict[str, Any]:
-    """Receiver 0 and near sender 1 at one switch, far senders 2 to 13 behind another; `first`: the far switch's buffer, if it differs."""
+    """Returns a scenario with receiver 0 and near sender 1 at one switch, and far senders 2 to 13
+    behind another. `first`: the far switch's buffer, if it differs."""
     links = [{"a": f"host{host}", "b": "near" if host < 2 else "far"} for host in range(2 + FAR)] + [{"a": "far", "b": "near"}]
     topology = {"kind": "custom", "hosts": 2 + FAR, "switches": ["near", "far"], "rate": "100Mbps", "delay": "20us", "link": links}
     if first is not None:

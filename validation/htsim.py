@@ -1,17 +1,22 @@
-"""htsim (Broadcom/csg-htsim): DCTCP on permutations of a fat-tree, `htsim/perm_<hosts>n_<bytes>B.cm`.
+"""Reader of htsim (Broadcom/csg-htsim): DCTCP on permutations of a fat-tree,
+`htsim/perm_<hosts>n_<bytes>B.cm`.
 
-The matrices are read by afflux itself (`format = "htsim"` in `[[traffic]]`). Completion times are those of the README's sentence that begins with
-"Last flow done"; it gives one number per run, of one seed. The README says what the runs are:
+afflux itself reads the matrices (`format = "htsim"` in `[[traffic]]`). Completion times come from
+the README's sentence that begins with "Last flow done". It gives one number per run, of one seed.
+The README describes the runs:
 
-- Every link at 100 Gbps with 1 us (`fabrics.toml`, or `fabric.toml` beside the matrices).
-- Frames of 1500 B, acknowledgements of 40 B (the wire profile `htsim`).
-- DCTCP with a random path per flow (`ecmp`, each switch with its own seed), K = 15 frames, marked at dequeue.
-- A SYN goes first, and no time-out is shorter than 250 ms (htsim's `tcp.cpp`). Queues hold 100 frames, as in the bench of the same matrices: the README
-  does not say how many.
-- "The hash draw sets the tail, so compare distributions": the last flow is done when the longest queue of colliding flows is. So ours is shown over several
-  seeds, each of which draws other paths. bars.toml has no bar for htsim, so the rows are informational.
+- Every link has 100 Gbps and 1 us (`fabrics.toml`, or `fabric.toml` next to the matrices).
+- Frames have 1500 B, acknowledgements 40 B (the wire profile `htsim`).
+- DCTCP with a random path per flow (`ecmp`, each switch with its own seed), K = 15 frames, marked
+  at dequeue.
+- A SYN is sent first, and no time-out is shorter than 250 ms (htsim's `tcp.cpp`). Queues hold 100
+  frames, as in the bench of the same matrices. The README does not state their size.
+- "The hash draw sets the tail, so compare distributions": the last flow ends with the longest queue
+  of colliding flows. So ours is shown over several seeds, each of which draws other paths.
+  bars.toml has no tolerance for htsim, so the rows are informational.
 
-A matrix without a completion time in the README is run once, to see that it is read and that all its flows end.
+A matrix without a completion time in the README is run once, to check that it can be read and that
+all its flows end.
 """
 
 import re
@@ -24,7 +29,7 @@ from .bars import Bars, median
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 
 SET = "htsim"
-#: Draws of paths, at least.
+#: Minimum number of draws of paths.
 SEEDS = 11
 
 
@@ -53,7 +58,8 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 
 def completions(readme: Path) -> dict[tuple[int, int], float]:
-    """Milliseconds by arity and bytes, from "Last flow done: DCTCP k=8 10 MB 3.9997 ms, 50 MB 20.738 ms; k=16 2 MB …"."""
+    """Returns completion times in ms by arity and bytes, from "Last flow done: DCTCP k=8 10 MB
+    3.9997 ms, 50 MB 20.738 ms; k=16 2 MB …"."""
     try:
         text = readme.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -75,7 +81,7 @@ def listed(readme: Path) -> list[tuple[int, int, float]]:
 
 
 def fat_tree(hosts: int) -> int:
-    """The arity of the fat-tree of so many hosts: k³/4."""
+    """Returns the arity of the fat-tree with this number of hosts, k³/4."""
     arity = next(k for k in range(2, 2 + hosts, 2) if k**3 >= 4 * hosts)
     if arity**3 != 4 * hosts:
         raise Unreadable(f"{hosts} hosts are no full fat-tree")

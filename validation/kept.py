@@ -1,8 +1,10 @@
-"""Numbers that stand in for a large output file of a reference.
+"""Numbers that replace a large output file of a reference.
 
-A reader needs a few numbers of such a file: percentiles, a last completion, the times of some events. The raw folder has the file. The compact form
-(`validation/reference`) has the numbers instead, in `kept.json` of the reference's folder: name of the file → what the reader made of it. So a reader asks
-here, and does not see which of the two there is. `compact.py` writes what was asked for.
+A reader needs a few numbers of such a file: percentiles, a last completion, the times of some
+events. The raw folder has the file. The compact form (`validation/reference`) has only these
+numbers, in `kept.json` of the reference's folder: name of the file → result of the reader. A reader
+calls this module, and does not see which of the two exists. `compact.py` writes the numbers that
+were requested.
 """
 
 import json
@@ -14,17 +16,18 @@ from typing import Any
 from .case import Unreadable, one_line
 
 NAME = "kept.json"
-#: While `recording`: by folder and file.
+#: Numbers by folder and file while `recording`.
 _recorded: dict[Path, dict[str, Any]] | None = None
 
 
 def there(folder: Path, file: str) -> bool:
-    """Is the file or its numbers in the folder of the reference?"""
+    """True if the file or its numbers are in the folder of the reference."""
     return file in _table(folder) or (folder / file).is_file()
 
 
 def of(folder: Path, file: str, read: Callable[[Path], Any]) -> Any:
-    """`read` of the file, which gives what JSON can hold, or the numbers that were kept of it."""
+    """Returns the result of `read` for the file, which must be valid JSON, or the numbers that were
+    kept of it."""
     table = _table(folder)
     if file in table:
         return table[file]
@@ -36,7 +39,7 @@ def of(folder: Path, file: str, read: Callable[[Path], Any]) -> Any:
 
 @contextmanager
 def recording() -> Iterator[dict[Path, dict[str, Any]]]:
-    """All that readers make of files meanwhile."""
+    """Yields all numbers that readers compute from files meanwhile."""
     global _recorded
     _recorded = {}
     try:

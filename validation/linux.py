@@ -1,32 +1,42 @@
-"""Real Linux TCP over a token bucket: `linux/*.csv`.
+"""Reader of real Linux TCP over a token bucket: `linux/*.csv`.
 
     host_i — r1 — r2 — host_j        bottleneck r1→r2 at RATE with the queue Q, delay RTT/2 each way
 
-What the columns and the README of the reference become:
+Columns and README of the reference are reproduced as follows:
 
-- Frames as a queueing discipline counts them: 1448 B of payload in 1514 B, acknowledgements of 66 B, no gap.
-- A token bucket hands a frame on at the *start* of its slot. Here a frame needs its slot to be transmitted, so its time (and that of an
-  acknowledgement, which the reverse direction of our link takes too) is taken off the propagation delay; the backlog does not hold
-  the frame being sent (`queue_length = "before_transmission"`).
-- W is SO_RCVBUF: the kernel doubles it, and of the memory the share `len/truesize` of a full frame is window
-  (tcp_measure_rcv_mss, tcp_win_from_space; in 256ths). 1448 B in a frame of 2416 B of memory are 153/256: the window is
-  2·W·153/256 = 1.195 W. That explains every `snd_wnd` in raw/: from 64 KB to 32 MB it is this, less the memory of the
-  partial segment that filled the window (600 to 1,000 B).
-- A RED queue: `max` and `min` as given; the weight of the average as `tc` derives it from `burst` (tc_red_eval_ewma). The token bucket
-  above it looks (red_peek, which asks the FIFO inside) before it takes, so RED is never found empty and its average never decays with time:
-  the first frames after a pause still see the average that the burst before it left. `probability 1` becomes 0.73 at `max`, 1 above.
-- Parallel connections begin a round trip apart at least: at 300 ms the raw files show the eighth established at 2.4 s.
-- CPU work takes no time there, but every reading of the virtual clock moves it by 256 ns, so a sender does not send everything at one
-  instant. raw/c_reno_dt64k_n1.q shows bursts of 46 frames (68,572 B) that are all there while at most 10 have been sent on, and none of
-  them is dropped by a limit of 64,000 B: a frame takes 36 us / 46 at least, four readings or more. Here it takes four: links between
-  hosts and r1 carry a frame of 1514 B in 1,024 ns.
-- Hosts do not begin at once: in b_*_n2 the handshake of one took 500 us, that of the other, behind the first one's slow start, 1,595 us under
-  Reno and 1,199 us under CUBIC (`srtt_us` of the first row in raw/). Alone, ours has a queue of 1,095 and 699 us when a SYN comes 3.5 ms after
-  the first one's start. With eight hosts both the order and the times differ from run to run; here they are spread evenly over as long.
-- The clock ticks 1,000 times a second: marks under CUBIC come 35.5 ms apart (its wait of HZ/32 and the round trip) and never on a coarser
-  grid, and the shortest repair of a lost tail in c_incast takes 4.6 ms, where a tick of 4 or 10 ms would allow 2 to 4 or 10.
-- `rmem` and `wmem` up to 64 MB: windows have no other limit than W, and send buffers that.
-- half2_mbps counts bytes acknowledged from T/2 to T: received half a round trip before.
+- Frames as a queueing discipline counts them: 1448 B of payload in 1514 B, acknowledgements of 66
+  B, no gap.
+- A token bucket hands a frame on at the *start* of its slot. Here the transmission of a frame takes
+  its slot. So the slot of a frame (and that of an acknowledgement, which takes the reverse
+  direction of our link) is subtracted from the propagation delay. The backlog does not contain the
+  frame in transmission (`queue_length = "before_transmission"`).
+- W is SO_RCVBUF. The kernel doubles it, and uses the share `len/truesize` of a full frame of this
+  memory as window (tcp_measure_rcv_mss, tcp_win_from_space; in 256ths). 1448 B in a frame of 2416 B
+  of memory are 153/256, so the window is 2·W·153/256 = 1.195 W. This explains every `snd_wnd` in
+  raw/: from 64 KB to 32 MB it is this value, minus the memory of the partial segment that filled
+  the window (600 to 1,000 B).
+- A RED queue: `max` and `min` as given; the weight of the average as `tc` derives it from `burst`
+  (tc_red_eval_ewma). The token bucket above it looks (red_peek, which asks the FIFO inside) before
+  it takes a frame. So RED is never found empty, and its average never decays with time: the first
+  frames after a pause still see the average that the last burst left. `probability 1` becomes 0.73
+  at `max`, 1 above.
+- Parallel connections begin at least a round trip apart: at 300 ms the raw files show the eighth
+  established at 2.4 s.
+- CPU work takes no time there, but every reading of the virtual clock advances it by 256 ns, so a
+  sender does not send everything at one instant. raw/c_reno_dt64k_n1.q shows bursts of 46 frames
+  (68,572 B) that have all arrived while at most 10 have been sent on, and a limit of 64,000 B drops
+  none of them. So a frame takes at least 36 us / 46, which is four readings or more. Here it takes
+  four: links between hosts and r1 carry a frame of 1514 B in 1,024 ns.
+- Hosts do not begin at the same time. In b_*_n2 the handshake of one took 500 us. The handshake of
+  the other, behind the first one's slow start, took 1,595 us with Reno and 1,199 us with CUBIC
+  (`srtt_us` of the first row in raw/). A lone flow of ours has a queue of 1,095 and 699 us when a
+  SYN comes 3.5 ms after its start. With eight hosts both the order and the times differ from run to
+  run. Here they are spread evenly over the same time.
+- The clock ticks 1,000 times a second. Marks with CUBIC come 35.5 ms apart (its wait of HZ/32 and
+  the round trip) and never on a coarser grid. The shortest repair of a lost tail in c_incast takes
+  4.6 ms, where a tick of 4 or 10 ms would allow 2 to 4 or 10.
+- `rmem` and `wmem` are up to 64 MB: windows have no limit other than W, and send buffers this one.
+- half2_mbps counts bytes acknowledged from T/2 to T, which were received half a round trip earlier.
 """
 
 import re
@@ -39,26 +49,26 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, fraction, greedy,
 
 SET = "linux"
 PAYLOAD, FRAME, ACK = 1448, 1514, 66
-#: Of 2416 B of memory for a full frame, in 256ths as the kernel keeps it.
+#: Share of the 2416 B of memory of a full frame that is window, in 256ths as the kernel stores it.
 RECEIVE_BUFFER_SHARE = 153 / 256
 TICK = "1ms"
-#: Virtual time has no noise; a virtual link has no queueing discipline of its own.
+#: Virtual time has no noise, and a virtual link has no queueing discipline.
 HOST: dict[str, Any] = {"wire": "linux", "timing": "exact", "qdisc": "off"}
-#: Said where they can be said.
+#: Keys that are set if this version of afflux has them.
 OPTIONAL = (
     *(f"host.transport.{key}" for key in ("tick", "cubic.tick", "htcp.tick")),
     *(f"switch.override.0.ecn.{key}" for key in ("idle_frame", "spacing")),
 )
-#: 1514 B in four readings of the virtual clock.
+#: Rate that carries 1514 B in four readings of the virtual clock.
 ACCESS_BPS = 11828125000
-#: From the first host's start to the last's.
+#: Time in ns from the first host's start to the last host's.
 HOSTS_BEGIN_NS = 3_400_000
-#: Of the token bucket.
+#: Burst of the token bucket in bytes.
 BURST = 1600
-#: A distribution over random losses is that of at least so many seeds.
+#: Minimum number of seeds for a distribution over random losses.
 LOSS_SEEDS = 21
 CONGESTION = {"reno": "newreno", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr", "dctcp": "dctcp"}
-#: Above this N the noise of single runs is too large for a bar.
+#: Largest N with a tolerance. Above it the noise of single runs is too large.
 MOST_INCAST_SENDERS = 16
 
 
@@ -78,7 +88,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
     for path, rows in readable.items():
         reader = next(reader for start, reader in READERS if path.name.startswith(start))
         stem = path.name.split(".")[0]
-        # Files of one kind tell of the same cells.
+        # Files of one kind describe the same cells.
         related = [row for other in readable if bars.section(SET, other.name) == bars.section(SET, path.name) for row in readable[other]]
         yield from reader.read(f"{SET}.{stem}", stem, rows, related, bars)
 
@@ -87,7 +97,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 
 def bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    """One row, one run: greedy flows, the second half of T."""
+    """Simulates one run per row: greedy flows, measured in the second half of T."""
     for row in rows:
         named = {name: bar for name, bar in bars.of(SET, stem).items() if name in row}
         theirs = {name: maybe(row, name) for name in (*named, "avg_mbps", "half2_mbps", "q_mean_B", "bneck_drops", "marked", "retrans")}
@@ -104,7 +114,7 @@ def bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[di
         yield case
 
 
-#: What makes two rows runs of the same cell.
+#: Columns that are equal in two runs of the same cell.
 INPUTS = ("HOSTS", "RATE", "RTT", "Q", "CC", "ECN", "LOSS", "W", "CONNS", "GAP", "T", "STALL")
 
 
@@ -116,7 +126,8 @@ def transfer(row: dict[str, str], repetition: int) -> Setup:
     rate, duration = number(row, "RATE") * 1e6, number(row, "T")
     rtt_ns = number(row, "RTT") * 1e3
     pairs, parallel = int(number(row, "HOSTS", 1)), int(number(row, "CONNS", 1))
-    # One connection of a host is opened after the other, each waiting for the one before to be established.
+    # The connections of a host are opened one after the other. Each waits until the previous one is
+    # established.
     gap_ns = max(number(row, "GAP", 0) * 1e9, rtt_ns)
     slot_ns = FRAME * 8e9 / rate
     size = int(rate * duration / 4) + 1_000_000
@@ -151,14 +162,14 @@ def half2(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
 
 def interval(duration: float) -> str:
-    """2,000 samples in the half that counts, but not nearer than 100 us."""
+    """Returns an interval with 2,000 samples in the measured half, at least 100 us."""
     return f"{max(100_000, round(duration * 1e9 / 4000))}ns"
 
 
 def transport(congestion: str, *, ecn: bool) -> dict[str, Any]:
     if congestion not in CONGESTION:
         raise Unreadable(f"congestion control {congestion!r} is none of {', '.join(CONGESTION)}")
-    # The machines' receive buffers were so large that they never limited a sender, but where a row has W.
+    # The machines' receive buffers never limited a sender, except in rows with W.
     tcp: dict[str, Any] = {
         "kind": "tcp",
         "stack": "linux",
@@ -182,11 +193,12 @@ def stall(text: str) -> dict[str, str]:
 
 
 def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str, Any], *, loss: float = 0.0, sinks: int | None = None) -> dict[str, Any]:
-    """Hosts 0 … sources−1 send to sources …; `sinks` of them, as many as sources unless said."""
+    """Returns a scenario in which hosts 0 … sources−1 send to hosts sources …. `sinks` receivers,
+    by default as many as sources."""
     sinks = sources if sinks is None else sinks
     taken = (FRAME + ACK) * 8e9 / rate + 2 * (FRAME + ACK) * 8e9 / ACCESS_BPS
     one_way = (rtt_ns - taken) / 2
-    # The same share on each of the three links; what matters is the sum.
+    # The delay is distributed evenly over the three links. Only the sum matters.
     access = round(one_way / 3)
     middle = round(one_way) - 2 * access
     if access < 1:
@@ -196,7 +208,8 @@ def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str
     links += [{"a": "r2", "b": f"host{sources + host}", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"} for host in range(sinks)]
     topology: dict[str, Any] = {"kind": "custom", "hosts": sources + sinks, "switches": ["r1", "r2"], "link": links}
     if loss > 0:
-        # In both directions (a loss in one is not to be had): one acknowledgement in so many does not matter.
+        # Losses occur in both directions, because a single direction is not possible here. A few
+        # lost acknowledgements do not matter.
         topology["fault"] = [{"link": [f"r2-host{sources + host}" for host in range(sinks)], "loss": loss}]
     return {
         "format": 1,
@@ -207,7 +220,9 @@ def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str
 
 
 def discipline(text: str) -> dict[str, Any]:
-    """`bfifo limit BYTES`, or `red limit … min … max … avpkt … burst … probability … [ecn]`."""
+    """Parses `bfifo limit BYTES`, or `red limit … min … max … avpkt … burst …
+    probability … [ecn]`.
+    """
     words = text.split()
     options = dict(zip(words[1::2], words[2::2], strict=False))
     try:
@@ -218,7 +233,8 @@ def discipline(text: str) -> dict[str, Any]:
                 "kmax": f"{int(options['max'])}B",
                 "pmax": red_probability(int(options["max"]) - int(options["min"]), float(options["probability"])),
                 "average_weight": red_weight(int(options["min"]), int(options["burst"]), int(options["avpkt"])),
-                # The token bucket above takes a frame only after a look (red_peek): RED is never found empty, its average never idle.
+                # The token bucket above looks before it takes a frame (red_peek), so RED is never
+                # found empty and its average is never idle.
                 "idle_frame": "off",
                 "compare": "at_or_above",
                 "spacing": "linux",
@@ -234,7 +250,7 @@ def discipline(text: str) -> dict[str, Any]:
 
 
 def bits(text: str) -> float:
-    """A rate as `tc` writes it."""
+    """Parses a rate as `tc` writes it."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)bit", text.lower())
     if not found:
         raise Unreadable(f"rate {text!r} cannot be understood")
@@ -242,12 +258,13 @@ def bits(text: str) -> float:
 
 
 def red_probability(span: int, probability: float) -> float:
-    """`tc` gives it in 32 bits, where 1 comes out as 0; the kernel then takes 2^-Plog for each byte above `min` (tc_red_eval_P, red_maxp)."""
+    """Returns the probability at `max`. `tc` passes it in 32 bits, where 1 becomes 0. The kernel
+    then uses 2^-Plog for each byte above `min` (tc_red_eval_P, red_maxp)."""
     return probability if probability < 1 else span / 2 ** span.bit_length()
 
 
 def red_weight(low: int, burst: int, packet: int) -> float:
-    """As `tc` chooses it: iproute2 tc/tc_red.c, tc_red_eval_ewma."""
+    """Returns the weight that `tc` chooses (iproute2 tc/tc_red.c, tc_red_eval_ewma)."""
     a = burst + 1 - low / packet
     for log in range(1, 32):
         weight = 0.5**log
@@ -259,13 +276,14 @@ def red_weight(low: int, burst: int, packet: int) -> float:
 # ---------------------------------------------------------------------------------------------------------- remembered thresholds
 
 
-#: Not in the columns: those of the runs in raw/ of this name.
+#: Values that the columns lack, from the runs in raw/ with this name.
 CACHE_RUN = {"RATE": "100", "RTT": "300000", "Q": "bfifo limit 375000", "T": "12"}
 
 
 def ssthresh_cache(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    """Connections one after the other, T seconds each. They cannot be told to end here, so each has what theirs carried in T and a
-    tenth more, and the next begins three T later: what it inherits is the threshold of a connection that has ended."""
+    """Simulates connections one after the other, T seconds each. A scenario cannot end them at a
+    given time, so each gets the bytes that the reference carried in T plus a tenth, and the next
+    begins 3 T later. It inherits the threshold of a connection that has ended."""
     groups: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault(row["name"], []).append(CACHE_RUN | row)
@@ -299,7 +317,9 @@ def remembered(group: list[dict[str, str]], place: int, repetition: int) -> Setu
 
 
 def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
-    """The connection that begins at `begin_s`, of those that have ended before only their bytes are here."""
+    """Measures the connection that begins at `begin_s`, by subtracting the bytes of connections that
+    have ended before.
+    """
     begin, duration = p["begin_s"], p["T"]
     at = [received_bytes(runner.run(begin + t - p["lag_s"])) if begin + t > p["lag_s"] else 0.0 for t in (0, duration / 2, duration)]
     return {"half2_mbps": (at[2] - at[1]) * 8e-6 / (duration / 2), "avg_mbps": (at[2] - at[0]) * 8e-6 / duration}
@@ -308,12 +328,13 @@ def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 # ------------------------------------------------------------------------------------------------------------------------ incast
 
 
-#: What the client waits between rounds (t_start_s and dur_s in raw/*.rounds).
+#: Time in ns that the client waits between rounds (t_start_s and dur_s in raw/*.rounds).
 THINK_NS = 10_050_000
 
 
 def incast(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    """N servers answer one client, 20 rounds, closed loop; goodput is N·block over the mean duration of a round, request included."""
+    """N servers answer one client, 20 rounds, closed loop. Goodput is N·block over the mean
+    duration of a round including the request."""
     named = bars.of(SET, stem)
     for row in rows:
         case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("goodput_mbps", "mean_ms", "drops")})
@@ -332,7 +353,7 @@ def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> 
     senders, block, count = int(number(row, "N")), int(number(row, "block")), int(number(row, "rounds"))
     rate = rate_of(row)
     rtt_ns = number(row, "RTT") * 1e3 if (row.get("RTT") or "").strip() else round_trip_ns(rows)
-    # Its connections are open before the first round.
+    # The connections are open before the first round.
     tcp = transport(row["cc"], ecn=False) | {"min_rto": row["rto_min"], "handshake": False}
     scenario = dumbbell(senders, rate, rtt_ns, row["queue"], tcp, sinks=1)
     scenario["traffic"] = [
@@ -348,7 +369,7 @@ def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> 
         }
     ]
     if repetition:
-        # Only the first repetition has all servers answer at the same instant.
+        # Only in the first repetition do all servers answer at the same instant.
         scenario["traffic"][0]["jitter"] = f"{round(FRAME * 8e9 / rate)}ns"
     scenario["run"] = {"fct_end": "last_byte"}
     scenario["record"] = {"explain": False}
@@ -367,7 +388,7 @@ def rounds_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
 
 def rate_of(row: dict[str, str]) -> float:
-    """From the column RATE, from what RED was told, or 1 Gbps."""
+    """Returns the rate from the column RATE, from RED's `bandwidth`, or 1 Gbps."""
     told = re.search(r"bandwidth (\S+)", row.get("queue") or "")
     if (row.get("RATE") or "").strip():
         return number(row, "RATE") * 1e6
@@ -375,8 +396,8 @@ def rate_of(row: dict[str, str]) -> float:
 
 
 def round_trip_ns(rows: list[dict[str, str]]) -> float:
-    """There is no column for it: a round without drops takes a round trip and, at the bottleneck, the frames' slots less the burst.
-    To the nearest 10 us."""
+    """Estimates the round-trip time, rounded to 10 us, because there is no column for it. A round
+    without drops takes a round trip plus the frames' slots at the bottleneck minus the burst."""
     left = []
     for row in rows:
         segments = -(-int(number(row, "block")) // PAYLOAD)
@@ -389,7 +410,8 @@ def round_trip_ns(rows: list[dict[str, str]]) -> float:
 
 
 def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
-    """The N at which the goodput of a series falls below a third of its best: within a factor 1.5 (bars.toml, linux.c_incast)."""
+    """Compares the N at which the goodput of a series falls below a third of its best, within a
+    factor of 1.5 (bars.toml, linux.c_incast)."""
     series: dict[tuple[str, str], list[tuple[Case, dict[str, float]]]] = {}
     for case, ours in done:
         if "series" in case.labels and bars.of(SET, case.reference.split(".")[1]):
@@ -402,7 +424,7 @@ def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterat
         most = runs[-1][0].labels["N"]
         case = Case(reference, name, theirs={"collapse_N": theirs}, bars={"collapse_N": Bar(factor=1.5)})
         if len(runs) < 2 or (theirs is None and ours is None and all(values for _, values in runs)):
-            # Nothing falls: nothing to compare.
+            # The goodput does not collapse on either side, so there is nothing to compare.
             continue
         if not all(values for _, values in runs):
             case.problem = "not every N of the series could be run"
@@ -420,15 +442,17 @@ def collapse(series: list[tuple[int, float | None]]) -> float | None:
 # ------------------------------------------------------------------------------------------------------------------------- MPTCP
 
 
-#: Not in the columns: TCP over `100@5ms` carried to the byte what it did over `1x100`, so 5 ms is what a path has. T follows from the bytes.
+#: Round-trip time of a path, which the columns lack. TCP over `100@5ms` carried exactly the same
+#: bytes as over `1x100`, so it is 5 ms. T follows from the bytes.
 BULK_RTT_MS = 5.0
-#: Not in the columns either. Alone on 100 Mbps Reno loses every 3.9 s (raw/d_bulk_tcp_reno_1x100.rx), ours 3.85 s with this queue, 2.0 s with 250,000 B, 4.3 s
-#: with 400,000 B.
+#: Queue of a path in bytes, which the columns lack. A lone Reno flow on 100 Mbps loses every 3.9 s
+#: (raw/d_bulk_tcp_reno_1x100.rx). Ours loses every 3.85 s with this queue, 2.0 s with 250,000 B,
+#: and 4.3 s with 400,000 B.
 BULK_QUEUE = 375_000
 
 
 def mptcp_bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    """Disjoint paths `100`, `100+50`, `3x100`, `100@5ms+100@50ms`; TCP has the first alone."""
+    """Disjoint paths `100`, `100+50`, `3x100`, `100@5ms+100@50ms`. TCP uses only the first one."""
     for row in rows:
         case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")}, bars=bars.of(SET, stem))
         try:
@@ -439,7 +463,7 @@ def mptcp_bulk(reference: str, stem: str, rows: list[dict[str, str]], related: l
 
 
 def parse_paths(text: str) -> list[tuple[float, float]]:
-    """Rate in Mbps and round trip in ms of each path."""
+    """Returns the rate in Mbps and the round-trip time in ms of each path."""
     found = []
     for part in text.split("+"):
         match = re.fullmatch(r"(?:(\d+)x)?(\d+(?:\.\d+)?)(?:@(\d+(?:\.\d+)?)ms)?", part)
@@ -463,7 +487,8 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
 
 
 def used_paths(row: dict[str, str]) -> tuple[list[tuple[float, float]], int]:
-    """Rate in Mbps and round trip in ms of the paths that the protocol uses, and the payload of a frame."""
+    """Returns rate in Mbps and round-trip time in ms of the paths that the protocol uses, and the
+    payload of a frame in bytes."""
     if row["proto"] not in ("tcp", "mptcp"):
         raise Unreadable(f"proto {row['proto']!r} is neither tcp nor mptcp")
     given = parse_paths(row["paths"])
@@ -471,9 +496,9 @@ def used_paths(row: dict[str, str]) -> tuple[list[tuple[float, float]], int]:
 
 
 def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int) -> dict[str, Any]:
-    """Two hosts with these paths between them."""
+    """Returns a scenario with two hosts and these paths between them."""
     tcp = transport(row["cc"], ecn=False)
-    # Two links and a switch for each path.
+    # Each path has two links and a switch.
     links, switches = [], []
     for number_, (mbps, ms) in enumerate(given):
         near, far = f"a{number_}", f"b{number_}"
@@ -503,15 +528,18 @@ def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int
     }
 
 
-#: What the column with a transfer's bytes may be called.
+#: Possible names of the column with a transfer's bytes.
 SIZES = ("size_B", "bytes", "size", "block")
 
 
 def mptcp_fct(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
-    """Transfers of a given size over the paths of `d_mptcp_bulk`, each on a connection of its own; `p50_ms` is the median completion time.
+    """Compares transfers of a given size over the paths of `d_mptcp_bulk`, each on its own
+    connection. `p50_ms` is the median completion time.
 
-    bars.toml has a bar for it, the folder has no such file and its README no line about one. So the columns (`name`, `proto`, `cc`, `paths`, a size in
-    bytes, `p50_ms`), and that a transfer lasts from the first SYN until its last byte is acknowledged, are what the file is taken to say once it is there.
+    bars.toml has a tolerance for it, but the folder has no such file and its README does not
+    mention one. So the columns (`name`, `proto`, `cc`, `paths`, a size in bytes, `p50_ms`) are an
+    assumption about the future file, and so is the definition that a transfer lasts from the first
+    SYN until its last byte is acknowledged.
     """
     for row in rows:
         case = Case(reference, row["name"], theirs={"p50_ms": maybe(row, "p50_ms")}, bars=bars.of(SET, stem))
@@ -544,7 +572,7 @@ class Reader:
         self.read, self.columns = read, columns.split()
 
 
-#: By the beginning of a file's name: what it is about, as the README of the reference lists it.
+#: Readers by the beginning of a file's name, as the README of the reference lists them.
 READERS = [
     ("a5_", Reader(ssthresh_cache, "name cc tcp_no_metrics_save tcp_no_ssthresh_metrics_save conn avg_mbps half2_mbps")),
     ("a", Reader(bulk, "name RATE RTT Q CC T half2_mbps")),

@@ -1,10 +1,12 @@
-"""Real Linux hosts over `afflux live` against theory, and against the simulation of the same scenario; writes `out/validate-live.json`.
+"""Compares real Linux hosts over `afflux live` with theory, and with the simulation of the same
+scenario. Writes `out/validate-live.json`.
 
     make validate-live                   everything
-    make validate-live ONLY=cubic        what has this in its name
+    make validate-live ONLY=cubic        checks whose name contains this
 
-Needs root (namespaces, devices, real-time scheduling) and a machine that is doing little else. Ends with 0 if everything is within its bar, or if it
-had to be skipped, which it says; with 1 if not.
+Needs root (namespaces, devices, real-time scheduling) and a machine without other load. The exit
+code is 0 if everything is within its tolerance or the check had to be skipped (it says so), and 1
+otherwise.
 """
 
 import argparse
@@ -31,14 +33,14 @@ from afflux import _core
 from afflux.live import address, hosts, inside
 
 OUT = Path("out")
-#: From Linux's headers; Python has no names for them.
+#: Constants of Linux's headers for which Python has no names.
 IPPROTO_MPTCP, TCP_CONGESTION, TCP_WINDOW_CLAMP, SO_TIMESTAMPNS, SO_RCVBUFFORCE = 262, 13, 10, 35, 33
 WARMUP_S = 5.0
 
 
 @dataclass
 class Row:
-    """One comparison; `low` and `high` bound what `ours` may be."""
+    """One comparison. `low` and `high` are the bounds of `ours`."""
 
     name: str
     what: str
@@ -54,10 +56,10 @@ class Row:
         return self.valid and self.low <= self.ours <= self.high
 
 
-# Scenarios. A bottleneck between two switches; hosts are ten times as fast where nothing else is said.
+# Scenarios: a bottleneck between two switches. Hosts are ten times as fast unless stated otherwise.
 
 
-#: For where nothing is simulated: a scenario needs some, which is left to the real hosts.
+#: Traffic for runs without simulated flows: a scenario needs some, which is left to the real hosts.
 TRAFFIC = """
 [[traffic]]
 kind = "pairs"
@@ -113,12 +115,12 @@ buffer = "100kB"
 
 @cache
 def _runs() -> tempfile.TemporaryDirectory[str]:
-    """Where this process runs what it runs; gone when it ends."""
+    """Returns the folder of the runs of this process. It is removed at the end."""
     return tempfile.TemporaryDirectory(prefix="afflux-live-")
 
 
 def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> tuple[dict[str, Any], dict[str, Any], Path]:
-    """What the program found in its host, live.json, and the result directory."""
+    """Returns the findings of the program in its host, live.json, and the result directory."""
     place = Path(tempfile.mkdtemp(dir=_runs().name))
     (place / "scenario.toml").write_text(text)
     found = place / "found.json"
@@ -130,15 +132,15 @@ def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> t
     return json.loads(found.read_text()), json.loads(done.stdout), place / "out"
 
 
-# What runs in the hosts.
+# Programs that run in the hosts.
 
 
-#: Kept open: subflows are accepted there too.
+#: Listening sockets. They stay open, because they accept subflows too.
 LISTENERS: list[socket.socket] = []
 
 
 def connected(control: str, window: int | None = None, protocol: int = 0, port: int = 5001) -> tuple[socket.socket, socket.socket]:
-    """A connection from the first host to the last."""
+    """Returns a connection from the first host to the last."""
     last = hosts() - 1
 
     def listen() -> socket.socket:
@@ -147,7 +149,7 @@ def connected(control: str, window: int | None = None, protocol: int = 0, port: 
             # A buffer of a fixed size does not grow, and neither does the window.
             made.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 * window)
             made.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, window)
-        # On all of its addresses, for subflows.
+        # Listens on all of its addresses, for subflows.
         made.bind(("", port))
         made.listen()
         return made
@@ -166,7 +168,7 @@ def connected(control: str, window: int | None = None, protocol: int = 0, port: 
 
 
 def bulk(sender: socket.socket, receiver: socket.socket, seconds: float, series: list[tuple[float, int]]) -> None:
-    """Sends as fast as it goes; `series` gets what had been received when."""
+    """Sends as fast as possible. `series` gets the received bytes over time."""
     stop = time.monotonic() + seconds
 
     def send() -> None:
@@ -186,14 +188,14 @@ def bulk(sender: socket.socket, receiver: socket.socket, seconds: float, series:
 
 
 def rate_of(series: list[tuple[float, int]], skip: float) -> float:
-    """Bits per second from `skip` seconds after the first byte on."""
+    """Returns the rate in bit/s, starting `skip` seconds after the first byte."""
     begin = series[0][0] + skip
     kept = [entry for entry in series if entry[0] >= begin]
     return 8 * (kept[-1][1] - kept[0][1]) / (kept[-1][0] - kept[0][0])
 
 
 def settle(sysctls: dict[str, str]) -> None:
-    """Settings of every host; only of theirs."""
+    """Applies settings to every host, inside its namespace only."""
     for host in range(hosts()):
         for name, value in sysctls.items():
             inside(host, lambda name=name, value=value: Path("/proc/sys", name).write_text(value))
@@ -204,17 +206,18 @@ def throughput(control: str, seconds: str, window: str = "0") -> dict[str, Any]:
     sender, receiver = connected(control, int(window) or None)
     series: list[tuple[float, int]] = []
     bulk(sender, receiver, float(seconds), series)
-    # Linux's struct tcp_info: the window that the receiver has announced last.
+    # Field of Linux's struct tcp_info: the window that the receiver announced last.
     announced = struct.unpack_from("I", sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232), 228)[0]
     return {"bps": rate_of(series, WARMUP_S), "announced": announced}
 
 
-#: Between two echoes; what the kernel has not run for some milliseconds is slow for reasons of the machine (docs/live.md).
+#: Pause in seconds between two echoes. A kernel that has been idle for some milliseconds is slow
+#: because of the machine (docs/live.md).
 PACE_S = 0.0005
 
 
 def ping(count: str) -> dict[str, Any]:
-    """Echoes answered by the other kernel; stamped by this one when they come back."""
+    """Sends echoes that the other kernel answers. This kernel timestamps the replies."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -232,7 +235,7 @@ def ping(count: str) -> dict[str, Any]:
             raw.sendto(packet, (address(hosts() - 1), 0))
             following += PACE_S
             continue
-        # After the last a second, by which all have come back or are lost.
+        # After the last echo, wait a second. By then all replies have arrived or are lost.
         raw.settimeout(wait if wait > 0 else 1.0)
         try:
             answer, extra, _, _ = raw.recvmsg(256, 128)
@@ -283,12 +286,12 @@ def window_limited() -> list[Row]:
 def delay() -> list[Row]:
     count = 10_000
     found, report, _ = run_live(path("1Gbps", "5ms", "1MB", access="1Gbps"), "ping", count)
-    # 98 B on the cable, and the gap, on three links each way.
+    # 98 B on the cable plus the gap, on three links in each direction.
     configured = 2 * (5e6 + 2 * 10e3) + 6 * (28 + 56 - 8 + 18 + 20) * 8
     errors = sorted(trip - configured for trip in found["trips_ns"])
     rows = []
     for share, name in [(0.5, "p50"), (0.99, "p99")]:
-        # One that did not come back is as bad as can be.
+        # A lost echo counts as an infinite error.
         at = int(share * (count - 1))
         error = errors[at] / 1e3 if at < len(errors) else float("inf")
         rows.append(row(f"ping-{name}", f"{name} of ping's error over 10 ms", error, -1.0, 100.0, "us", report))
@@ -309,7 +312,7 @@ def ecn() -> list[Row]:
 def mptcp() -> list[Row]:
     found, report, _ = run_live(four_paths("50Mbps"), "multipath", 12)
     carried = [port["tx_bytes"] for port in report["ports"] if port["peer"] == "host1"]
-    # 94.1 % of a link is payload, less 1.7 % for its options.
+    # 94.1 % of a link is payload, minus 1.7 % for MPTCP's options.
     return [
         row("mptcp-rate", "kernel MPTCP over four paths of 50 Mbps", found["bps"] / 1e6, 0.85 * 4 * 50 * 0.925, 4 * 50 * 0.941, "Mbps", report),
         row("mptcp-paths", "least share of the four paths", min(carried) / max(carried), 0.8, 1.0, "", report),
@@ -317,8 +320,8 @@ def mptcp() -> list[Row]:
 
 
 def same(control: str, simulated: str, runs: int = 1) -> Callable[[], list[Row]]:
-    """The same scenario simulated and live: throughput and mean queue, medians of so many runs of both. A run that was not valid is no measurement:
-    it is repeated, but not for ever.
+    """Returns a check that compares the same scenario simulated and live: throughput and mean
+    queue, medians of `runs` runs of each. An invalid live run is repeated, at most `runs` times.
     """
 
     def check() -> list[Row]:
@@ -344,7 +347,8 @@ until = "{seconds}s"
             tries.append((*bottleneck(afflux.Result.open(out).ports), report))
         valid = [run for run in tries if run[2]["valid"]]
         kept = valid or tries
-        # The row is as late as the worst of what it stands on, and valid if that is all that was asked for.
+        # The row has the worst lateness of the runs that it uses. It is valid if there are enough
+        # valid runs.
         worst = max((report for *_, report in kept), key=lambda report: report["lateness_us"]["p99"]) | {"valid": len(valid) == runs}
         rows = []
         for name, at in (("queue", 0), ("rate", 1)):
@@ -358,13 +362,14 @@ until = "{seconds}s"
 
 
 def bottleneck(ports: Any) -> tuple[float, float]:
-    """Mean queue in bytes and bytes per second from `left` to `right`, after the warm-up."""
+    """Returns the mean queue in bytes and the rate in bytes per second from `left` to `right`,
+    after the warm-up."""
     columns = {name: ports.column(name) for name in ("time_ns", "node", "port", "queue", "queue_bytes", "tx_bytes")}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     # The bottleneck is the last link of the dumbbell.
     last = max(row["port"] for row in rows if row["node"] == "left")
     kept = [row for row in rows if row["node"] == "left" and row["port"] == last and row["queue"] < 0 and row["time_ns"] > WARMUP_S * 1e9]
-    # While there is something to send.
+    # Only while there is data to send.
     while kept and kept[-1]["tx_bytes"] == 0:
         kept.pop()
     span = (kept[-1]["time_ns"] - kept[0]["time_ns"]) / 1e9
@@ -383,7 +388,7 @@ CHECKS: dict[str, Callable[[], list[Row]]] = {
     "mptcp": mptcp,
     "cubic": same("cubic", "cubic"),
     "reno": same("reno", "newreno"),
-    # When its probes of the round trip fall is chance, on both sides.
+    # The times at which BBR probes the round-trip time are random, on both sides.
     "bbr": same("bbr", "bbr", runs=5),
 }
 
@@ -423,6 +428,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--in-host"]:
         result, function, *arguments = sys.argv[2:]
         Path(result).write_text(json.dumps(globals()[function](*arguments)))
-        # Connections may still have much to say.
+        # Connections may still have data to send, so exit without waiting for them.
         os._exit(0)
     sys.exit(main())

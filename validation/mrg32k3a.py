@@ -1,4 +1,5 @@
-"""L'Ecuyer's combined generator MRG32k3a with streams, as ns-3 draws from it (core/model/rng-stream.cc): known starts instead of like ones."""
+"""L'Ecuyer's combined generator MRG32k3a with streams, like ns-3's (core/model/rng-stream.cc), so
+that start times are the same and not only similarly distributed."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +12,7 @@ Matrix = tuple[tuple[int, ...], ...]
 
 
 def uniform(seed: int, stream: int, run: int) -> Iterator[float]:
-    """Draws from (0, 1): streams are 2^127 draws apart, runs 2^76."""
+    """Yields draws from (0, 1). Streams are 2^127 draws apart, runs 2^76."""
     s, t = [seed] * 3, [seed] * 3
     for log, count in ((127, stream), (76, run)):
         s, t = _jump(A1, log, count, s, M1), _jump(A2, log, count, t, M2)
@@ -23,7 +24,7 @@ def uniform(seed: int, stream: int, run: int) -> Iterator[float]:
 
 
 def _jump(a: Matrix, log: int, count: int, state: list[int], m: int) -> list[int]:
-    """`count` · 2^`log` steps."""
+    """Advances the state by `count` · 2^`log` steps."""
     while count:
         if count & 1:
             power = _power(a, log, m)
@@ -34,7 +35,8 @@ def _jump(a: Matrix, log: int, count: int, state: list[int], m: int) -> list[int
 
 @cache
 def _power(a: Matrix, log: int, m: int) -> Matrix:
-    """2^`log` steps at once; every stream needs the same ones."""
+    """Returns the matrix of 2^`log` steps. It is cached, because every stream needs the same
+    matrices."""
     if log == 0:
         return a
     half = _power(a, log - 1, m)

@@ -1,25 +1,33 @@
-"""ns-3 mainline: dumbbells, window-limited transfers, incast: `ns3/*.csv`.
+"""Reader of ns-3 mainline: dumbbells, window-limited transfers, incast: `ns3/*.csv`.
 
     S_i — left ══ right — D_i        bottleneck left→right
 
-What the columns and the README of the reference become:
+Columns and README of the reference are reproduced as follows:
 
-- Frames of 1460 + 42 B, acknowledgements of 42 B, SACK 2 + 8 per block padded to 4 (the wire profile `ns3p2p`).
-- ns-3's TCP is the compat set `stack = "ns3"`; what the README says besides is written out.
-- A device takes a frame out of its queue when its transmission starts (`queue_length = "through_start"`: what arrives at
-  that instant was planned before, since propagation takes longer than a transmission, and comes first). Behind a queue disc stands
-  a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
-- Rate and delay of the access links go by the set (README), not by a column.
-- Times there are whole nanoseconds (README), and a transmission takes what is nearest: links here have the rate at which a full frame
-  takes as long (`in_whole_nanoseconds`).
+- Frames of 1460 + 42 B, acknowledgements of 42 B, SACK 2 + 8 per block padded to 4 (the wire
+  profile `ns3p2p`).
+- ns-3's TCP is the compat set `stack = "ns3"`. Other settings of the README are explicit keys.
+- A device takes a frame out of its queue when its transmission starts (`queue_length =
+  "through_start"`: an arrival at that instant was scheduled before, since propagation takes longer
+  than a transmission, and comes first). Behind a queue disc there is a device queue of one frame
+  (`device_queue = 1`), so a disc's length is that of the port minus two frames.
+- Rate and delay of the access links depend on the set (README), not on a column.
+- Times there are whole nanoseconds (README), and a transmission takes the nearest one. Links here
+  have the rate at which a full frame takes the same time (`in_whole_nanoseconds`).
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
-- Runs whose name ends in _nosack, _classicrec, _ts or _nohystart differ in what the README lists, without a column for it.
-- `ns3.traces` are the runs of which traces/ has the windows. A reduction there is where the window begins to fall, until it is up again by a segment;
-  for the runs with drop-tail and CoDel these are as many as the column `recov` has entries. Where queues mark, the column `cwr` counts them. Ours come
-  from a capture at the sender: entries to recovery (the first retransmission beyond all that was outstanding at the entry before) and frames with CWR.
-  Time-outs count as reductions; what is repeated after one may count again here. How far a window falls is not compared: a capture has
-  no windows, and what is outstanding is less than the window during a recovery. (`record.senders` has windows, at intervals; this comparison does not use it.)
-- Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
+- Runs whose name ends in _nosack, _classicrec, _ts or _nohystart have the differences that the
+  README lists, without a column for them.
+- `ns3.traces` are the runs whose windows are in traces/. A reduction there lasts from the beginning
+  of a fall of the window until it has grown by a segment again. For the runs with drop-tail and
+  CoDel the number of reductions equals the number of entries in the column `recov`. If queues mark,
+  the column `cwr` counts them. Ours come from a capture at the sender: entries to recovery (the
+  first retransmission beyond all that was outstanding at the previous entry) and frames with CWR.
+  Time-outs count as reductions, and retransmissions after one may count again here. The depth of a
+  fall is not compared: a capture has no windows, and the outstanding data is less than the window
+  during a recovery. (`record.senders` has windows at intervals, but this comparison does not use
+  it.)
+- Incast: senders start at U(0, 20 us) after t0, with ns-3's own draws, from the stream that gives
+  the lone sender's `all_done_us`.
 """
 
 import re
@@ -37,7 +45,8 @@ from .mrg32k3a import uniform
 SET = "ns3"
 COMPAT = "ns3"
 PAYLOAD, FRAME = 1460, 1502
-#: Rate and delay of the access links, floor and granularity of the time-out, time-out of a SYN (ConnTimeout; data always have a sample).
+#: Rate and delay of the access links, minimum and granularity of the time-out, time-out of a SYN
+#: (ConnTimeout; data always has a sample).
 SETS = {
     "dc": ("100Gbps", 10_000, "1ms", "1us", "3s"),
     "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "3s"),
@@ -52,15 +61,15 @@ CONGESTION = {
     "TcpBbr": "bbr",
     "TcpDctcp": "dctcp",
 }
-#: Target and interval of CoDel by set; the others have ns-3's defaults.
+#: Target and interval of CoDel by set. The others use ns-3's defaults.
 CODEL = {"dc": ("50us", "1ms")}
 CODEL_DEFAULT = ("5ms", "100ms")
 #: Thresholds of RED in packets, its weight, and its largest probability (1/LInterm).
 RED = (400, 1200, 0.002, 0.02)
-#: Time of a frame while idle, unless told: 500 B at 1.5 Mbps.
+#: Time of a frame while idle, unless given: 500 B at 1.5 Mbps.
 RED_IDLE = "2667us"
 SAMPLES = 20_000
-#: Said where they can be said.
+#: Keys that are set if this version of afflux has them.
 OPTIONAL = (
     *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.flavour")),
     *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
@@ -98,7 +107,8 @@ def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case
     case = Case(reference, row["run"], theirs={metric: maybe(row, metric) for metric in metrics}, bars=named, compat=COMPAT)
     try:
         if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
-            # ns-3's H-TCP is not the published one, and its DCTCP does not halve on loss.
+            # ns-3's H-TCP differs from the published one, and its DCTCP does not halve the window
+            # on loss.
             case.bars, case.remark = {}, "informational: ns-3 is wrong here"
         case.setups = [transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))]
     except Unreadable as error:
@@ -135,13 +145,15 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         elif variant == "nohystart":
             tcp.setdefault("cubic", {})["hystart"] = "off"
         elif variant == "ts":
-            # The options do not fit the MTU, so ns-3's IP makes two fragments of a segment, 1460 + 32 + 2·20 + 2·2 B together. While the first is
-            # being sent the second waits, so an odd number fills the queue and both parts of another segment are dropped (drops there are
-            # twice the repetitions): one frame here stands for both, in a queue of half as many.
+            # The options do not fit the MTU, so ns-3's IP splits a segment into two fragments, 1460
+            # + 32 + 2·20 + 2·2 B together. While the first one is sent the second one waits, so an
+            # odd number fills the queue, and both parts of another segment are dropped (drops there
+            # are twice the retransmissions). One frame here represents both, in a queue of half the
+            # length.
             wire = {"base": "ns3p2p", "data_header": "76B", "mtu_header": "40B", "ack": "54B"}
             fragments, unit = 2, (PAYLOAD + 76) / 2
             aside = aside // FRAME * unit
-    # A divisor of the warm-up is not needed: what counts are samples after it.
+    # The interval need not divide the warm-up: only samples after the warm-up count.
     interval = max(1, round((duration - warm) * 1e9 / SAMPLES))
     scenario = {
         "format": 1,
@@ -218,7 +230,7 @@ def bits_per_second(text: str) -> float:
 
 
 def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
-    """The rate next to this one at which a full frame takes whole nanoseconds."""
+    """Returns the nearest rate at which a full frame takes whole nanoseconds."""
     bits = 8 * FRAME
     return f"{bits / round(1e9 * bits / rate) * 1e9 * (1 - slower):.0f}bps"
 
@@ -227,7 +239,9 @@ def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
 
 
 def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
-    """The run's window reductions, if its windows are in traces/: each change, or samples."""
+    """Yields the run's window reductions, if its windows are in traces/, as changes or
+    as samples.
+    """
     files = (f"traces/{stem}_{row['run']}.{kind}.csv.gz" for kind in ("cwnd", "flows"))
     file = next((file for file in files if kept.there(folder, file)), None)
     if file is None:
@@ -250,7 +264,8 @@ def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
 
 
 def reductions(trace: Path) -> list[float]:
-    """When a lone flow's window begins to fall; it has ended to fall when it is up again by a segment."""
+    """Returns the times at which a lone flow's window begins to fall. A fall ends when the window
+    has grown by a segment."""
     rows = [(number(row, "t_s"), number(row, "cwnd_bytes")) for row in read_csv(trace, ["t_s", "cwnd_bytes"])]
     found: list[float] = []
     least = None
@@ -273,7 +288,7 @@ def described(found: list[float]) -> dict[str, float]:
 
 
 def captured(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
-    """The same from the frames between the senders and the bottleneck."""
+    """Returns the window reductions, from the frames between the senders and the bottleneck."""
     count, found = 0, list[float]()
     with runner.directory(p["until_s"]) as out:
         for host in range(p["hosts"]):
@@ -287,10 +302,13 @@ def captured(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
 
 RATE, DELAY_NS, SPREAD_NS = 10e9, 5_000, 20_000
-#: Acknowledgements clock all senders by the transmissions at one port, so that their frames arrive together. In ns-3 then the one comes first that
-#: was sent at once, upon its acknowledgement: the arrival of one that waited for the one before it was planned later.
+#: Relative slowdown of the senders. Acknowledgements clock all senders by the transmissions at one
+#: port, so that their frames arrive together. In ns-3 the frame that was sent immediately on its
+#: acknowledgement then comes first, because the arrival of a frame that waited for another one was
+#: scheduled later.
 SENDERS_SLOWER = 1e-5
-#: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
+#: Random stream of the starts, one of those that ns-3 numbers automatically (from 2^63): the eighth
+#: that the program creates.
 STREAM = (1 << 63) + 7
 
 
@@ -315,7 +333,7 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         "min_rto_on_variance": False,
         "granularity": "1us",
         "initial_window": 10,
-        # Opened long before.
+        # The connections were opened long before.
         "handshake": False,
     }
     if row["q"] == "droptail":

@@ -1,4 +1,5 @@
-"""`docs/validation.md`: what `make validate` found, with the notes that somebody wrote about the misses."""
+"""Writer of `docs/validation.md`: results of `make validate`, with handwritten notes about the
+misses."""
 
 import fnmatch
 import tomllib
@@ -31,12 +32,12 @@ Metrics without a bar are informational: they are in `out/validate.json`, and he
 
 
 class NotesError(Exception):
-    """`validation-notes.toml` says something wrong."""
+    """`validation-notes.toml` contains an error."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What was tried about a miss; `reference`, `run` and `metric` may have `*`."""
+    """Explanation attempts for a miss. `reference`, `run` and `metric` may contain `*`."""
 
     reference: str
     run: str
@@ -46,14 +47,14 @@ class Note:
     command: str
     #: Files in `validation/evidence`, and what they show.
     evidence: tuple[tuple[str, str], ...]
-    #: Which of the hypotheses' numbers come from runs that were not kept.
+    #: Hypotheses whose numbers come from runs that were not kept.
     not_kept: str | None = None
 
     def about(self, row: Row) -> bool:
         return all(fnmatch.fnmatchcase(row[name], getattr(self, name)) for name in ("reference", "run", "metric"))
 
 
-#: What notes point at.
+#: Folder of the files that notes refer to.
 EVIDENCE = Path(__file__).parent / "evidence"
 
 
@@ -136,7 +137,7 @@ def is_miss(row: Row) -> bool:
 
 
 def is_failure(row: Row) -> bool:
-    """It should have been run and was not, or there was nothing to compare."""
+    """True if the run should have been simulated and was not, or there was nothing to compare."""
     return not row["within"] and not is_miss(row) and not row["absent"]
 
 

@@ -1,15 +1,20 @@
-"""The pFabric authors' ns-2 code: `pfabric/*.csv.gz`.
+"""Reader of the pFabric authors' ns-2 code: `pfabric/*.csv.gz`.
 
-Racks, rates, delays and the time of a lone flow are in `fabric.toml` beside the runs, or else in `fabrics.toml` here: the README's three racks of four hosts
-(spec/transports.md §2.10, §5.1). Frames of 1460 + 40 B, acknowledgements of 40 B, SACK 2 + 8 per block. A queue's length leaves the frame in
-transmission out, and a queue is full where the arriving frame would reach the limit. What the columns become:
+Racks, rates, delays and the time of a lone flow are in `fabric.toml` next to the runs, or else in
+`fabrics.toml` here: the README's three racks of four hosts (spec/transports.md §2.10, §5.1). Frames
+of 1460 + 40 B, acknowledgements of 40 B, SACK 2 + 8 per block. A queue's length excludes the frame
+in transmission, and a queue is full if the arriving frame would reach the limit. The columns are
+reproduced as follows:
 
-- Completion is normalised by the reference's own formula for the idle fabric, flow by flow, then averaged by size class.
-- The runs' TCP and DCTCP are the machine that pFabric's is made from: `rto = "estimated"`, no fast retransmit.
-- Connections are those of the pair, warm before its first flow; a flow that finds them busy opens another.
-- Marks are by bytes (`queue_in_bytes_`), and the first frame that finds 15 frames is spared. A SYN is not ECN-capable, so marking queues drop it; the
-  answer is.
-- Next hops are taken in turn by frame and destination.
+- Completion is normalised by the reference's own formula for the idle fabric, flow by flow, then
+  averaged by size class.
+- The runs' TCP and DCTCP are the state machine from which pFabric's is derived: `rto =
+  "estimated"`, no fast retransmit.
+- Connections belong to a pair of hosts and are warm before its first flow. A flow that finds all of
+  them busy opens another one.
+- Marks are by bytes (`queue_in_bytes_`), and the first frame that finds 15 frames is not marked. A
+  SYN is not ECN-capable, so marking queues drop it. The answer is ECN-capable.
+- Next hops are selected round robin by frame and destination.
 """
 
 import re
@@ -27,7 +32,7 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 
 SET = "pfabric"
 SEGMENT, HEADER = 1460, 40
-#: Upper bounds of the size classes, bytes.
+#: Upper bounds in bytes of the size classes.
 CLASSES = {"le_100KB": 100_000, "100KB_10MB": 10_000_000, "gt_10MB": None}
 #: Share of the slowest flows that a trimmed mean leaves out.
 TRIMMED = 0.001
@@ -61,7 +66,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 
 def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
-    """As the reference's README says."""
+    """Returns the scenario that the reference's README describes."""
     transport: dict[str, Any] = {"kind": "pfabric", "connections": "pooled", "initial_window": 12}
     switch: dict[str, Any] = {"sharing": "static", "drop_when": "at_or_above", "queue_length": "before_transmission", "balance": "round_robin"}
     host: dict[str, Any] = {"delay": table.get("host_delay", "0ns")}
@@ -75,7 +80,7 @@ def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
         host["queue"] = "225000B"
         if scheme == "dctcp":
             transport |= {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
-            # 15 frames in bytes; at a host the frame in transmission counts here.
+            # 15 frames in bytes. At a host the frame in transmission counts here.
             switch["ecn"], host["nic_ecn"] = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
     wire = {"data_header": f"{HEADER}B", "ack": f"{HEADER}B", "syn": f"{HEADER}B", "sack_base": "2B", "sack_block": "8B", "min_frame": "0B", "gap": "0B"}
     return {

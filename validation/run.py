@@ -1,12 +1,15 @@
-"""Runs afflux on every reference in a folder and compares; writes `out/validate.json` and `out/validation.md`.
+"""Runs afflux on every reference in a folder and compares. Writes `out/validate.json` and
+`out/validation.md`.
 
-    make validate                              everything in ../shared/reference, or where that is not there in validation/reference,
-                                               which has the same numbers; also renews docs/validation.md
+    make validate                              everything in ../shared/reference, or if that is missing, in
+                                               validation/reference, which has the same numbers; also renews
+                                               docs/validation.md
     make validate REF=folder                   another folder of the same layout
-    make validate ONLY=linux.b_datacentre      what has this in its "set.file/run"
+    make validate ONLY=linux.b_datacentre      runs whose "set.file/run" contains this
     make validate JOBS=1 LIMIT=60              one process; seconds for each simulation
 
-Ends with 0 if everything is within its bar, with 1 if not, with 2 if there is nothing to compare or bars.toml is missing.
+The exit code is 0 if everything is within its tolerance, 1 if not, and 2 if there is nothing to
+compare or bars.toml is missing.
 """
 
 import argparse
@@ -25,12 +28,14 @@ from .bars import Bars, BarsError, median
 from .case import Case, Measured, Setup, measure, one_line
 
 REPO = Path(__file__).resolve().parent.parent
-#: The runs as they were made, and what the readers need of them (`compact.py`).
+#: Folders of the raw runs, and of the compact form with the data that the readers need
+#: (`compact.py`).
 RAW, COMPACT = REPO.parent / "shared" / "reference", REPO / "validation" / "reference"
 REF = RAW if RAW.is_dir() else COMPACT
 NOTES = REPO / "docs" / "validation-notes.toml"
 PAGE = REPO / "docs" / "validation.md"
-#: What stands in a reference's folder next to its runs, and the endings of files that made them.
+#: Files and folders next to the runs of a reference, and suffixes of the scripts that made the
+#: runs.
 NOT_RUNS = {"README.md", "MODEL.md", "CAUSE.md", "raw", "traces", "inputs", "tools", kept.NAME}
 SCRIPTS = {".sh", ".py", ".c", ".diff"}
 
@@ -91,7 +96,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def collect(ref: Path, repetitions: int | None = None) -> tuple[Bars, list[Case]]:
-    """Everything under the folder becomes cases. Raises `FileNotFoundError` if there is nothing, `BarsError`."""
+    """Turns everything in the folder into cases. Raises `FileNotFoundError` if there is nothing,
+    and `BarsError`."""
     if not ref.is_dir():
         raise FileNotFoundError(f"{ref} is no folder: REF=… says where the references are")
     inputs = sorted(path for path in ref.iterdir() if path.name not in {"bars.toml", "README.md"} and not path.name.startswith("."))
@@ -118,7 +124,7 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
         except Exception as error:
             yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
     for entry in sorted(path.iterdir()):
-        # What no reader has spoken for.
+        # Entries that no reader has handled.
         if (
             entry.name in NOT_RUNS
             or entry.suffix in SCRIPTS
@@ -133,14 +139,15 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
 
 
 def without_runs(bars: Bars, cases: Iterable[Case]) -> list[str]:
-    """What has bars of its own and no file in the folder: "linux.d_mptcp_fct"."""
+    """Returns names such as "linux.d_mptcp_fct" that have their own tolerances but no file in the
+    folder."""
     there = {case.reference for case in cases}
     named = (f"{name}.{file}" for name, section in bars.table.items() for file in section if bars.is_file(name, file))
     return [name for name in named if not any(reference.startswith(name) for reference in there)]
 
 
 def reader(name: str) -> Any:
-    """The file of this package that reads the folder `name`, if there is one."""
+    """Returns the module of this package that reads the folder `name`, if there is one."""
     if not name.isidentifier() or importlib.util.find_spec(f"{__package__}.{name}") is None:
         return None
     module = importlib.import_module(f"{__package__}.{name}")
@@ -151,7 +158,7 @@ def reader(name: str) -> Any:
 
 
 def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measured]:
-    """All simulations, equal ones once."""
+    """Runs all simulations, equal ones only once."""
     setups: dict[str, Setup] = {}
     for case in cases:
         if case.problem is None and case.absent is None:
@@ -176,7 +183,8 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
 
 
 def spent_on(cases: list[Case], done: dict[str, Measured]) -> dict[str, float]:
-    """Seconds of each run's simulations, most first; one that several runs share counts for the first of them."""
+    """Returns the seconds of each run's simulations, longest first. A simulation shared by several
+    runs counts for the first of them."""
     left = {key: measured.seconds for key, measured in done.items()}
     spent = {f"{case.reference}/{case.run}": sum(left.pop(setup.key, 0.0) for setup in case.setups) for case in cases}
     return {run: round(seconds, 1) for run, seconds in sorted(spent.items(), key=lambda item: -item[1]) if seconds >= 0.05}
@@ -207,7 +215,7 @@ def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
         measured = [done[setup.key] for setup in case.setups]
         reason = next((one.error for one in measured if one.error), None if measured else "nothing to run")
     if reason is not None:
-        # One row for each number that has a bar, or one for the run.
+        # One row for each number with a tolerance, or one for the whole run.
         return [row(case, metric, reason=reason) for metric in case.bars if case.theirs.get(metric) is not None] or [row(case, "run", reason=reason)]
     without = sorted({key for one in measured for key in one.without})
     remark = f"without {', '.join(without)}" if without else None
@@ -250,7 +258,7 @@ def row(case: Case, metric: str, values: list[float] | None = None, reason: str 
 
 
 def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[page.Row]:
-    """What readers make of several runs together."""
+    """Returns the rows that readers derive from several runs together."""
     rows = []
     for name in sorted({case.reference.split(".")[0] for case in cases}):
         module = reader(name)
@@ -271,7 +279,8 @@ def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[pa
 
 
 def show(rows: list[page.Row]) -> None:
-    """Every row with a bar and every one that could not be run; misses as plainly as hits. Then the summary."""
+    """Prints every row with a tolerance and every row that could not be run, hits and misses alike.
+    Then the summary."""
     lines = []
     for row in rows:
         if row["absent"] or (row["bar"] is None and (row["within"] or row["ours"] is not None)):
@@ -290,7 +299,7 @@ def show(rows: list[page.Row]) -> None:
 
 
 def aligned(header: Sequence[str], lines: Iterable[Sequence[Any]], left: set[int]) -> None:
-    """Never cuts a number off, however wide the terminal is."""
+    """Prints aligned columns and never cuts off a number, regardless of the terminal's width."""
     table = [[str(cell) for cell in line] for line in (header, *lines)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:

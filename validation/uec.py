@@ -1,16 +1,23 @@
-"""uet-htsim and csg-htsim on connection matrices: `uec/runs.csv`, `uec/fct.csv.gz`, `uec/inputs/*.cm`.
+"""Reader of uet-htsim and csg-htsim on connection matrices: `uec/runs.csv`, `uec/fct.csv.gz`,
+`uec/inputs/*.cm`.
 
-afflux has NDP and RoCE with PFC, so the runs of `htsim_ndp` and `htsim_roce` are simulated. Ultra Ethernet's own congestion control (`htsim_uec`: NSCC,
-RCCC), EQDS, and matrices whose flows begin when others end are models that afflux does not have: their rows say so, and count as neither run nor missed.
+afflux has NDP and RoCE with PFC, so the runs of `htsim_ndp` and `htsim_roce` are simulated. afflux
+lacks Ultra Ethernet's own congestion control (`htsim_uec`: NSCC, RCCC), EQDS, and matrices whose
+flows begin when others end. Rows of such runs say so, and count as neither run nor missed.
 
-- The fat-tree is in `fabric.toml` beside the runs, or else in `fabrics.toml` here: the README's, of 128 hosts. afflux reads the matrices itself.
-- NDP: a frame of `-mtu` bytes carries as many bytes of the flow, so there is no header in front of data; answers, pulls and trimmed frames have 64 B. Pulls
-  leave at (mtu + 64) · 8 / (0.99 · rate), queues hold `-q` frames of data and twice as many bytes of headers (spec/ai.md §5.1, §5.2). Every frame
-  takes a path of its own: at random here, in shuffled turns there (`-strat perm`) or hashed (`ecmp_host`).
-- RoCE: frames of `-mtu` bytes with 64 B of header, a path per flow, no congestion control, PFC and no loss. The PFC thresholds there are 20 and 25 frames;
-  here memory is large and the threshold dynamic.
-- `last_us` and the others are when the sender has the last acknowledgement, as in the reference.
-- bars.toml has nothing about this reference. Two runs have a tolerance in spec/ai.md §9.5, which is their bar: A4 and A17. The others are informational.
+- The fat-tree is in `fabric.toml` next to the runs, or else in `fabrics.toml` here: the README's,
+  with 128 hosts. afflux itself reads the matrices.
+- NDP: a frame of `-mtu` bytes carries as many bytes of the flow, so data has no header. Answers,
+  pulls and trimmed frames have 64 B. Pulls are sent at (mtu + 64) · 8 / (0.99 · rate). Queues hold
+  `-q` frames of data and twice as many bytes of headers (spec/ai.md §5.1, §5.2). Every frame takes
+  its own path: at random here, in shuffled turns there (`-strat perm`) or hashed (`ecmp_host`).
+- RoCE: frames of `-mtu` bytes with 64 B of header, a path per flow, no congestion control, PFC and
+  no loss. The PFC thresholds there are 20 and 25 frames. Here the memory is large and the threshold
+  dynamic.
+- `last_us` and the others are the times at which the sender has the last acknowledgement, as in the
+  reference.
+- bars.toml has no entry for this reference. Two runs have a tolerance in spec/ai.md §9.5, which is
+  used: A4 and A17. The others are informational.
 """
 
 import gzip
@@ -29,9 +36,9 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, on
 
 SET = "uec"
 HEADER = 64
-#: Seeds: they draw paths.
+#: Number of seeds, which draw paths.
 SEEDS = 5
-#: Options of runs for which runs.csv has none (spec/ai.md §9.3).
+#: Options of runs that lack them in runs.csv (spec/ai.md §9.3).
 OPTIONS = {
     "ndpU_incast_cw40_q40": "htsim_ndp -strat perm -nodes 128 -tm inputs/incast_128.cm -cwnd 40 -q 40 -mtu 4150",
     "ndpU_perm_cw30_q8_9k": "htsim_ndp -strat perm -nodes 128 -tm inputs/perm_128n_128c_2MB.cm -cwnd 30 -q 8 -mtu 9000",
@@ -41,7 +48,7 @@ OPTIONS = {
 #: spec/ai.md §9.5: A4 "NDP 127→1 incast, window 9", A17 "RoCE+PFC incast".
 BARS = {"csg_ndp_incast_cw9": {"last_us": Bar(rel=0.002)}, "roce_incast_pfc": {"last_us": Bar(rel=0.01)}}
 METRICS = ("first_us", "median_us", "p99_us", "last_us")
-#: Of the distribution in fct.csv.gz.
+#: Percentiles of the distribution in fct.csv.gz.
 SHARES = {"p10_us": 0.1, "p25_us": 0.25, "p75_us": 0.75, "p90_us": 0.9}
 
 
@@ -71,14 +78,14 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 
 def spread(path: Path) -> dict[str, dict[str, float]]:
-    """The distribution of completion times by run."""
+    """Returns the distribution of completion times by run."""
     times: dict[str, list[float]] = {}
     for row in read_csv(path, ("run", "finished_us")):
         times.setdefault(row["run"], []).append(number(row, "finished_us"))
     return {run: {name: quantile(sorted(here), share) for name, share in SHARES.items()} for run, here in times.items()}
 
 
-#: Options that the scenario follows, or that do not matter to it.
+#: Options that the scenario reproduces or that have no effect on it.
 KNOWN = {"-strat", "-paths", "-nodes", "-tm", "-cwnd", "-q", "-mtu", "-end", "-queue_type", "-pfc_thresholds", "-o"}
 
 
@@ -91,7 +98,7 @@ def options_of(row: dict[str, str]) -> list[str]:
 
 
 def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str | None]:
-    """The scenario, and what afflux has no model of."""
+    """Returns the scenario, and the name of a model that afflux lacks, if any."""
     words = options_of(row)
     program = words[0] if words and words[0].startswith("htsim_") else "htsim_uec"
     if program == "htsim_eqds":

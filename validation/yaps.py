@@ -1,9 +1,11 @@
-"""pFabric in yaps: `yaps/pfabric_*.csv.gz`.
+"""Reader of pFabric in yaps: `yaps/pfabric_*.csv.gz`.
 
-A second, simpler pFabric (README of the reference; spec/transports.md §2.10 and §8.3). The fabric is in `fabric.toml` beside the runs, or else in
-`fabrics.toml` here: the README's nine racks of sixteen hosts. Queues of 36,864 B, windows of 12 to 24 segments, 45 us, no probes. Slowdowns are
-by yaps's own oracle, flow by flow, and only the flows that yaps finished are in the files. What stays different: in yaps a queue is full only where a
-frame would go beyond its limit (24 frames of 1500 B fit here too), and its victim is the least urgent frame whatever its size.
+yaps has a second, simpler pFabric (README of the reference; spec/transports.md §2.10 and §8.3). The
+fabric is in `fabric.toml` next to the runs, or else in `fabrics.toml` here: the README's nine racks
+of sixteen hosts. Queues of 36,864 B, windows of 12 to 24 segments, 45 us, no probes. Slowdowns use
+yaps's own oracle, flow by flow, and the files contain only flows that yaps finished. One difference
+remains: in yaps a queue is full only if a frame would exceed its limit (24 frames of 1500 B fit
+here too), and its victim is the frame with the lowest priority, regardless of its size.
 """
 
 import re
@@ -17,7 +19,7 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 from .pfabric import CLASSES, HEADER, SEGMENT, summary
 
 SET = "yaps"
-#: When yaps starts its first flow, us.
+#: Time in us at which yaps starts its first flow.
 BEGIN_US = 1e6
 
 
@@ -52,7 +54,7 @@ def finished(path: Path) -> dict[str, float]:
 
 
 def scenario(table: dict[str, Any]) -> dict[str, Any]:
-    """As the reference's README says."""
+    """Returns the scenario that the reference's README describes."""
     return {
         "format": 1,
         "topology": fabric.leaf_spine(table),

@@ -1,9 +1,11 @@
 //! Names the build: `0.3.0+g1234abc`, and `0.3.0+g1234abc.dirty` if a tracked file differed from the commit. `afflux --version` and `summary.json` show it.
 //!
-//! In a checkout, git tells the commit. In a source distribution (it has a `PKG-INFO`), the file `COMMIT` does (.ci/dist.sh).
-//! Anywhere else, also without git, the build is the bare version.
+//! In a checkout, git reports the commit. In a source distribution (which has a `PKG-INFO`), the
+//! file `COMMIT` contains it (.ci/dist.sh). In all other cases, also without git, the build is
+//! named by the bare version.
 //!
-//! This crate has the script because no other depends on it: a new commit compiles this crate again, and none of the large ones.
+//! This script belongs to this crate because no other crate depends on it: a new commit recompiles
+//! only this crate and none of the large ones.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +21,7 @@ fn main() {
     println!("cargo::rustc-env=AFFLUX_BUILD={}{}", variable("CARGO_PKG_VERSION"), commit.unwrap_or_default());
 }
 
-/// The commit that a source distribution was made of.
+/// Returns the commit from which a source distribution was made.
 fn written(root: &Path) -> Option<String> {
     let file = root.join("COMMIT");
     let text = fs::read_to_string(&file).ok()?;
@@ -27,7 +29,8 @@ fn written(root: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|commit| !commit.is_empty())
 }
 
-/// The commit of the checkout at `root`. None if git is missing, or if `root` merely lies within the repository of something else.
+/// Returns the commit of the checkout at `root`. `None` if git is missing, or if `root` is merely
+/// inside the repository of another project.
 fn checked_out(root: &Path) -> Option<String> {
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root {
@@ -39,23 +42,26 @@ fn checked_out(root: &Path) -> Option<String> {
     Some(commit + if dirty { ".dirty" } else { "" })
 }
 
-/// Cargo runs this script again after a commit, a checkout, a change to what is staged, and a change to any tracked file.
+/// Makes cargo rerun this script after a commit, a checkout, a change of the index, or a change to
+/// any tracked file.
 fn watch(root: &Path) {
     let place = |name: &str| git(root, &["rev-parse", "--git-path", name]).map(|path| root.join(path));
     let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]);
     let of_git = ["HEAD", "logs/HEAD", "index"].into_iter().chain(branch.as_deref()).filter_map(place);
-    // A file that is not there would make cargo run the script every time: that is right for a deleted one of the tree, not for git's.
+    // A missing file makes cargo run the script every time. This is correct for a deleted file of
+    // the tree, but not for files of git.
     let of_git = of_git.filter(|path| path.exists());
     let tracked = git(root, &["ls-files", "-z"]).unwrap_or_default();
-    // Cargo follows a link to a folder, where caches of Python change without cease; the files of that folder are tracked themselves.
+    // Cargo follows a link to a folder, in which Python's caches change all the time. Such links
+    // are skipped, because the files of the folder are tracked themselves.
     let tracked = tracked.split('\0').filter(|path| !path.is_empty()).map(|path| root.join(path)).filter(|path| !path.is_symlink());
     for path in of_git.chain(tracked) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 }
 
-/// What git prints, without the line end. It neither takes locks nor obeys variables that a hook has set for another repository, and the checkout may
-/// belong to another user, as in containers.
+/// Returns git's output without the line break. git takes no locks and ignores variables that a
+/// hook has set for another repository. The checkout may belong to another user, as in containers.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let owned = format!("safe.directory={}", root.display());
     let mut command = Command::new("git");

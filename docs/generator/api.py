@@ -1,4 +1,5 @@
-"""Pages about the Python package: which name is on which page. mkdocstrings writes them from signatures and docstrings, without importing afflux."""
+"""Pages about the Python package: names by page. mkdocstrings writes them from signatures and
+docstrings, without importing afflux."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,17 +9,19 @@ FOLDER = "reference/python"
 
 @dataclass(frozen=True)
 class Page:
-    """Names below `afflux`, and further objects that these give or take."""
+    """A page about names below `afflux`, and about further objects that these names
+    take or return.
+    """
 
     file: str
     title: str
     about: str
     names: tuple[str, ...]
-    #: Heading by full path.
+    #: Full path to heading.
     further: dict[str, str]
 
 
-#: Of modules, the members that users call or get.
+#: Module to its members that users call or receive.
 MEMBERS = {
     "afflux.results.split": ("groups", "compare", "changes", "Comparison", "Change", "Group", "Mean"),
     "afflux.report.plot": (
@@ -100,7 +103,7 @@ PAGES = (
 
 
 def pages() -> dict[str, str]:
-    """Text of each page, by its path below `docs/`."""
+    """Returns the text of each page, by its path below `docs/`."""
     made = {f"{FOLDER}/{page.file}": body(page) for page in PAGES}
     rows = "".join(f"| {', '.join(f'[`{name}`]({page.file}#afflux.{name})' for name in page.names)} | [{page.title}]({page.file}) |\n" for page in PAGES)
     about = "Every name that `import afflux` gives, from its signature and docstring. [The guide](../../python.md) shows how they work together."
@@ -112,7 +115,7 @@ def body(page: Page) -> str:
 
 
 def entries(page: Page) -> Iterator[str]:
-    """What mkdocstrings replaces by the documentation of an object."""
+    """Yields the directives that mkdocstrings replaces by the documentation of an object."""
     for name in page.names:
         yield f"::: afflux.{name}\n"
     for path, heading in page.further.items():

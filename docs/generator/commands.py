@@ -1,4 +1,4 @@
-"""A page per command, from the program's own help."""
+"""Pages of the commands, one each, made from the program's help."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ FOLDER = "reference/commands"
 
 
 def every() -> Iterator[tuple[list[str], Any]]:
-    """Each command with the words that call it; groups are commands too."""
+    """Yields each command and group with the words that call it."""
     root = typer.main.get_command(app)
     yield [], root
     for name, command in sorted(root.commands.items()):  # type: ignore[attr-defined]
@@ -24,12 +24,12 @@ def every() -> Iterator[tuple[list[str], Any]]:
 
 
 def file(words: list[str]) -> str:
-    """The page's file in its folder; the commands of a group share one."""
+    """Returns the file name of the page. The commands of a group share one page."""
     return f"{words[0]}.md" if words else "index.md"
 
 
 def pages() -> dict[str, str]:
-    """Text of each page, by its path below `docs/`."""
+    """Returns the text of each page, by its path below `docs/`."""
     found = list(every())
     rows = "".join(f"| [`afflux {words[0]}`]({file(words)}) | {cell(plain(command.help))} |\n" for words, command in found if len(words) == 1)
     listed = f"## All commands\n\n| command | what it does |\n|---|---|\n{rows}"
@@ -65,13 +65,13 @@ def body(words: list[str], command: Any, level: int = 2) -> str:
 
 
 def spelling(names: str) -> str:
-    """The names of an option, or the place of an argument, as code."""
+    """Returns the names of an option, or the placeholder of an argument, as code."""
     names = re.sub(r" <\w+>$", "", plain(names))
     return ", ".join(f"`{name.strip()}`" for name in names.split(", "))
 
 
 def meaning(text: str) -> str:
-    """Help of an option; its default and range in words."""
+    """Returns the help of an option, with its default and range as text."""
     text, _, facts = text.partition("  [")
     said = [fact for fact in facts.removesuffix("]").split("; ") if fact and fact != "required"]
     said = [re.sub(r"^default: (?:\((.*)\)|(.*))$", lambda match: f"Default: {match[1] or f'`{match[2]}`'}", fact) for fact in said]
@@ -79,5 +79,5 @@ def meaning(text: str) -> str:
 
 
 def plain(text: str | None) -> str:
-    """Help without the markup of rich."""
+    """Returns the help text without the markup of rich."""
     return Text.from_markup(text or "").plain.strip()

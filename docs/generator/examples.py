@@ -1,4 +1,5 @@
-"""A value for every key: from scenarios of the repository where one has the key, otherwise its default, otherwise one of its type."""
+"""Example value of every key: from a scenario of the repository if one has the key, otherwise its
+default, otherwise a value of its type."""
 
 import re
 import tomllib
@@ -13,10 +14,10 @@ from afflux.reference.document import Document, Key, Table, document
 
 REPO = Path(__file__).resolve().parents[2]
 
-#: Longer values do not explain.
+#: Length in characters above which a value is too long for an example.
 LONG = 60
 
-#: Where neither a scenario nor a default has one, by the first word of the type.
+#: Fallback values by the first word of the type.
 BY_TYPE = {
     "time": "10us",
     "size": "64kB",
@@ -35,7 +36,7 @@ BY_TYPE = {
 QUEUES = [{"name": "bulk", "weight": 1}, {"name": "urgent", "strict": True}]
 HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-#: Where neither a scenario nor a default has one, by the name of the key.
+#: Fallback values by the name of the key.
 BY_NAME = {
     "transport": "storage",
     "switches": ["tor-a", "tor-b", "core"],
@@ -69,7 +70,7 @@ BY_NAME = {
     "sonic": {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}},
 }
 
-#: Values that only mean something in their own place.
+#: Values that are only meaningful for one key.
 OWN = {
     "switch.queue": QUEUES,
     "switch.override.queue": QUEUES,
@@ -103,7 +104,8 @@ def scenarios() -> list[dict[str, Any]]:
 
 
 def read() -> Iterator[dict[str, Any]]:
-    """The most instructive first: templates, examples, studies, then what pages show."""
+    """Yields scenarios, the most instructive first: templates, examples, studies, then blocks of
+    documentation pages."""
     for folder in ("python/afflux/templates", "examples", "python/afflux/studies", "benches"):
         for path in sorted((REPO / folder).rglob("*.toml")):
             yield tomllib.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +121,7 @@ def read() -> Iterator[dict[str, Any]]:
 
 @cache
 def used() -> dict[tuple[str, str], list[Any]]:
-    """Values that scenarios have, by table and key."""
+    """Returns the values in scenarios, by table and key."""
     found: dict[tuple[str, str], list[Any]] = {}
     known = document()
     for scenario in scenarios():
@@ -145,12 +147,12 @@ def collect(known: Document, table: Table, data: Any, found: dict[tuple[str, str
 
 
 def example(key: Key) -> Any:
-    """A value of the key."""
+    """Returns an example value of the key."""
     if (own := OWN.get(f"{key.table.name}.{key.name}")) is not None:
         return own
     values = [value for value in used().get((key.table.name, key.name), []) if len(toml(value)) <= LONG]
     default = literal(key)
-    # What scenarios write most, but rather not what holds anyway.
+    # Prefer the most frequent value in scenarios, but not the default.
     others = [value for value in values if value != default] or values
     if others:
         return max(others, key=others.count)
@@ -186,7 +188,7 @@ def of_type(key: Key) -> Any:
 
 
 def filled(table: Table, kind: str | None = None) -> dict[str, Any]:
-    """The table with the keys that it must have, or with its first one."""
+    """Returns the table with its required keys, or with its first key if none is required."""
     if table.kinds:
         kind = kind or next(iter(table.variants or table.kinds))
         variant = table.variants.get(kind)
@@ -197,6 +199,7 @@ def filled(table: Table, kind: str | None = None) -> dict[str, Any]:
 
 
 def literal(key: Key) -> Any:
-    """The value at the beginning of what is said about the default, where it is one of the key's type."""
+    """Returns the value at the beginning of the default's description, if it is a value of the
+    key's type."""
     begins = re.match(r"`|-?\d|(?:true|false)\b", key.default or "")
     return next(iter(facts.literals(key)), None) if begins else None

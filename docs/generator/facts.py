@@ -1,4 +1,5 @@
-"""Facts about keys that the schema does not have: `python -m docs.generator.facts` writes them into the package, for `afflux schema KEY`."""
+"""Facts about keys that the schema lacks. `python -m docs.generator.facts` writes them into the
+package, for `afflux schema KEY`."""
 
 import json
 import re
@@ -15,18 +16,19 @@ from .examples import example
 from .probe import probe
 
 FILE = Path(facts.__file__).with_name("facts.json")
-#: Longer defaults are no help.
+#: Length in characters above which a default is not shown.
 LONG = 40
 
 
-#: Factors of units: picoseconds, bytes, bits per second.
+#: Factors of units, to picoseconds, bytes, and bits per second.
 UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12}
 UNITS |= {f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))} | {f"{p}iB": 1024**n for n, p in enumerate("KMGT", 1)}
 UNITS |= {f"{prefix}bps": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))}
 
 
 def equal(first: Any, second: Any) -> bool:
-    """Are two values of a key one amount? `"0.5s"` is `"500ms"`, and the name of a kind is the table with that kind."""
+    """True if two values of a key are equal amounts. `"0.5s"` equals `"500ms"`, and the name of a
+    kind equals the table with this kind."""
     if isinstance(first, list) and isinstance(second, list):
         return len(first) == len(second) and all(map(equal, first, second))
     if isinstance(first, dict) and isinstance(second, dict):
@@ -46,7 +48,8 @@ def amount(value: Any) -> Any:
 
 
 def made() -> dict[str, Any]:
-    """Of each key an example, its range and its computed default; of tables and keys the models that they belong to."""
+    """Returns an example, the range and the computed default of each key, and the models that
+    belong to each table and key."""
     known = {key.place: of(key) for key in document().every_key()}
     at: dict[str, list[str]] = {}
     for model in models.every():
@@ -62,7 +65,7 @@ def of(key: Key) -> dict[str, Any]:
 
 
 def computed(key: Key) -> Any:
-    """The value of a key that is left out, or None."""
+    """Returns afflux's value for a missing key, or None."""
     if key.required:
         return None
     try:
@@ -72,14 +75,14 @@ def computed(key: Key) -> Any:
 
 
 def tells(key: Key, value: Any) -> bool:
-    """Does a computed default say more than the words about it?"""
+    """True if a computed default gives more information than its description."""
     if re.fullmatch(r"`\w+`", key.default or ""):
         return False
     return value is not None and not isinstance(value, dict) and not any(equal(value, said) for said in facts.literals(key)) and len(json.dumps(value)) <= LONG
 
 
 def text(known: dict[str, Any]) -> str:
-    """JSON with a line per key, so that changes are easy to merge."""
+    """Returns JSON with one line per key, so that changes are easy to merge."""
     parts = []
     for name, inner in known.items():
         lines = ",\n".join(f"    {json.dumps(place)}: {json.dumps(facts, ensure_ascii=False)}" for place, facts in inner.items())

@@ -1,4 +1,5 @@
-"""The hook of `mkdocs.yml`: adds the pages that are made, moves links, and completes the navigation."""
+"""MkDocs hook of `mkdocs.yml`: adds the generated pages, adapts links, and completes the
+navigation."""
 
 import re
 import sys
@@ -16,7 +17,7 @@ from docs.generator import api, commands, keys, models, notebooks, outside
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The version is in the header, beside the link to the repository, and in the footer."""
+    """Puts the version into the header, next to the link to the repository, and into the footer."""
     version = tomllib.loads((outside.REPO / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     config.repo_name = f"afflux {version}"
     config.copyright = f"afflux {version}, {config.copyright}"
@@ -33,7 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    # A list of one page.
+    # A section with a single page needs no navigation.
     if page.parent is None:
         page.meta.setdefault("hide", ["navigation"])
     if page.edit_url is None and (source := outside.source(page.file.src_uri)) in outside.PAGES:
@@ -42,7 +43,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def title(file: File) -> str:
-    """Of a page: from its front matter, or its first heading."""
+    """Returns the title of a page from its front matter or its first heading."""
     text = file.content_string
     if found := re.match(r"---\n.*?^title: *(.+?)$.*?^---$", text, re.M | re.S):
         return found[1].strip("'\"").replace("''", "'")
@@ -51,7 +52,8 @@ def title(file: File) -> str:
 
 
 def complete(nav: list[Any], titles: dict[str, str]) -> list[Any]:
-    """`folder/*` becomes the pages of the folder that have no place yet, `folder/**` those of its folders too; what is not there falls away."""
+    """Expands the navigation. `folder/*` becomes all pages of the folder that are not listed yet,
+    `folder/**` also those of its subfolders. Entries without pages are removed."""
     free = set(titles) - set(paths(nav))
 
     def expand(items: list[Any]) -> list[Any]:
@@ -73,10 +75,10 @@ def complete(nav: list[Any], titles: dict[str, str]) -> list[Any]:
         return done
 
     def taken(prefix: str) -> list[str]:
-        """The free pages whose paths begin so, those of deeper folders left out."""
+        """Returns the remaining pages whose paths have this prefix, without those of subfolders."""
         found = [path for path in free if path.startswith(prefix) and path.count("/") == prefix.count("/")]
         free.difference_update(found)
-        # The reference by name, what people wrote by title.
+        # Pages of the reference are sorted by name, other pages by title.
         by_name = prefix.startswith("reference/")
         return sorted(found, key=lambda path: (not path.endswith("/index.md"), path.removesuffix(".md") if by_name else titles[path].lower()))
 

@@ -1,4 +1,5 @@
-"""A page per table of scenario files, with every key: type, unit, default, range, meaning and an example."""
+"""Pages of the tables of scenario files, one each, with every key: type, unit, default, range,
+meaning and an example."""
 
 import html
 import re
@@ -12,7 +13,7 @@ FOLDER = "reference/keys"
 
 
 def file(table: Table) -> str:
-    """The page's file in its folder."""
+    """Returns the file name of the page."""
     return f"{table.name or 'scenario'}.md"
 
 
@@ -21,7 +22,7 @@ def anchor(key: Key) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Text of each page, by its path below `docs/`."""
+    """Returns the text of each page, by its path below `docs/`."""
     made = {f"{FOLDER}/{file(table)}": page(table) for table in document().tables}
     return made | {f"{FOLDER}/index.md": overview()}
 
@@ -59,7 +60,7 @@ def page(table: Table) -> str:
 
 
 def sample(table: Table) -> str:
-    """The table as a scenario of the repository has it, or with some of its keys."""
+    """Returns the table as in a scenario of the repository, or with some of its keys."""
     if not table.name:
         return 'format = 1\nname = "incast"\n\n[topology]\nkind = "star"\nhosts = 9'
     found = [data for data in occurrences(table) if 0 < len(data) <= 10 and all(len(toml(value)) <= 70 for value in data.values())]
@@ -114,7 +115,7 @@ def entry(key: Key) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Text of the schema; what it says about several kinds becomes a list."""
+    """Returns a text of the schema. Descriptions for several kinds become a list."""
     text = " ".join(text.split())
     if len(re.findall(r"\bWith `\w+`: ", text)) > 1:
         first, *rest = re.split(r"\s*\bWith (`\w+`): ", text)
@@ -128,7 +129,7 @@ def cell(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """HTML of a line with code in backticks."""
+    """Returns the HTML of a line with code in backticks."""
     parts = re.split(r"`([^`]*)`", text)
     return "".join(code(part) if index % 2 else html.escape(part, quote=False) for index, part in enumerate(parts))
 
@@ -138,5 +139,5 @@ def code(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """As a value of a page's front matter."""
+    """Quotes a value of a page's front matter."""
     return "'" + text.replace("'", "''") + "'"

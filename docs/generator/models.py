@@ -1,4 +1,5 @@
-"""A page per model of `afflux models`: source, fidelity, limits, its keys and its rows of the validation."""
+"""Pages of the models of `afflux models`, one each: source, fidelity, limits, keys, and rows of the
+validation."""
 
 import re
 from itertools import groupby
@@ -11,7 +12,8 @@ from .examples import toml
 
 FOLDER = "reference/models"
 
-#: What the models of a kind are, and the key that chooses one; `{}` is the model's name. Without a key the text says where it is set.
+#: Description of the models of a kind, and the key that selects one. `{}` is the model's name.
+#: Without a key, the text says where it is set.
 KINDS: dict[str, tuple[str, str]] = {
     "application": ("Applications whose transfers depend on each other", "traffic.hadoop"),
     "arrivals": ("Gaps between the flows of a source", "traffic.random.arrivals"),
@@ -41,7 +43,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "wire": ("Sizes of frames", "host.wire"),
 }
 
-#: Where a model's keys are, if its kind does not say it: tables and keys.
+#: Tables and keys of a model, if its kind does not determine them.
 KEYS: dict[str, tuple[str, ...]] = {
     "application/hadoop: mapreduce": ("traffic.hadoop", "traffic.cluster"),
     "application/hadoop: tez": ("traffic.hadoop", "traffic.cluster"),
@@ -84,7 +86,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "wire/linux": ("host.wire",),
 }
 
-#: How a model is chosen, where its name is not the word to write.
+#: Lines that select a model, if its name is not the word to write.
 CHOICE: dict[str, str] = {
     "host/qdisc": '[host]\nqdisc = "fq_codel"',
     "balance/reps": '[host.transport]\nkind = "rdma"\nentropy = "reps"',
@@ -122,7 +124,7 @@ CHOICE: dict[str, str] = {
 }
 
 
-#: Pages that say how a model is used.
+#: Pages that describe the use of a model.
 SEE = {"live/real hosts": "live.md", "congestion control/python": "python.md"}
 
 
@@ -135,12 +137,12 @@ def slug(text: str) -> str:
 
 
 def file(model: "_core.Model") -> str:
-    """The page's file in its folder."""
+    """Returns the file name of the page."""
     return f"{slug(model.kind)}/{slug(model.name)}.md"
 
 
 def pages() -> dict[str, str]:
-    """Text of each page, by its path below `docs/`."""
+    """Returns the text of each page, by its path below `docs/`."""
     models = every()
     made = {f"{FOLDER}/{file(model)}": page(model) for model in models}
     groups = [(kind, list(group)) for kind, group in groupby(models, key=lambda model: model.kind)]
@@ -157,7 +159,7 @@ def pages() -> dict[str, str]:
 
 
 def on_key_pages(pages: dict[str, str]) -> dict[str, str]:
-    """The pages of tables, each with links to the models that have their keys there."""
+    """Returns the pages of tables, with links to the models that have keys there."""
     at: dict[str, list[str]] = {}
     for model in every():
         for place in places_of(model):
@@ -172,7 +174,7 @@ def on_key_pages(pages: dict[str, str]) -> dict[str, str]:
 def kind_page(kind: str, group: list["_core.Model"]) -> str:
     text, place = KINDS[kind]
     where = f" Chosen by {link(place)}." if place else ""
-    # Where all models of a kind have one source, what each does tells them apart.
+    # If all models of a kind have the same source, the table shows what each models instead.
     alike = len({model.source for model in group}) == 1 < len(group)
     texts = [split(model.faithful)[0] if alike else model.source for model in group]
     rows = "".join(f"| [{model.name}]({slug(model.name)}.md) | {keys.cell(text)} |\n" for model, text in zip(group, texts, strict=True))
@@ -202,7 +204,7 @@ def capital(text: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """What a row lists, between semicolons that are not in parentheses."""
+    """Returns the items of a row, which are separated by semicolons outside parentheses."""
     return [part for part in re.split(r"; (?![^(]*\))", text) if part]
 
 
@@ -211,7 +213,7 @@ def items(text: str) -> str:
 
 
 def choice(model: "_core.Model") -> str | None:
-    """The lines of a scenario that choose the model."""
+    """Returns the lines of a scenario that select the model."""
     if (own := CHOICE.get(f"{model.kind}/{model.name}")) is not None:
         return own
     place = KINDS[model.kind][1]
@@ -239,7 +241,7 @@ def choice(model: "_core.Model") -> str | None:
 
 
 def controlled(name: str) -> Key | None:
-    """The key `congestion` that takes a control's name."""
+    """Returns the key `congestion` that accepts the name of a congestion control."""
     for table in ("host.transport.tcp", "host.transport.rdma"):
         key = document().table(table).key("congestion")
         if key and name in [word for word, _ in key.type.choices]:
@@ -248,7 +250,7 @@ def controlled(name: str) -> Key | None:
 
 
 def places_of(model: "_core.Model") -> list[str]:
-    """Tables and keys of the model, each as in `find`."""
+    """Returns the tables and keys of the model, in the form that `find` accepts."""
     if (own := KEYS.get(f"{model.kind}/{model.name}")) is not None:
         return list(own)
     place = KINDS[model.kind][1]
@@ -261,7 +263,7 @@ def places_of(model: "_core.Model") -> list[str]:
 
 
 def find(place: str) -> Table | Key | None:
-    """The table or the key of that name."""
+    """Returns the table or the key with this name."""
     known = document()
     for table in known.tables:
         if table.name == place:
@@ -271,7 +273,7 @@ def find(place: str) -> Table | Key | None:
 
 
 def link(place: str) -> str:
-    """A link to a table or key, from the folder of a kind."""
+    """Returns a link to a table or key, relative to the folder of a kind."""
     found = find(place)
     assert found is not None, place
     if isinstance(found, Key):
@@ -280,7 +282,7 @@ def link(place: str) -> str:
 
 
 def contents(place: str) -> str:
-    """The names of a table's keys."""
+    """Returns the names of a table's keys."""
     found = find(place)
     names = [f"`{key.name}`" for key in found.keys] if isinstance(found, Table) else []
     return f": {', '.join(names)}" if names else ""

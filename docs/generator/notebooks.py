@@ -1,4 +1,4 @@
-"""Notebooks as pages: text, code and the outputs that are stored."""
+"""Pages made from notebooks, with text, code and stored outputs."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ FOLDER = REPO / "docs" / "notebooks"
 
 
 def pages() -> dict[str, str | bytes]:
-    """Text of each page, and pictures, by their paths below `docs/`."""
+    """Returns the text of each page, and pictures, by their paths below `docs/`."""
     made: dict[str, str | bytes] = {}
     for path in sorted(FOLDER.glob("*.ipynb")):
         parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Pages that lie elsewhere in the repository, and links from pages to files that are no pages."""
+"""Pages from other folders of the repository, and links from pages to files that are not pages."""
 
 import posixpath
 import re
@@ -6,11 +6,12 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 SOURCES = "https://github.com/afflux/afflux/blob/main"
-#: The published site: links to it, from pages that are also read on the forge, lead to pages of this one.
+#: Address of the published site. Pages that are also read on the forge have links to it, which
+#: become links between pages.
 SITE = "https://afflux.github.io/afflux/"
 EDITED = "https://github.com/afflux/afflux/edit/main"
 
-#: Page of the site, by its file in the repository.
+#: File in the repository to page of the site.
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -27,17 +28,18 @@ CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
 
 
 def pages() -> dict[str, str]:
-    """Text of each page that `docs/` does not have, by its path below `docs/`."""
+    """Returns the text of each page that is not in `docs/`, by its path below `docs/`."""
     return {page: text for file, page in PAGES.items() if not (REPO / "docs" / page).is_file() and (text := (REPO / file).read_text(encoding="utf-8"))}
 
 
 def source(page: str) -> str:
-    """The file of the repository that a page of the site is made of."""
+    """Returns the file of the repository from which a page of the site is made."""
     return next((file for file, made in PAGES.items() if made == page and not (REPO / "docs" / page).is_file()), f"docs/{page}")
 
 
 def site_links(text: str, page: str) -> str:
-    """Relative links between files of the repository as links between pages, or to the sources."""
+    """Converts relative links between files of the repository to links between pages, or to links
+    to the sources."""
     here = source(page)
 
     def moved(match: re.Match[str]) -> str:

@@ -1,4 +1,5 @@
-"""Ranges that the JSON Schema does not have: afflux is given values that are too small and too large, and says what may be written."""
+"""Ranges that the JSON Schema lacks. afflux receives values that are too small and too large, and
+its error messages state the valid range."""
 
 import atexit
 import re
@@ -13,7 +14,7 @@ import afflux
 from afflux.files.toml import with_defaults
 from afflux.reference.document import Key, Table
 
-#: Too small and too large, by the beginning of the type.
+#: Values that are too small and too large, by the beginning of the type.
 EXTREMES: dict[str, tuple[Any, ...]] = {
     "time": ("0ns", "5000h"),
     "size": ("0B", "9000TB"),
@@ -23,7 +24,8 @@ EXTREMES: dict[str, tuple[Any, ...]] = {
     "whole percentage": ("0%",),
 }
 
-#: Words of errors that are not about a value alone, but about other keys, this small scenario or a machine's integers.
+#: Words of errors that concern other keys, this small scenario or a machine's integers, and not
+#: only the value.
 ELSEWHERE = re.compile(
     r"\bneeds?\b|too large for|integer|expected|has no effect|has an effect|supports|is a part of|unknown|does not|no such|is for\b|together|bound of"
     r"|is below|is above|is not after|more than the whole|longer than|is less than|from 0 to (255|65535)$|: \d+$|this makes|this machine|this fabric|blocks:"
@@ -38,7 +40,8 @@ LOSSY = {"host.transport.mode": "gbn_no_pfc", "host.transport.entropy": "flow"}
 ROUNDS = {"traffic.rounds": 2}
 COFLOW = {"traffic": [{"kind": "flows", "format": "coflow", "file": "coflows.txt"}]}
 
-#: What else a scenario has for keys whose names begin so: without it afflux speaks of that first.
+#: Other keys of the scenario, by the prefix of the tested key. Without them afflux would report a
+#: different error first.
 CONTEXT: dict[str, dict[str, Any]] = {
     "cost.override.": {"cost.override.match": "switch0"},
     "host.nic_ecn.": {"host.nic_ecn.k": "100kB"},
@@ -97,7 +100,8 @@ CONTEXT: dict[str, dict[str, Any]] = {
 }
 
 
-#: What a scenario has further where the key itself is left out, so that it has a default: for a key, or for all of a table.
+#: Other keys of the scenario when the key itself is left out, so that it has a default. By key, or
+#: for all keys of a table.
 LEFT_OUT: dict[str, dict[str, Any]] = {
     "host.nic_queue.": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
     "host.nic_queue.strict": {"host.scheduling": "strict_priority", "host.nic_queue": [{"name": "low"}, {"name": "high"}]},
@@ -153,7 +157,7 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
 
 
 def put(scenario: dict[str, Any], path: str, value: Any) -> None:
-    """Sets a key; of arrays of tables that of the first."""
+    """Sets a key. In arrays of tables, sets it in the first table."""
     *steps, name = path.split(".")
     table: Any = scenario
     for step in steps:
@@ -163,7 +167,7 @@ def put(scenario: dict[str, Any], path: str, value: Any) -> None:
 
 
 LIMIT = re.compile(r"\d|above|at least|at most|an even")
-#: Limits that are other keys.
+#: Limits that refer to other keys.
 RELATIVE = (
     (re.compile(r"is not after (\w+) = "), "later than `{}`"),
     (re.compile(r"is (?:below|less than) (\w+) = "), "at least `{}`"),
@@ -173,7 +177,7 @@ RELATIVE = (
 
 
 class Probe:
-    """Asks about the range of a key, in a small scenario with the table that has it."""
+    """Determines the range of a key, in a small scenario with the key's table."""
 
     def __init__(self, filled: Callable[..., dict[str, Any]]) -> None:
         self.filled = filled
@@ -188,7 +192,8 @@ class Probe:
         return "; ".join(dict.fromkeys(said)) or None
 
     def refusal(self, key: Key, value: Any) -> str | None:
-        """What afflux says is allowed, if it refuses the value for its size."""
+        """Returns the valid range from afflux's error, if afflux refuses the value because of its
+        size."""
         error = self.error(key, value)
         if error is None or error.key is None or re.sub(r"\[\d+\]|\.\d+(?=\.|$)", "", error.key) != key.path:
             return None
@@ -215,7 +220,8 @@ class Probe:
         return None
 
     def computed(self, key: Key) -> Any:
-        """The value that afflux gives a key that is not written; None if it gives none. Raises `ScenarioError` if the key has to be written."""
+        """Returns afflux's value for a missing key, or None if it has none. Raises `ScenarioError`
+        if the key is required."""
         further = {begin: others for begin, others in LEFT_OUT.items() if begin.endswith(".") or begin == key.place}
         scenario, table = self.around(key, CONTEXT, further)
         table.pop(key.name, None)
@@ -229,7 +235,7 @@ class Probe:
         return afflux.Scenario(scenario, path=inputs() / "scenario.toml").check()
 
     def around(self, key: Key, *contexts: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A scenario with the key's table, and that table in it."""
+        """Returns a scenario with the key's table, and that table in it."""
         scenario = self.scenario(key.table)
         table = scenario
         for step in self.steps(key.table):
@@ -244,7 +250,7 @@ class Probe:
             if key.place.startswith(begin):
                 for path, other in others.items():
                     put(scenario, path, deepcopy(other))
-        # A table that the context has put in place of the one above.
+        # The context may have replaced a table.
         table = scenario
         for step in self.steps(key.table):
             table = table[step.place.rpartition(".")[2]]
@@ -262,7 +268,8 @@ class Probe:
         return any(key.required for key in table.keys)
 
     def steps(self, table: Table) -> list[Table]:
-        """From the top level to the table; of a table with kinds the last variant."""
+        """Returns the tables from the top level to this one. For a table with kinds, only the last
+        variant is included."""
         chain: list[Table] = []
         step: Table | None = table
         while step is not None and step.name:
@@ -293,7 +300,7 @@ class Probe:
         return made
 
 
-#: Files that the scenarios name.
+#: Files that the scenarios refer to.
 INPUTS = {
     "flows.csv": "start_ns,src,dst,bytes\n0,0,1,1000\n",
     "jobs.tsv": "job0\t0\t0\t1000000\t1000000\t1000000\n",
@@ -308,7 +315,7 @@ INPUTS = {
 
 @cache
 def inputs() -> Path:
-    """A directory that has them until the process ends."""
+    """Returns a directory with these files, which exists until the process ends."""
     directory = tempfile.TemporaryDirectory()
     atexit.register(directory.cleanup)
     for name, text in INPUTS.items():

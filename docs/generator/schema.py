@@ -1,4 +1,4 @@
-"""Scenarios compared with the schema."""
+"""Comparison of scenarios with the schema."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ from afflux.reference.document import Table, document
 
 
 def unknown(scenario: dict[str, Any]) -> list[str]:
-    """Paths of keys in a scenario, or in a part of one, that the schema does not have."""
+    """Returns the paths of keys in a scenario, or in a part of one, that the schema lacks."""
     return list(missing(document().tables[0], scenario, ""))
 
 
 def missing(table: Table, data: dict[str, Any], path: str) -> Iterator[str]:
-    # A part need not say of which kind it is.
+    # A part of a scenario may omit its kind.
     variants = [variant for kind, variant in table.variants.items() if data.get("kind", kind) == kind]
     for name, value in data.items():
         key = next((found for place in [*variants, table] if (found := place.key(name))), None)

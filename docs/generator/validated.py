@@ -1,4 +1,4 @@
-"""Which rows of `docs/validation.md` are about which model."""
+"""Mapping from rows of `docs/validation.md` to models."""
 
 import fnmatch
 import re
@@ -8,7 +8,8 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 PAGE = REPO / "docs" / "validation.md"
 
-#: Files of references, and the models that their runs use, as `kind/name`; a test compares with the scenarios that `make validate` makes of them.
+#: Files of references, and the models that their runs use, as `kind/name`. A test compares this
+#: with the scenarios of `make validate`.
 COVERED: dict[str, tuple[str, ...]] = {
     "conweave.*": ("transport/rdma", "congestion control/dcqcn", "buffer/conweave", "topology/hpcc", "wire/ns3rdma", "marking/red"),
     "conweave.*_lossless": ("flow control/pfc",),
@@ -61,7 +62,8 @@ Rows = list[list[str]]
 
 @cache
 def sections() -> dict[str, Rows]:
-    """The rows of the page's tables by the heading above them; a table below a file's own heading gets its name in front."""
+    """Returns the rows of the page's tables by the heading above them. Rows of a table below a
+    file's heading start with the file's name."""
     found: dict[str, Rows] = {}
     part, file = "", ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,5 @@
-"""Makes the pictures of the README from a real run: `python docs/images/make.py`. Needs the tools of the tests (`make test` installs them)."""
+"""Makes the pictures of the README from a real run: `python docs/images/make.py`. Needs the tools
+of the tests (`make test` installs them)."""
 
 import io
 import os
@@ -13,14 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-#: The page whose scenario and commands are run.
+#: Page with the scenario and the commands to run.
 PAGE = HERE.parent / "how-to/deep-or-shallow.md"
-#: Where the page leaves results and the report.
+#: Path where the page's commands write the results.
 POINTS = "out/decide-designs/points"
-#: What the picture of the terminal shows.
+#: Commands in the picture of the terminal.
 COMMANDS = ("check rack.toml", f"explain {POINTS}/shallow-1")
 COLUMNS = 96
-#: Of the report's first screen, pixels.
+#: Size in pixels of the picture of the report's first screen.
 SIZE = ViewportSize(width=1280, height=800)
 
 
@@ -47,7 +48,7 @@ def terminal(where: Path) -> str:
         console.print(Text.from_ansi(afflux(*command.split(), cwd=where).rstrip()))
         console.print()
     svg = console.export_svg(title="afflux")
-    # Without fonts of another server: the picture asks no network for anything.
+    # Remove fonts from other servers, so that the picture causes no network requests.
     return re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S).replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
 
 

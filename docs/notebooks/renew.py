@@ -1,6 +1,6 @@
 """Runs the notebooks and stores their outputs: python docs/notebooks/renew.py [NAME…]
 
-Text is stored as text and figures as PNG. HTML is left out, because it says the same as the text.
+Text outputs are stored as text and figures as PNG. HTML is left out, because it repeats the text.
 """
 
 import sys
@@ -16,7 +16,7 @@ KINDS = ("image/png", "text/plain")
 
 
 def ran(path: Path, dir: Path) -> Any:
-    """The notebook with the outputs of a run in `dir`."""
+    """Returns the notebook with the outputs of a run in `dir`."""
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(dir)}}).execute()
     for cell in notebook.cells:
@@ -29,7 +29,7 @@ def ran(path: Path, dir: Path) -> Any:
 
 
 def reduced(output: Any) -> Any:
-    """An output in its first kind of data alone, without the number of its cell."""
+    """Keeps only the preferred kind of data of an output, and removes the number of its cell."""
     if "data" in output:
         kind = next(kind for kind in KINDS if kind in output.data)
         output.data, output.metadata = {kind: output.data[kind]}, {}

@@ -1,19 +1,19 @@
-// Designs as the figures show them: those that give the same result with every seed are one.
+// Designs in figures: designs with the same results for every seed are shown as one.
 import type { Report } from "./data";
 import { html } from "./dom";
 import { language, list, say, sentences } from "./words";
 
 export interface Shown {
-  // Place of the first of them, whose data is shown.
+  // Index of the first of these designs, whose data is shown.
   index: number;
-  // All their names, and the one where there is little room.
+  // All their names, and the short name for small spaces.
   name: string;
   short: string;
-  // As a value of a style.
+  // CSS value of the colour.
   colour: string;
 }
 
-// From the ninth on designs are grey.
+// From the ninth design on, designs are grey.
 export const colourOf = (report: Report, index: number): string => `var(--series-${Math.min(report.designs[index].colour, 8)})`;
 
 export function distinct(report: Report): Shown[] {
@@ -24,13 +24,13 @@ export function distinct(report: Report): Shown[] {
   });
 }
 
-// Which designs are one, and why; nothing where all differ.
+// Returns a note on which designs are equal and why. Empty if all differ.
 export function alikeNote(report: Report): HTMLElement[] {
   const said = report.alike.flatMap(({ as, why }, index) => (why ? [say("alike.note", { design: report.designs[index].name, other: report.designs[as].name, why: why[language()] })] : []));
   return said.length ? [html("p", { class: "note" }, `* ${sentences(said)}`)] : [];
 }
 
-// A coloured dot and the name of a design.
+// Returns a coloured dot and the name of a design.
 export function label(shown: Shown): HTMLElement {
   const dot = html("i", { class: "sw", "aria-hidden": "true" });
   const made = html("span", { class: "sd", title: shown.name }, dot, shown.short);

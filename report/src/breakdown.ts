@@ -1,4 +1,5 @@
-// Times in parts: a bar per design, and beside it the parts of the difference to the first design, the largest first.
+// Split of times into parts: a bar per design, and next to it the parts of the difference from the
+// first design, largest first.
 import type { Breakdown, Report } from "./data";
 import { type Shown, colourOf, distinct, label } from "./alike";
 import { details, html, table } from "./dom";
@@ -7,20 +8,20 @@ import { term } from "./terms";
 import { list, say } from "./words";
 
 export interface Words {
-  // Of the two figures; the unit is filled in.
+  // Titles of the two figures, into which the unit is inserted.
   title: (unit: string) => string;
   fall: (unit: string, from: string, to: string) => string;
   part: (index: number) => string;
-  // Of the page's definitions, the one of a part.
+  // Key of a part's definition on the page.
   term?: (index: number) => string;
-  // A colour of the style sheet.
+  // Colour of the style sheet.
   colour: (index: number) => string;
   notes: string[];
 }
 
-// Widths in pixels that a text needs: an average letter, and what is around it.
+// Estimated width of text in pixels: an average letter, and the space around the text.
 const LETTER = 7;
-// Bars are about so wide on a screen.
+// Approximate width of bars on a screen in pixels.
 const WIDTH = 470;
 
 export const wide = (text: string): number => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? 2 : 1), 0) * LETTER;
@@ -75,7 +76,7 @@ function stacks(data: Breakdown, shown: Shown[], unit: Unit, words: Words): HTML
   return html("div", {}, html("div", { class: "stacks" }, ...rows), key);
 }
 
-// Names above the first bar, for parts that are wide enough.
+// Returns the names above the first bar, for parts that are wide enough.
 function heads(parts: number[], share: number, words: Words, said: Set<number>): HTMLElement {
   const whole = Math.max(total(parts), 1);
   const bar = html("div", { class: "stack heads" });
@@ -100,16 +101,17 @@ function fall(data: Breakdown, change: NonNullable<Breakdown["changes"][number]>
   const [from, to] = [report.designs[0].name, report.designs[other].name];
   const after = change.before + change.total[0];
   const unit = new Unit(Math.max(change.before, after, 1), Math.max(...change.parts.map(([by]) => Math.abs(by)), 1));
-  // What is nothing in these digits is left out.
+  // Parts that round to zero are left out.
   const order = data.labels.map((_, part) => part).filter((part) => change.parts[part].some((ns) => ns !== null && !unit.isNothing(ns))).sort((a, b) => Math.abs(change.parts[b][0]) - Math.abs(change.parts[a][0]));
-  // Where the difference is small beside the whole the axis does not begin at 0, and ends are lines instead of bars.
+  // If the difference is small compared with the whole, the axis does not begin at 0, and the ends
+  // are lines instead of bars.
   const sums = order.reduce((found, part) => [...found, found[found.length - 1] + change.parts[part][0]], [change.before]);
   const [least, most] = [Math.min(...sums), Math.max(...sums)];
   const close = most - least < 0.08 * most;
   const margin = close ? Math.max(0.08 * (most - least), 1) : 0;
   const [low, high] = close ? [least - margin, most + margin] : [0, most];
   const share = (ns: number): number => (100 * (ns - low)) / (high - low || 1);
-  // Ends have three digits, unless they are close.
+  // The ends have three digits, unless they are close to each other.
   const ends = close ? unit : new Unit(Math.max(change.before, after, 1));
   const rows: HTMLElement[] = [];
   const end = (name: string, ns: number, index: number, last: boolean): void => {
@@ -150,7 +152,8 @@ function numbersOf(data: Breakdown, report: Report, unit: Unit, words: Words): H
   return details(say("numbers"), table(words.title(unit.name), [say("split.part"), ...report.designs.map(({ name }) => name)], rows));
 }
 
-// The design beside the first one that is shown at first: where the difference is largest.
+// Returns the design that is shown first next to the first one: the one with the largest
+// difference.
 export function farthest(data: Pick<Breakdown, "changes"> | null, shown: Shown[]): number | null {
   const found = shown.filter(({ index }) => data?.changes[index]);
   if (!found.length) return null;

@@ -1,4 +1,5 @@
-// Completion times: their distribution by design with percentiles at the curves, and percentiles by flow size.
+// Completion times: distribution by design with percentiles at the curves, and percentiles by flow
+// size.
 import { type Shown, alikeNote, distinct, label } from "./alike";
 import type { Completion, Percentiles, Report } from "./data";
 import { choice, chooser, details, html, svg, table } from "./dom";
@@ -12,7 +13,7 @@ const NAMES: (keyof Percentiles)[] = ["p50", "p95", "p99", "p999"];
 const BARS = 80;
 const TICKS = 9;
 
-// What stays when the language is changed.
+// State that is kept when the language changes.
 const state = { measure: "fct" as Measure, percentile: "" as keyof Percentiles | "", group: 0 };
 
 const spoken = (name: keyof Percentiles): string => (name === "mean" ? say("mean") : name === "p999" ? "p99.9" : name);
@@ -20,7 +21,7 @@ const spoken = (name: keyof Percentiles): string => (name === "mean" ? say("mean
 export function completion(report: Report): HTMLElement[] {
   const data = report.completion!;
   const shown = distinct(report);
-  // The highest that half of the classes of sizes have enough flows for, up to p99.
+  // Select the highest percentile, up to p99, for which half of the size classes have enough flows.
   const known = (name: keyof Percentiles): number => data.designs.reduce((sum, one) => sum + one.slowdown[name].filter((value) => value !== null).length, 0);
   state.percentile ||= (["p99", "p95", "p50"] as const).find((name) => 2 * known(name) >= known("mean")) ?? "mean";
   const lead = html("p", { class: "lead" });
@@ -80,14 +81,14 @@ export function completion(report: Report): HTMLElement[] {
   const statistic = html("div", { class: "controls" }, choice(say("completion.statistic"), percentiles, state.percentile, (value) => ((state.percentile = value as keyof Percentiles), drawSizes())));
   all();
   const figure = html("figure", {}, title, rows, html("p", { class: "note" }, say("completion.heights")), details(say("numbers"), numbers));
-  // Of few sizes the classes of traffic tell more.
+  // With few sizes, the traffic classes are more informative.
   const several = data.sizes.length >= 4;
   const bySize = several ? [html("figure", { class: "later" }, sizesTitle, statistic, sizes.element, details(say("completion.numbers"), sizeNumbers))] : [];
   return [lead, controls, figure, ...bySize, html("p", { class: "note" }, say("completion.note")), ...alikeNote(report)];
 }
 
 function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"][number], shown: Shown[], show: Show): HTMLElement[] {
-  // Fewer bars for few flows.
+  // Use fewer bars for few flows.
   const bars = Math.min(Math.max(2 * Math.sqrt(Math.max(...grid.flows)), 16), BARS);
   const step = Math.max(Math.floor(grid.x.length / bars), 1);
   const [low, high] = [grid.x[0], grid.x[grid.x.length - 1]];
@@ -96,7 +97,7 @@ function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"
     const flows = Math.max(grid.flows[index], 1);
     return Array.from({ length: Math.ceil(grid.x.length / step) }, (_, bar) => (grid.below[index][Math.min((bar + 1) * step, grid.x.length) - 1] - (bar ? grid.below[index][bar * step - 1] : 0)) / flows);
   });
-  // By square root, so that rare times are seen beside frequent ones.
+  // Heights are square roots, so that rare times are visible next to frequent ones.
   const most = Math.sqrt(Math.max(...shares.flat(), 1e-9));
   const measure = show === time ? "fct" : "slowdown";
   const scale = { low, high, log: true };
@@ -112,7 +113,7 @@ function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"
     for (const { name, value } of known) {
       const share = at(value);
       plot.append(upright("percentile", share));
-      // Labels that would lie on one another stand in two lines.
+      // Labels that would overlap are put into two lines.
       const lane = lanes.length && share - lanes[0] < 0.115 ? (lanes[1] !== undefined && share - lanes[1] < 0.115 ? -1 : 1) : 0;
       if (lane < 0) continue;
       lanes[lane] = share;

@@ -1,10 +1,11 @@
-// What the page is told, and how it is read. `python/afflux/report/data.py` makes it.
+// Types of the page's data, and the function that reads it. `python/afflux/report/data.py` creates
+// the data.
 import type { Language } from "./words";
 
 export interface Design {
   name: string;
   seeds: number[];
-  // Which of the design colours; designs whose results are the same in every seed share one.
+  // Index of the design's colour. Designs with the same results for every seed share a colour.
   colour: number;
 }
 
@@ -12,17 +13,17 @@ export type Percentiles = Record<"mean" | "p50" | "p95" | "p99" | "p999", number
 export type Distribution = { x: number[]; below: number[][]; flows: number[] };
 
 export interface Completion {
-  // Lower and upper bound of each class of flow sizes, bytes.
+  // Lower and upper bound of each class of flow sizes, in bytes.
   sizes: [number, number][];
   designs: {
     count: number[];
-    // By percentile: one value per class, null where there are too few flows for it.
+    // By percentile: one value per class. Null if the class has too few flows.
     fct: Record<string, (number | null)[]>;
     slowdown: Record<string, (number | null)[]>;
   }[];
-  // Of all flows: how many have at most x.
+  // Distribution of all flows: number of flows with at most x.
   cdf: Record<"fct" | "slowdown", Distribution>;
-  // All flows (without a name and a distribution of its own), then classes of traffic; by design.
+  // Groups by design: all flows (without a name and a separate distribution), then traffic classes.
   groups: {
     name: string | null;
     cdf: Record<"fct" | "slowdown", Distribution> | null;
@@ -36,14 +37,15 @@ export type Metric = "queue_max" | "queue_min" | "drops" | "in_discards" | "ecn_
 
 export interface PortSeries {
   intervals_ns: (number | null)[];
-  // How many ports were recorded; those that had most to show are here.
+  // Number of recorded ports. Only the ports with the most activity are included here.
   recorded: number;
   seeds: number[];
   end_ns: number;
-  // What is shown at first; and the whole run, where that is longer: then this share of the bytes is in the first.
+  // The view that is shown first, and the whole run, if that is longer. `share` is then the share
+  // of the bytes that the first view contains.
   views: [PortView, PortView?];
   share: number | null;
-  // By design, then port, then queue: the mean length, bytes.
+  // Mean queue length in bytes, by design, port and queue.
   means: (Record<string, number>[] | null)[];
 }
 
@@ -51,9 +53,10 @@ export interface PortView {
   bucket_ns: number;
   end_ns: number;
   buckets: number;
-  // By design: how many buckets its run lasts here. Null: not recorded.
+  // Number of buckets that each design's run lasts in this view. Null: not recorded.
   lasted: (number | null)[];
-  // By design, then queue (-1: the whole port), then metric; what is left out is zero. Null: not recorded.
+  // Series by design, queue (-1: the whole port) and metric. Missing values are zero. Null: not
+  // recorded.
   ports: { name: string; series: (Record<string, Partial<Record<Metric, number[]>>> | null)[] }[];
 }
 
@@ -61,56 +64,60 @@ export interface Timeline {
   phases: string[];
   jobs: string[];
   total: number;
-  // Columns: index of the job, of the phase, name of the task, node (-1: none), start, finish (null: not finished).
+  // Columns: index of the job, index of the phase, name of the task, node (-1: none), start, finish
+  // (null: not finished).
   job: number[];
   phase: number[];
   task: string[];
   node: number[];
-  // By node.
+  // Names by node.
   names: Record<string, string>;
   start: (number | null)[];
   finish: (number | null)[];
   end: number;
-  // When most bars had ended, if that is much earlier.
+  // Time at which most bars had ended, if that is much earlier than the end.
   until: number | null;
   seed: number;
 }
 
-// Mean of the paired differences, and its 95 % interval; null where there are too few pairs.
+// Mean of the paired differences, and its 95 % interval. Null if there are too few pairs.
 export type Change = [number, number | null, number | null];
 
-// Times in parts, ns, by design: means over the runs, and what makes the difference to the first design. Null: unknown.
+// Split of times in ns by design: means over the runs, and the parts of the difference from the
+// first design. Null: unknown.
 export interface Breakdown {
   labels: string[];
   designs: (number[] | null)[];
   changes: ({ pairs: number; before: number; exact: boolean; parts: Change[]; total: Change } | null)[];
-  // By design, in a sentence.
+  // Description of each design in a sentence.
   said: (Record<Language, string> | null)[];
 }
 
 export interface Phases extends Breakdown {
-  // A part is a mean over several jobs.
+  // True if a part is a mean over several jobs.
   several: boolean;
 }
 
 export interface Split {
   labels: string[];
-  // Of all flows, of classes of sizes, of classes of traffic.
+  // Groups: all flows, size classes, traffic classes.
   groups: (Omit<Breakdown, "labels"> & { by: "all" | "size" | "class"; name: string; flows: number[]; unfinished: number[] })[];
 }
 
 export interface Fabric {
-  // Hosts in their order, then switches; so many are hosts.
+  // Hosts in order, then switches. `hosts` is the number of hosts.
   nodes: string[];
   hosts: number;
-  // Links, by the places of their ends; direction 2 * l is that from a to b of link l, 2 * l + 1 the other way.
+  // Links, by the indices of their ends. Direction 2 * l is from a to b of link l, and 2 * l + 1
+  // from b to a.
   a: number[];
   b: number[];
-  // By direction, bits per second.
+  // Rate in bit/s by direction.
   rate: number[];
 }
 
-// What a port did in each frame, as characters; see moments.ts. Rate, queue, drops, marks, PAUSE frames.
+// Activity of a port in each frame, encoded as characters (see moments.ts). Rate, queue, drops,
+// marks, PAUSE frames.
 export type Series = Partial<Record<"u" | "q" | "d" | "m" | "p", string>>;
 export type Counter = "d" | "m" | "p";
 
@@ -118,15 +125,16 @@ export interface Run {
   fabric: number;
   seed: number;
   end: number;
-  // By direction, thousandths of its capacity, over the whole run.
+  // Mean use of each direction over the whole run, in thousandths of its capacity.
   means: number[];
-  // Null: ports were not recorded.
+  // Null if ports were not recorded.
   ports: {
     interval_ns: number;
     recorded: number;
-    // Of the whole run.
+    // Totals of the whole run.
     totals: Record<Counter, Record<string, number>>;
-    // What is shown at first; and the whole run, where that is longer: then this share of the bytes is in the first.
+    // The view that is shown first, and the whole run, if that is longer. `share` is then the share
+    // of the bytes that the first view contains.
     views: [RunView, RunView?];
     share: number | null;
   } | null;
@@ -153,7 +161,7 @@ export interface Path {
 }
 
 export interface Flows {
-  // Rows of the columns.
+  // Rows of the columns, by kind.
   kinds: Record<"slowest" | "biggest" | "unfinished", number[]>;
   flows: number;
   columns: {
@@ -174,15 +182,16 @@ export interface Flows {
     timeouts: number[];
     ecn_marked: number[];
   };
-  // By label; null: not recorded.
+  // By label. Null: not recorded.
   split: Record<string, (number | null)[]> | null;
-  // By row; null: not recorded.
+  // By row. Null: not recorded.
   paths: { paths: Path[]; all: number; frames: number }[] | null;
 }
 
 export interface Report {
   designs: Design[];
-  // By design: the place of the first one with the same results, and why they are the same.
+  // By design: index of the first design with the same results, and the reason why they are the
+  // same.
   alike: { as: number; why: Record<Language, string> | null }[];
   completion: Completion | null;
   ports: PortSeries | null;
@@ -193,7 +202,7 @@ export interface Report {
   flows: Flows[];
 }
 
-// The data is deflated JSON in base64: a tenth of its plain size.
+// The data is deflated JSON in base64, a tenth of its plain size.
 export async function read(id: string): Promise<Report> {
   const text = document.getElementById(id)?.textContent?.trim() ?? "";
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

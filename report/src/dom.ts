@@ -1,4 +1,4 @@
-// Elements, briefly.
+// Short functions to create elements.
 
 type Attributes = Record<string, string | number | boolean | ((event: Event) => void)>;
 type Child = Node | string;
@@ -24,7 +24,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: At
   return element;
 }
 
-// A choice of one among a few: radio buttons, so arrow keys work.
+// Returns a choice among a few options, as radio buttons, so that arrow keys work.
 export function choice(legend: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
   const group = html("fieldset", { class: "choice" }, html("legend", {}, legend));
   const name = `choice-${document.querySelectorAll("fieldset").length}-${Math.random()}`;
@@ -35,7 +35,7 @@ export function choice(legend: string, options: [string, string][], chosen: stri
   return group;
 }
 
-// A choice among many.
+// Returns a choice among many options.
 export function selection(label: string, options: [string, string][], changed: (value: string) => void): { element: HTMLElement; set: (options: [string, string][]) => void } {
   const select = html("select", { change: () => changed(select.value) });
   const set = (entries: [string, string][]) => select.replaceChildren(...entries.map(([value, text]) => html("option", { value }, text)));
@@ -43,14 +43,14 @@ export function selection(label: string, options: [string, string][], changed: (
   return { element: html("label", { class: "selection" }, html("span", {}, label), select), set };
 }
 
-// A choice without a border, for the header.
+// Returns a choice without a border, for the header.
 export function quiet(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
   const select = html("select", { "aria-label": label, change: () => changed(select.value) }, ...options.map(([value, text]) => html("option", { value }, text)));
   select.value = chosen;
   return html("label", {}, select);
 }
 
-// As buttons if they fit into a line, else as a list.
+// Returns buttons if they fit into one line, otherwise a list.
 export function chooser(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
   if (options.reduce((sum, [, text]) => sum + text.length + 4, 0) < 70) return choice(label, options, chosen, changed);
   const { element } = selection(label, options, changed);
@@ -58,7 +58,8 @@ export function chooser(label: string, options: [string, string][], chosen: stri
   return element;
 }
 
-// A table with its heads in the first row and column; it scrolls sideways on its own where it is too wide.
+// Returns a table with heads in the first row and column. A table that is too wide scrolls sideways
+// separately.
 export function table(caption: string, head: string[], rows: Child[][]): HTMLElement {
   const made = html("table", {}, html("caption", {}, caption));
   made.append(html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))));

@@ -1,4 +1,5 @@
-// The fabric on a canvas: links and hosts coloured by what they do at a moment, queues as bars at the ports where they stand.
+// Drawing of the fabric on a canvas: links and hosts coloured by their activity at an instant, and
+// queues as bars at their ports.
 import type { Fabric } from "./data";
 import { html } from "./dom";
 import { type Layout, isHost, layout } from "./layout";
@@ -14,8 +15,8 @@ export interface Scene {
   frame: number;
   shown: Shown;
   choice: Choice;
-  // The share of the chosen flow's frames by direction; nodes on its way; the directions of its main path in their order; whether it is under way.
-  // Null: no flow is chosen.
+  // Chosen flow: the share of its frames by direction, nodes on its paths, directions of its main
+  // path in order, and whether it is active. Null: no flow is chosen.
   flow: { directions: Map<number, number>; nodes: Set<number>; hops: number[]; sending: boolean } | null;
 }
 
@@ -29,7 +30,7 @@ export class Drawing {
   private of: Fabric | null = null;
   private available = 0;
   private scene: Scene | null = null;
-  // By node: directions in which its ports send.
+  // Directions in which a node's ports send, by node.
   private sending: number[][] = [];
 
   constructor(private readonly chosen: (choice: Choice) => void, hovered: (choice: Choice, x: number, y: number) => void) {
@@ -63,7 +64,7 @@ export class Drawing {
     this.paint();
   }
 
-  // The host at an end of a direction.
+  // Returns the host at an end of a direction.
   private host(direction: number): number {
     const fabric = this.of!;
     const link = direction >> 1;
@@ -86,7 +87,7 @@ export class Drawing {
     this.paintQueues(pen, scene, place);
   }
 
-  // From 0 to 1 along the scale; null: not recorded.
+  // Returns the position on the scale from 0 to 1. Null: not recorded.
   private level(direction: number): number | null {
     const { moments, frame, shown } = this.scene!;
     const value = shown === "rate" ? moments.used(direction, frame) : moments.queue(direction, frame);
@@ -95,7 +96,7 @@ export class Drawing {
 
   private paintLinks(pen: CanvasRenderingContext2D, scene: Scene, place: Layout): void {
     const drawn = place.ways.flatMap((way, direction) => (way ? [{ way, direction, level: this.level(direction) }] : []));
-    // What is busy lies on top.
+    // Busy links are drawn on top.
     drawn.sort((one, other) => (one.level ?? -1) - (other.level ?? -1));
     const density = drawn.length / place.width;
     const width = density > 0.6 ? 1.2 : density > 0.17 ? 1.8 : 2.6;
@@ -106,7 +107,7 @@ export class Drawing {
       pen.stroke();
     };
     for (const { way, direction, level } of drawn) {
-      // Among very many, those that are idle are hardly seen.
+      // If there are very many links, idle links are almost invisible.
       const seen = drawn.length > 400 ? 0.25 + 0.75 * Math.min(2 * (level ?? 0), 1) : 1;
       pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.13 : 1);
       pen.strokeStyle = level === null ? colour("rule") : shade(scene.shown, level);
@@ -132,7 +133,8 @@ export class Drawing {
     if (scene.choice?.kind === "port") halo(scene.choice.direction, colour("focus"), 5);
   }
 
-  // Dots that go along a link while the chosen flow is under way. They show where and whither, not single frames: those are not recorded.
+  // Draws dots that move along a link while the chosen flow is active. They show the path and the
+  // direction, not single frames, which are not recorded.
   private paintFrames(pen: CanvasRenderingContext2D, way: Layout["ways"][number], frame: number): void {
     if (!way) return;
     const length = Math.hypot(way.x2 - way.x1, way.y2 - way.y1);
@@ -165,7 +167,7 @@ export class Drawing {
       pen.globalAlpha = scene.flow && !onPath ? 0.35 : 1;
       pen.fillStyle = colour("panel");
       if (cell) {
-        // What its rack's switch sends to it.
+        // Colour by the traffic that its rack's switch sends to it.
         const levels = this.sending[node].map((direction) => this.level(direction ^ 1)).filter((level): level is number => level !== null);
         pen.fillStyle = levels.length ? shade(scene.shown, Math.max(...levels)) : colour("panel");
         pen.fillRect(box.x, box.y, box.width, box.height);
@@ -246,7 +248,7 @@ export class Drawing {
     return best;
   }
 
-  // Arrows go from node to node.
+  // Arrow keys move from node to node.
   private key(event: KeyboardEvent): void {
     const { place, scene } = this;
     if (!place || !scene || event.target !== this.element) return;
@@ -276,7 +278,7 @@ export class Drawing {
   }
 }
 
-// Frames were dropped here.
+// Draws a cross where frames were dropped.
 function cross(pen: CanvasRenderingContext2D, x: number, y: number, half: number): void {
   for (const [paint, width] of [["paper", 3.4], ["ink", 1.8]] as const) {
     pen.strokeStyle = colour(paint);

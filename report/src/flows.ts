@@ -1,4 +1,4 @@
-// Flows worth a look: a table of them, and of the chosen one its paths and where its time went.
+// Notable flows: a table of them, and the paths and the time split of the chosen flow.
 import type { Flows } from "./data";
 import { choice, html, table } from "./dom";
 import { count, percent, ratio, size, time } from "./format";
@@ -58,7 +58,7 @@ export function flowTable(flows: Flows, chosen: number | null, choose: (row: num
   ];
 }
 
-// What there is to say of one flow.
+// Returns the description of one flow.
 export function flowText(flows: Flows, row: number, close: () => void): HTMLElement[] {
   const columns = flows.columns;
   const fct = columns.fct_ns[row];

@@ -1,4 +1,5 @@
-// Numbers as people read them: as in python/afflux/words/text.py, and with what the language has for large ones.
+// Number formats for readers, like python/afflux/words/text.py, plus the language's words for large
+// numbers.
 import { language, say } from "./words";
 
 function digits(value: number, count = 3): string {
@@ -18,7 +19,7 @@ function scaled(units: [number, string][], smallest: string): (value: number) =>
 export type Show = (value: number) => string;
 
 export const time: Show = scaled([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]], "ns");
-// A difference.
+// Formats a difference of times.
 export const signed: Show = (ns) => `${ns < 0 ? "−" : ns > 0 ? "+" : ""}${time(Math.abs(ns))}`;
 export const size: Show = scaled([[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]], "B");
 export const rate: Show = scaled([[1e12, "Tbps"], [1e9, "Gbps"], [1e6, "Mbps"], [1e3, "kbps"]], "bps");

@@ -1,4 +1,5 @@
-// What a followed flow meets at each hop of its path, at the time shown: the queue, and how long it takes to send it.
+// State at each hop of a followed flow's path at the shown time: the queue, and the time to send
+// it.
 import type { Fabric } from "./data";
 import { html } from "./dom";
 import { percent, size, time } from "./format";

@@ -1,4 +1,4 @@
-// Job timelines: what ran when, and where. Tracks are named by node, slices by what they are.
+// Job timelines: tasks by time and node. Tracks are named by node, and bars by their task or phase.
 import { type Shown, distinct } from "./alike";
 import { wide } from "./breakdown";
 import type { Report, Timeline } from "./data";
@@ -9,12 +9,12 @@ import { round } from "./multiples";
 import { STEPS, phaseColour } from "./phases";
 import { list, named, say, sentences } from "./words";
 
-// A bar is about so many pixels wide where it is as long as the axis.
+// Approximate width in pixels of a bar that is as long as the axis.
 const WIDTH = 1030;
-// Lanes of a node, at most: what is beyond lies on the last one.
+// Largest number of lanes of a node. Further bars are drawn on the last lane.
 const LANES = 40;
 
-// What stays when the language is changed.
+// State that is kept when the language changes.
 const state = { extent: { whole: false } as Extent, other: null as number | null };
 
 interface Bar {
@@ -27,10 +27,10 @@ export function timelines(report: Report): HTMLElement[] {
   const all = report.timelines;
   const shown = distinct(report).filter(({ index }) => all[index]);
   const last = Math.max(...shown.map(({ index }) => all[index]!.end));
-  // All designs are shown until the same time: the latest of theirs.
+  // All designs are shown until the same time, the latest of all designs.
   const busy = Math.max(...shown.map(({ index }) => all[index]!.until ?? all[index]!.end));
   const until = busy < last ? busy : null;
-  // Phases have one colour in all designs.
+  // Phases have the same colour in all designs.
   const phases = [...new Set(all.flatMap((one) => one?.phases ?? []))].filter((phase) => phase !== "" && phase !== "job");
   const keyed = phases.filter((phase) => phase !== "merge" && phase !== "master");
   const others = shown.slice(1);
@@ -65,7 +65,7 @@ export function timelines(report: Report): HTMLElement[] {
   return [lead, ...controls, ...(phases.length > 1 ? [key] : []), html("figure", {}, box, note, details(say("numbers"), numbers))];
 }
 
-// How long the job took, or all of them.
+// Returns a sentence on the duration of the job, or of all jobs.
 function sentence(report: Report, drawn: Shown[]): string {
   const said = drawn.map((design) => {
     const data = report.timelines[design.index]!;
@@ -83,7 +83,7 @@ function timeline(data: Timeline, design: Shown, end: number, phases: string[]):
   const isTask = (bar: Bar): boolean => data.task[bar.row] !== "";
   const phaseOf = (bar: Bar): string => data.phases[data.phase[bar.row]];
   const tasks = bars.filter(isTask);
-  // A job as a whole is as long as its phases; it is drawn where it has none.
+  // A whole job is as long as its phases together, so it is drawn only if it has no phases.
   const wholes = bars.filter((bar) => !isTask(bar));
   const parts = wholes.filter((bar) => phaseOf(bar) !== "job");
   const title = html("div", { class: "title" }, say("jobs.of", { design: design.name, time: time(data.end), seed: data.seed }));
@@ -97,7 +97,7 @@ function timeline(data: Timeline, design: Shown, end: number, phases: string[]):
   return found;
 }
 
-// A track: its name, and its bars in as few lanes as possible.
+// Returns a track: its name, and its bars in as few lanes as possible.
 function track(data: Timeline, bars: Bar[], name: string, about: string, end: number, phases: string[], whole: boolean): HTMLElement[] {
   const lanes = pack(chained(data, bars, end / 100));
   const row = html("div", { class: `row${whole ? " phases" : ""}`, role: "img", "aria-label": say("jobs.track", { name, bars: bars.length }) });
@@ -110,7 +110,7 @@ function track(data: Timeline, bars: Bar[], name: string, about: string, end: nu
       const what = [data.jobs[data.job[bar.row]], phase === "job" ? "" : named("phase", phase), data.task[bar.row]].filter((word) => word !== "");
       const text = say(unfinished ? "jobs.barUnfinished" : "jobs.bar", { what: list(what), start: time(bar.start), finish: time(bar.finish), duration: time(bar.finish - bar.start) });
       const piece = html("i", { class: `${whole ? "s" : "t"}${unfinished ? " unfinished" : ""}`, title: text });
-      // One that goes on is cut at the edge.
+      // A bar that continues is cut at the edge.
       const length = share(Math.min(bar.finish, end) - bar.start);
       piece.style.cssText = `--x:${share(bar.start).toFixed(2)}%;--w:${Math.max(length, 0).toFixed(2)}%;--l:${Math.min(place, LANES - 1)};--p:${phase === "" || phase === "job" ? "var(--phase-0)" : phaseColour(phase, phases.indexOf(phase))}`;
       const label = phase === "" || phase === "job" || data.jobs.length > 1 ? what[0] : named("phase", phase);
@@ -147,7 +147,7 @@ function listed(data: Timeline, design: Shown): HTMLElement {
   return table(caption, [say("jobs.job"), say("jobs.start"), say("jobs.finish"), say("jobs.duration")], rows);
 }
 
-// Steps of one task follow one another; the others are by themselves.
+// Groups successive steps of one task into chains. Other bars are chains of one.
 function chained(data: Timeline, bars: Bar[], gap: number): Bar[][] {
   const found: Bar[][] = [];
   for (const bar of [...bars].sort((a, b) => a.start - b.start || a.finish - b.finish || a.row - b.row)) {
@@ -160,7 +160,7 @@ function chained(data: Timeline, bars: Bar[], gap: number): Bar[][] {
   return found;
 }
 
-// As few lanes as possible: each chain into the first one that is free.
+// Packs the chains into as few lanes as possible: each goes into the first free lane.
 function pack(chains: Bar[][]): Bar[][] {
   const lanes: Bar[][] = [];
   for (const chain of chains) {

@@ -1,4 +1,5 @@
-// Where nodes and links of a fabric are drawn: hosts below, switches above them by their distance from the hosts.
+// Layout of a fabric's nodes and links: hosts at the bottom, switches above them by their distance
+// from the hosts.
 import type { Fabric } from "./data";
 
 export interface Box {
@@ -8,7 +9,8 @@ export interface Box {
   height: number;
 }
 
-// A direction of a link: from where its port sends, to where it arrives, and which way the port looks.
+// A direction of a link: start at the sending port, end at the receiving node, and orientation of
+// the port.
 export interface Way {
   x1: number;
   y1: number;
@@ -16,7 +18,7 @@ export interface Way {
   y2: number;
   outX: number;
   outY: number;
-  // Room for the mark of a queue.
+  // Space for the bar of a queue.
   room: number;
 }
 
@@ -24,19 +26,19 @@ export interface Layout {
   width: number;
   height: number;
   margin: number;
-  // By node.
+  // Boxes and tiers by node.
   boxes: Box[];
   tiers: number[];
-  // Hosts stand side by side with a line each, or are cells of their rack.
+  // True if hosts are cells of their rack. False if they are side by side with a line each.
   packed: boolean;
-  // By direction; null where the link is a cell of its rack.
+  // Lines by direction. Null if the link's host is a cell of its rack.
   ways: (Way | null)[];
   rows: { y: number; tier: number; name: string }[];
-  // By tier: its nodes from left to right.
+  // Nodes of each tier from left to right.
   order: number[][];
 }
 
-// Bounds, px: a rack is never narrower, a host that has a line of its own neither.
+// Minimum widths in px: of a rack, and of a host with its own line.
 const RACK = 8;
 const HOST = 26;
 const TOP = 26;
@@ -46,7 +48,7 @@ export const isHost = (fabric: Fabric, node: number): boolean => node < fabric.h
 
 export function layout(fabric: Fabric, available: number): Layout {
   const nodes = fabric.nodes.length;
-  // Room for the names of tiers.
+  // Space for the names of tiers.
   const margin = available < 600 ? 46 : 76;
   const neighbours: number[][] = Array.from({ length: nodes }, () => []);
   fabric.a.forEach((a, link) => {
@@ -56,7 +58,7 @@ export function layout(fabric: Fabric, available: number): Layout {
   const tiers = distances(fabric, neighbours);
   const highest = tiers.reduce((a, b) => Math.max(a, b), 0);
   const hosts = tiers.flatMap((tier, node) => (tier === 0 ? [node] : []));
-  // Each host belongs to the first switch that it hangs on.
+  // Each host belongs to the first switch that it is connected to.
   const anchor = hosts.map((host) => neighbours[host].find((peer) => tiers[peer] === 1) ?? -1);
   const first = tiers.flatMap((tier, node) => (tier === 1 ? [node] : []));
   const rackOf = new Map<number, number[]>([...first.map((node): [number, number[]] => [node, []])]);
@@ -117,7 +119,7 @@ export function layout(fabric: Fabric, available: number): Layout {
   return { width, height: bottom + 10, margin, boxes, tiers, packed, ways: ways(fabric, boxes, tiers, packed), rows, order };
 }
 
-// Links away from the nearest host.
+// Returns the number of links to the nearest host, by node.
 function distances(fabric: Fabric, neighbours: number[][]): number[] {
   const found: number[] = fabric.nodes.map((_, node) => (isHost(fabric, node) ? 0 : -1));
   const waiting = found.flatMap((tier, node) => (tier === 0 ? [node] : []));
@@ -132,7 +134,7 @@ function distances(fabric: Fabric, neighbours: number[][]): number[] {
 
 function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (Way | null)[] {
   const center = (node: number): number => boxes[node].x + boxes[node].width / 2;
-  // The ends of links at each side of a node, from left to right.
+  // Ends of links at each side of a node, from left to right.
   const sides = new Map<string, { link: number; node: number; peer: number }[]>();
   const sideOf = (node: number, peer: number): string => (tiers[peer] > tiers[node] ? "up" : tiers[peer] < tiers[node] ? "down" : center(peer) > center(node) ? "right" : "left");
   const drawn = fabric.a.map((a, link) => !packed || (tiers[a] > 0 && tiers[fabric.b[link]] > 0));
@@ -168,7 +170,7 @@ function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (
     const to = ends.get(`${fabric.b[link]} ${link}`);
     if (!from || !to) return [null, null];
     const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-    // Traffic keeps to the right of its way.
+    // Traffic is drawn on the right side of its direction.
     const aside = Math.min(2, from.room / 4, to.room / 4);
     const dx = (-(to.y - from.y) / length) * aside;
     const dy = ((to.x - from.x) / length) * aside;
@@ -179,7 +181,8 @@ function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (
   });
 }
 
-// How the hosts of a rack are laid out: as large as they can be, full rows before ragged ones.
+// Returns the layout of a rack's hosts: cells as large as possible, and full rows in preference to
+// partial ones.
 function cells(hosts: number, room: number): { columns: number; cell: number } {
   let best = { columns: 1, cell: 5, worth: 0 };
   for (let rows = 1; rows <= Math.max(hosts, 1) && rows <= 40; rows++) {
@@ -191,7 +194,7 @@ function cells(hosts: number, room: number): { columns: number; cell: number } {
   return best;
 }
 
-// What the names of a tier have in common: leaf of leaf0, leaf1, …
+// Returns the common stem of a tier's names: leaf for leaf0, leaf1, …
 function stem(names: string[]): string {
   const stems = new Set(names.map((name) => name.replace(/[-_.]?\d.*$/, "")));
   const [only] = stems;

@@ -1,4 +1,5 @@
-// Fills the page. The answer, its figure and its tables are in it already, so they are there without a script too.
+// Entry point of the page's script. The page already contains the answer, its figure and its
+// tables, so they are visible without a script.
 import { completion } from "./completion";
 import { type Report, read } from "./data";
 import { html, quiet } from "./dom";

@@ -1,4 +1,5 @@
-// What ports did in each frame of the replay: read from the characters that python/afflux/report/replay.py writes.
+// Port activity in each frame of the replay, decoded from the characters that
+// python/afflux/report/replay.py writes.
 import type { Counter, Run, RunView } from "./data";
 
 const ZERO = 0x100;
@@ -6,10 +7,11 @@ const STEPS = 1700;
 
 export class Moments {
   readonly frames: number;
-  // Of the whole run, in a frame without end, where ports were not recorded.
+  // Duration of a frame in ns. If ports were not recorded, there is a single endless frame for the
+  // whole run.
   readonly frameNs: number;
 
-  // Until when this is; the whole run may be longer.
+  // End of this view in ns. The whole run may be longer.
   readonly end: number;
   private readonly view: RunView | null;
 
@@ -21,7 +23,7 @@ export class Moments {
     this.end = views && this.view === views[0] && views[1] ? this.view.end_ns : run.end;
   }
 
-  // Directions of which there is something to show.
+  // Directions with recorded data.
   get directions(): number[] {
     return Object.keys(this.view?.series ?? {}).map(Number);
   }
@@ -30,14 +32,14 @@ export class Moments {
     return this.view?.series[direction] !== undefined;
   }
 
-  // The rate as a share of the link's. Null: not recorded.
+  // Returns the rate as a share of the link's rate. Null: not recorded.
   used(direction: number, frame: number): number | null {
     if (!this.view) return this.run.means[direction] / 1000;
     const series = this.view.series[direction];
     return series ? step(series.u, frame) / 1000 : null;
   }
 
-  // Bytes: the longest in the frame, to 1 %. Null: not recorded.
+  // Returns the longest queue in the frame in bytes, to 1 %. Null: not recorded.
   queue(direction: number, frame: number): number | null {
     const series = this.view?.series[direction];
     return series && this.view ? value(step(series.q, frame), this.view.most.q) : null;

@@ -1,4 +1,5 @@
-// Small multiples: one panel per series on one time axis and one scale. Curves are SVG that stretches; texts are HTML above it.
+// Small multiples: one panel per series with a common time axis and scale. Curves are stretched
+// SVG, and texts are HTML above it.
 import { html, svg } from "./dom";
 import type { Show } from "./format";
 import { say } from "./words";
@@ -10,11 +11,11 @@ export interface Panel {
   values: (number | null)[];
   // Lower edge of a band under the curve.
   low?: (number | null)[];
-  // Where the curve ends, and what is said there.
+  // Position of the curve's end, and a text for it.
   end?: { x: number; text: string };
-  // At the curve.
+  // Text at the curve.
   label?: string;
-  // Counts by place on the x axis, as a strip below.
+  // Counts by position on the x axis, drawn as a strip below.
   events?: number[];
   eventsText?: string;
 }
@@ -28,11 +29,11 @@ export interface Plot {
   logY?: boolean;
   steps?: boolean;
   dots?: boolean;
-  // Drawn faintly behind all other panels.
+  // Index of the panel that is drawn faintly behind all others.
   ghost?: number;
   // Name of the strip of events.
   events?: string;
-  // The axis reaches to here at least.
+  // Value that the axis must include.
   least?: number;
 }
 
@@ -53,7 +54,7 @@ export class Multiples {
   private plot: Plot | null = null;
   private cells: { box: HTMLElement; plot: HTMLElement; cursor: HTMLElement; told: HTMLElement }[] = [];
   private x: Scale = { low: 0, high: 1, log: false };
-  // The part that is looked at; null: all of it.
+  // Zoomed part of the axis. Null: the whole axis.
   private part: [number, number] | null = null;
   private cursor: number | null = null;
 
@@ -103,7 +104,7 @@ export class Multiples {
     if (ghost && ghost !== panel) {
       const last = lastOf(ghost.values, plot, this.x);
       if (last !== null) {
-        // The foot of a panel has the end of its own run.
+        // The bottom of a panel shows the end of its own run.
         const height = 1 - at(y, ghost.values[last]!);
         const label = placed("at ghost-name", ghost.name, at(this.x, plot.x[last]), height > 0.78 ? 0.12 : height);
         label.style.setProperty("--c", ghost.colour);
@@ -121,7 +122,7 @@ export class Multiples {
     return { box, plot: area, cursor, told };
   }
 
-  // The label of a curve: beside its end where there is room, else above it.
+  // Returns the label of a curve: next to its end if there is space, otherwise above it.
   private labelled(plot: Plot, panel: Panel, y: Scale): HTMLElement {
     const last = lastOf(panel.values, plot, this.x);
     const share = last === null ? 0 : at(this.x, plot.x[last]);
@@ -143,7 +144,7 @@ export class Multiples {
   private points(plot: Plot, values: (number | null)[], y: Scale): ([number, number] | null)[] {
     return values.flatMap((value, index): ([number, number] | null)[] => {
       const x = plot.x[index];
-      // One point beyond each edge, so that the curve reaches it.
+      // Include one point beyond each edge, so that the curve reaches the edge.
       if ((plot.x[index + 1] ?? x) < this.x.low || (plot.x[index - 1] ?? x) > this.x.high) return [];
       return [value === null ? null : [1000 * across(this.x, x), 1000 * (1 - at(y, value))]];
     });
@@ -181,7 +182,7 @@ export class Multiples {
     return `${plot.showY(known.reduce((a, b) => Math.min(a, b)))} – ${plot.showY(known.reduce((a, b) => Math.max(a, b)))}`;
   }
 
-  // The cursor is in all panels at once; dragging looks closer.
+  // The cursor is shown in all panels at once. Dragging zooms in.
   private listen(area: HTMLElement): void {
     let from: number | null = null;
     const share = (event: PointerEvent): number => {
@@ -248,7 +249,7 @@ export class Multiples {
   }
 }
 
-// Not clamped to the lower end.
+// Returns the position without clamping it at the lower end.
 const across = (scale: Scale, value: number): number => (scale.log ? at(scale, value) : (value - scale.low) / (scale.high - scale.low || 1));
 
 function placed(kind: string, text: string, x: number, y: number): HTMLElement {
@@ -258,7 +259,7 @@ function placed(kind: string, text: string, x: number, y: number): HTMLElement {
   return made;
 }
 
-// Where most of a curve is.
+// Returns the typical height of a curve: the median.
 function typical(values: (number | null)[], plot: Plot, height: (value: number) => number): number {
   const known = values.filter((value): value is number => value !== null && (!plot.logY || value > 0)).map(height).sort((a, b) => a - b);
   return known.length ? known[known.length >> 1] : Number.NaN;
@@ -282,13 +283,13 @@ function scaleOf(plot: Plot): Scale {
   }
   const positive = values.filter((value) => value > 0);
   if (!positive.length) return { low: 0.1, high: 1, log: true };
-  // Curves may fall to nothing for a while: four decades are enough to see it.
+  // Curves may fall to zero for a while. Four decades are enough to show it.
   const most = 10 ** Math.ceil(Math.log10(high) - 1e-9);
   const least = Math.max(10 ** Math.floor(Math.log10(positive.reduce((a, b) => Math.min(a, b))) + 1e-9), most / 1e4);
   return { low: least < most ? least : most / 10, high: high * 1.25 > most ? most * 1.25 : most, log: true };
 }
 
-// Round values: decades, and between them where there are few.
+// Returns round tick values: decades, and values between them if there are few.
 export function ticks({ low, high, log }: Scale, about: number): number[] {
   if (!log) {
     const step = round((high - low) / about);
@@ -306,14 +307,14 @@ export function ticks({ low, high, log }: Scale, about: number): number[] {
   return found.filter((_, index) => index % skip === 0);
 }
 
-// The next of 1, 2, 5, 10, 20 … that is not smaller.
+// Returns the next of 1, 2, 5, 10, 20 … that is not smaller.
 export function round(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-12)));
   const of = value / power;
   return power * (of <= 1.0001 ? 1 : of <= 2.0001 ? 2 : of <= 5.0001 ? 5 : 10);
 }
 
-// Texts of a scale; the unit is in them, so the first and the last say it too.
+// Returns the labels of a scale. Each label includes the unit.
 export function axis(scale: Scale, show: Show, about: number): HTMLElement {
   const element = html("div", { class: "axis", "aria-hidden": "true" });
   for (const tick of ticks(scale, about)) {
@@ -325,5 +326,5 @@ export function axis(scale: Scale, show: Show, about: number): HTMLElement {
   return element;
 }
 
-// Up to four side by side; five and six are two rows of three.
+// Up to four panels are side by side. Five or six are in two rows of three.
 const columns = (count: number): number => (count <= 4 ? count : count <= 6 ? 3 : 4);

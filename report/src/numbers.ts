@@ -1,4 +1,5 @@
-// Numbers of one figure: one unit for all of them, in its title, and one number of decimals.
+// Number format of one figure: the same unit, stated in the title, and the same number of decimals
+// for all numbers.
 import { language, say } from "./words";
 
 const UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -9,19 +10,20 @@ export class Unit {
   private readonly size: number;
   private readonly decimals: number;
 
-  // For values up to the largest, which has three digits; differences may have one more.
+  // Selects the format for values up to the largest, which has three digits. Differences may have
+  // one more digit.
   constructor(largest: number, difference = largest) {
     [this.size, this.name] = UNITS.find(([size]) => Math.abs(largest) >= size) ?? UNITS[UNITS.length - 1];
     const decimals = (value: number): number => (this.size === 1 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value) / this.size, 1e-9)))));
     this.decimals = Math.min(decimals(difference), decimals(largest) + (difference === largest ? 0 : 1));
   }
 
-  // Whether nothing of it is left when it is shown.
+  // True if the value is zero after rounding.
   isNothing(ns: number): boolean {
     return !/[1-9]/.test(this.bare(ns));
   }
 
-  // Without the unit.
+  // Formats a value without the unit.
   bare(ns: number): string {
     return fixed(ns / this.size, this.decimals);
   }

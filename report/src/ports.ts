@@ -1,4 +1,4 @@
-// Series of a port over time: one panel per design, on one time axis and one scale.
+// Series of a port over time: one panel per design, with a common time axis and scale.
 import { type Shown, alikeNote, distinct } from "./alike";
 import type { Metric, PortSeries, PortView, Report } from "./data";
 import { choice, html, selection } from "./dom";
@@ -10,14 +10,14 @@ import { type Key, counted, list, say, sentences } from "./words";
 interface Series {
   title: Key;
   about: Key;
-  // A second one is the lower edge of a band.
+  // Metric of the curve, and optionally of the lower edge of a band.
   metrics: [Metric, Metric?];
   show: Show;
-  // From the sum, or the extreme, within a bucket of so many ns to what is drawn.
+  // Converts the sum or the extreme within a bucket of `bucketNs` ns to the drawn value.
   scale?: (value: number, bucketNs: number) => number;
   steps: boolean;
   log?: boolean;
-  // Frames, which add up.
+  // True for counts of frames, which can be added.
   counter?: boolean;
 }
 
@@ -33,15 +33,16 @@ const SERIES: Series[] = [
   { title: "ports.pauseReceived", about: "ports.each", metrics: ["pause_rx"], show: count, steps: true, counter: true },
   { title: "ports.paused", about: "ports.share", metrics: ["paused_ns"], show: percent, scale: (value, ns) => value / ns, steps: true },
 ];
-// What is told of each design below its panel.
+// Counts that are stated for each design below its panel.
 const COUNTED: [Metric, Key][] = [["drops", "ports.dropped"], ["in_discards", "ports.discarded"], ["ecn_marks", "ports.marked"], ["pause_tx", "ports.pauses"], ["pause_rx", "ports.pausesGot"]];
 
-// What stays when the language is changed; and how another section has a port shown here.
+// State that is kept when the language changes, and the function by which another section selects a
+// port here.
 const state = { port: 0, queue: "-1", series: 0, extent: { whole: false } as Extent };
 let names: string[] = [];
 let select: ((port: number) => void) | null = null;
 
-// Null: this port's series are not here.
+// Returns a function that shows the port. Null if its series are not included.
 export function showPort(name: string): (() => void) | null {
   const port = names.indexOf(name);
   return port < 0 ? null : () => select?.(port);
@@ -64,7 +65,7 @@ export function ports(report: Report): HTMLElement[] {
   const title = html("h3");
   const silent = html("p", { class: "note" });
   const note = html("p", { class: "note" });
-  // Of the whole run.
+  // Returns a series of the whole run.
   const of = (design: number, metric: Metric, from = whole): number[] | undefined => from.ports[state.port].series[design]?.[state.queue]?.[metric];
   const there = (): Shown[] => recorded.filter(({ index }) => whole.ports[state.port].series[index]?.[state.queue]);
   const anything = (series: Series): boolean => there().some(({ index }) => sum(of(index, series.metrics[0])) > 0);
@@ -76,7 +77,7 @@ export function ports(report: Report): HTMLElement[] {
     const shown = there();
     const panels = shown.map(({ index, name, colour }): Panel => {
       const lasted = ends[index] ?? 0;
-      // A line ends with its run; before that, what is left out is zero.
+      // A line ends with its run. Before that, missing values are zero.
       const line = (metric: Metric | undefined): (number | null)[] => {
         const found = (metric && of(index, metric, view())) ?? [];
         return x.map((_, at) => (at >= lasted ? null : series.scale ? series.scale(found[at] ?? 0, bucket) : (found[at] ?? 0)));
@@ -102,7 +103,7 @@ export function ports(report: Report): HTMLElement[] {
     silent.textContent = quiet.length ? say("ports.zero", { what: list(quiet) }) : "";
     note.textContent = sentences(notes());
   };
-  // The extremes of the series shown, in words.
+  // Returns the extremes of the shown series as text.
   const textOf = (design: number, series: Series): string => {
     const values = of(design, series.metrics[0], whole) ?? [];
     const most = values.reduce((a, b) => Math.max(a, b), 0);
@@ -114,7 +115,7 @@ export function ports(report: Report): HTMLElement[] {
     const parts = COUNTED.flatMap(([metric, word]) => (sum(of(design, metric)) ? [counted(word, sum(of(design, metric)), count(sum(of(design, metric))))] : []));
     return parts.length ? list(parts) : say("ports.none");
   };
-  // Where the mean queue is longest and shortest.
+  // Returns a sentence on the designs with the longest and the shortest mean queue.
   const leadOf = (shown: Shown[]): string => {
     const means = shown.map((design) => ({ design, mean: data.means[design.index]?.[state.port]?.[state.queue] ?? 0 })).sort((a, b) => b.mean - a.mean);
     if (!means.length) return "";
@@ -124,7 +125,7 @@ export function ports(report: Report): HTMLElement[] {
   };
   const queueBox = html("div");
   const offerQueues = (): void => {
-    // Queues that sent nothing are left out, and the only one is the port.
+    // Queues that sent nothing are left out. A single queue equals the port.
     const used = busy.ports[state.port].series.flatMap((series) => Object.entries(series ?? {}).flatMap(([name, of]) => (name === "-1" || sum(of.tx_bytes) ? [name] : [])));
     const found = new Set(used.filter((name) => name === "-1" || new Set(used).size > 2 || !used.includes("-1")));
     const options = [...found].sort((a, b) => Number(a) - Number(b)).map((name): [string, string] => [name, name === "-1" ? say("ports.whole") : say("ports.queueOf", { queue: name })]);

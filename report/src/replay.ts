@@ -1,4 +1,4 @@
-// The replay: the fabric drawn, a slider through time, and what is chosen in it: a port, a node or a flow.
+// The replay: the drawing of the fabric, a time slider, and the chosen port, node or flow.
 import type { Counter, Fabric, Flows, Report } from "./data";
 import { choice, chooser, html, table } from "./dom";
 import { type Choice, Drawing, type Scene } from "./drawing";
@@ -15,7 +15,7 @@ import { type Shown, shade, valueAt } from "./scale";
 import { colour, isPrinting, onTheme } from "./theme";
 import { type Key, list, say, sentences } from "./words";
 
-// What stays when the language is changed.
+// State that is kept when the language changes.
 const state = { design: 0, frame: 0, shown: "rate" as Shown, speed: "1", choice: null as Choice, flow: null as number | null, extent: { whole: false } as Extent };
 const TICK = 80;
 
@@ -46,16 +46,16 @@ export function replay(report: Report): HTMLElement[] {
   function design(index: number): void {
     state.design = index;
     const run = report.replay.runs[index];
-    // A port or node of another fabric is none of this one.
+    // A chosen port or node of another fabric does not exist in this one.
     if (fabric && fabric !== report.replay.fabrics[run.fabric]) state.choice = null;
     fabric = report.replay.fabrics[run.fabric];
-    // The same flow, if it is one of those of this design too.
+    // Keep the chosen flow if this design lists it too.
     if (flows && state.flow !== null) {
       const row = report.flows[index].columns.id.indexOf(flows.columns.id[state.flow]);
       state.flow = row < 0 ? null : row;
     }
     way = null;
-    // The same moment, as far as it is shown.
+    // Keep the shown time, if it is within the shown period.
     const before = moments ? (state.frame + 0.5) * moments.frameNs : null;
     moments = new Moments(run, state.extent.whole);
     if (before !== null) state.frame = Math.floor(before / moments.frameNs);
@@ -84,7 +84,8 @@ export function replay(report: Report): HTMLElement[] {
     move(state.frame);
   }
 
-  // The longest queue of the run, and where and when it stood; the busiest link where queues are unknown.
+  // Returns a sentence on the longest queue of the run with its place and time, or on the busiest
+  // link if queues are unknown.
   function leadOf(): string {
     let most = { value: 0, direction: 0, frame: 0 };
     const still = report.replay.runs[state.design].ports === null;
@@ -102,7 +103,7 @@ export function replay(report: Report): HTMLElement[] {
     drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way && { ...way, sending: sending() } });
   }
 
-  // Frames in which the chosen flow is under way.
+  // Returns the frames in which the chosen flow is active.
   function life(): [number, number] | null {
     if (state.flow === null || report.replay.runs[state.design].ports === null) return null;
     const start = flows.columns.start_ns[state.flow];
@@ -129,12 +130,12 @@ export function replay(report: Report): HTMLElement[] {
     follow();
   }
 
-  // What the chosen flow meets at this time, hop by hop.
+  // Shows the state at each hop of the chosen flow at this time.
   function follow(): void {
     hops.show(way?.hops ?? [], fabric, moments, state.frame, clock.textContent ?? "", sending());
   }
 
-  // Of a chosen flow, from its start to its end.
+  // Starts the replay. With a chosen flow, it runs from the flow's start to its end.
   function start(): void {
     const span = life();
     if (span && (state.frame < span[0] || state.frame >= span[1])) move(span[0]);
@@ -159,7 +160,8 @@ export function replay(report: Report): HTMLElement[] {
     play.click();
   }
 
-  // How much happens when: the longest queue and the busiest link of each frame, drops below.
+  // Draws the activity over time: the longest queue and the busiest link of each frame, and drops
+  // below.
   function strip(): void {
     const run = report.replay.runs[state.design].ports;
     const width = isPrinting() ? 500 : activity.clientWidth;
@@ -241,7 +243,7 @@ export function replay(report: Report): HTMLElement[] {
     tip.style.right = x > width / 2 ? `${width - x + 12}px` : "";
   }
 
-  // What a port does at the moment shown.
+  // Returns a description of a port at the shown time.
   function momentOf(direction: number): string[] {
     const used = moments.used(direction, state.frame);
     if (used === null) return [say("replay.portNot"), say("replay.mean", { value: percent(moments.mean(direction)) })];
@@ -268,7 +270,7 @@ export function replay(report: Report): HTMLElement[] {
     scene();
   }
 
-  // Ports without a mouse: node, then port.
+  // Returns a selection of ports for use without a mouse: node, then port.
   function portChoice(direction: number): HTMLElement {
     const select = html("select", { change: () => choose(select.value === "" ? null : { kind: "port", direction: Number(select.value) }) });
     select.append(html("option", { value: "" }, say("replay.none")));
@@ -316,7 +318,7 @@ export function replay(report: Report): HTMLElement[] {
     return [head, html("p", {}, sentences(facts)), now, html("div", { class: "charts" }, ...charts), html("p", { class: "buttons" }, ...more, other), portChoice(direction)];
   }
 
-  // The flow is shown from its start, unless it was chosen before.
+  // Shows the flow from its start, unless it was chosen before.
   function chooseFlow(row: number | null, fresh = true): void {
     state.flow = row;
     way = wayOf();
@@ -336,7 +338,8 @@ export function replay(report: Report): HTMLElement[] {
     follow();
   }
 
-  // The share of the chosen flow's frames that went over each direction of a link. Between two nodes with several links a path does not tell which.
+  // Returns the share of the chosen flow's frames over each direction of a link. If two nodes have
+  // several links, the path does not determine which one was used.
   function wayOf(): Scene["flow"] {
     if (state.flow === null) return null;
     const place = new Map(fabric.nodes.map((name, node) => [name, node]));
@@ -352,7 +355,7 @@ export function replay(report: Report): HTMLElement[] {
     for (const path of paths?.paths ?? []) {
       const on = path.nodes.map((name) => place.get(name) ?? -1);
       for (const node of on) nodes.add(node);
-      // Of several paths the one of the most frames is followed hop by hop.
+      // The path with the most frames is followed hop by hop.
       if (!hops.length) for (let hop = 1; hop < on.length; hop++) hops.push(...(between.get(`${on[hop - 1]} ${on[hop]}`) ?? []).slice(0, 1));
       for (let hop = 1; hop < on.length; hop++)
         for (const direction of between.get(`${on[hop - 1]} ${on[hop]}`) ?? []) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
@@ -397,7 +400,8 @@ export function replay(report: Report): HTMLElement[] {
 
 const COUNTERS: [Counter, Key][] = [["d", "replay.drops"], ["m", "replay.marks"], ["p", "replay.pauses"]];
 
-// By direction: the port that sends in it. A node's ports are numbered in the order of its links.
+// Returns the sending port of each direction. A node's ports are numbered in the order of its
+// links.
 function portsOf(fabric: Fabric): { node: number; port: number; name: string }[] {
   const used = new Array<number>(fabric.nodes.length).fill(0);
   return fabric.a.flatMap((a, link) => {

@@ -1,5 +1,5 @@
-// Colours of a rate or of a queue: one hue each, light to dark by how much, so that lightness alone tells it; after ColorBrewer's YlGnBu and
-// YlOrBr, which are safe for the colour-blind.
+// Colours of rates and queues: one hue each, from light to dark, so that lightness alone shows the
+// value. Based on ColorBrewer's YlGnBu and YlOrBr, which are safe for colour-blind readers.
 import { isDark } from "./theme";
 
 export type Shown = "rate" | "queue";
@@ -15,10 +15,11 @@ const STOPS: Record<Shown, { light: string[]; dark: string[] }> = {
   },
 };
 
-// Queues shorter than a small frame are none.
+// Queues shorter than a small frame count as empty.
 export const SHORTEST = 500;
 
-// From 0 to 1 along the scale; queues by logarithm, up to the longest of the run.
+// Returns the position on the scale from 0 to 1. Queues use a logarithmic scale up to the longest
+// queue of the run.
 export function share(shown: Shown, value: number, longest: number): number {
   if (shown === "rate") return Math.min(value, 1);
   return value <= SHORTEST ? 0 : Math.min(Math.log(value / SHORTEST) / Math.log(Math.max(longest / SHORTEST, 2)), 1);

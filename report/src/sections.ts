@@ -1,4 +1,5 @@
-// The header's links: one per section of the page, that being read marked. Nothing moves when the mark does.
+// Links in the header, one per section of the page. The current section is marked, without any
+// movement of the layout.
 import { html } from "./dom";
 import { say } from "./words";
 
@@ -29,7 +30,7 @@ function mark(): void {
   });
 }
 
-// A table says that it scrolls only while it does.
+// Marks tables that can scroll.
 function scrolls(): void {
   for (const box of document.querySelectorAll<HTMLElement>(".scroll")) box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth + 1);
 }

@@ -1,4 +1,4 @@
-// Where the time went, and where the difference went: of jobs by phase, of flows by cause.
+// Split of times and of differences: jobs by phase, flows by cause.
 import { alikeNote, distinct } from "./alike";
 import { breakdown, farthest } from "./breakdown";
 import type { Report, Split } from "./data";
@@ -9,13 +9,13 @@ import { type Key, counted, language, list, named, say, sentences } from "./word
 
 type Group = Split["groups"][number];
 
-// What stays when the language is changed.
+// State that is kept when the language changes.
 const state = { group: 0, other: null as number | null };
 
 const groupName = (group: Group): string => (group.by === "all" ? say("sizes.all") : say(`split.${group.by}`, { name: group.name }));
 export const word = (part: string): string => say(`part.${part}` as Key);
 
-// Parts of one flow side by side, as long as their shares.
+// Returns the parts of one flow side by side, with lengths proportional to their shares.
 export function stack(labels: string[], shares: number[], text: (index: number) => string): HTMLElement {
   const bar = html("div", { class: "stack", role: "img", "aria-label": list(labels.flatMap((label, at) => (shares[at] > 0 ? [`${word(label)} ${text(at)}`] : []))) });
   bar.style.setProperty("--w", "100%");

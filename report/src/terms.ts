@@ -1,7 +1,7 @@
-// The definition of a term is shown where one points at it: on hover, on focus, on touch. Escape and a tap elsewhere close it.
+// Definitions of terms, shown on hover, focus or touch. Escape and a tap elsewhere close them.
 import { html } from "./dom";
 
-// A term that points at its definition; as it is where the page has none.
+// Returns a term with a link to its definition, or the plain text if the page has no definition.
 export function term(key: string, shown: string): Node | string {
   return document.getElementById(`term-${key}`) ? html("span", { class: "term", tabindex: 0, "aria-describedby": `term-${key}` }, shown) : shown;
 }

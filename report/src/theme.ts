@@ -1,9 +1,9 @@
-// Light, dark, or as the system says; always light on paper.
+// Colour theme: light, dark, or that of the system. Prints are always light.
 import { quiet } from "./dom";
 import { say } from "./words";
 
 let listeners: (() => void)[] = [];
-// Colours of the style sheet as they are now.
+// Current colours of the style sheet.
 const colours = new Map<string, string>();
 const system = matchMedia("(prefers-color-scheme: dark)");
 let chosen = "auto";
@@ -13,7 +13,7 @@ export function isDark(): boolean {
   return !printing && (chosen === "dark" || (chosen === "auto" && system.matches));
 }
 
-// Calls back whenever colours or sizes are to be taken anew.
+// Registers a function that is called whenever colours or sizes change.
 export function onTheme(redraw: () => void): void {
   listeners.push(redraw);
 }
@@ -24,7 +24,7 @@ function apply(): void {
   for (const redraw of listeners) redraw();
 }
 
-// What was drawn is gone.
+// Removes all registered functions, because their drawings no longer exist.
 export function forget(): void {
   listeners = [];
 }
@@ -33,7 +33,7 @@ export function isPrinting(): boolean {
   return printing;
 }
 
-// A colour of the style sheet.
+// Returns a colour of the style sheet.
 export function colour(name: string): string {
   const known = colours.get(name);
   if (known !== undefined) return known;

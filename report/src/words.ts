@@ -1,4 +1,5 @@
-// What the page says, in the language chosen. Every word is in words.json of the Python package, which writes the answer with it.
+// Texts of the page in the chosen language. All words are in words.json of the Python package,
+// which also writes the answer with it.
 import every from "../../python/afflux/words/words.json";
 
 export type Key = keyof typeof every;
@@ -19,12 +20,12 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   return every[key][chosen].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
 }
 
-// Of a number of things: one of them has a form of its own.
+// Returns the text for a number of things. The singular may have its own form.
 export const counted = (key: Key, count: number, shown: string): string => say((count === 1 && `${key}.one` in every ? `${key}.one` : key) as Key, { count: shown });
 
-// Words for a name that comes with the data; the name itself where there are none.
+// Returns the words for a name from the data, or the name itself if there are none.
 export const named = (kind: string, name: string): string => (`${kind}.${name}` in every ? say(`${kind}.${name}` as Key) : name);
 
 export const list = (texts: string[]): string => texts.join(chosen === "ja" ? "、" : ", ");
-// Sentences one after the other.
+// Joins sentences.
 export const sentences = (texts: string[]): string => texts.join(chosen === "ja" ? "" : " ");

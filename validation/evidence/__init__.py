@@ -1,1 +1,1 @@
-"""Runs that notes about misses point at: scripts, and what they gave."""
+"""Evidence for notes about misses: scripts, and their results."""

@@ -1,8 +1,10 @@
-"""ConWeave's own simulator, seed by seed, on the runs of the reference: `python -m validation.evidence.conweave_peer TREE RUN -n 10 -o FILE`.
+"""Runs ConWeave's own simulator, seed by seed, on the runs of the reference: `python -m
+validation.evidence.conweave_peer TREE RUN -n 10 -o FILE`.
 
-TREE is a built checkout (README.md tells how to build it). The text of the configuration and its values are those of its `run.py`; topology, flows,
-scheme and mode are those of the reference's run. Only RANDOM_SEED changes. Seed 1 has to give the reference's completion times to the nanosecond; the
-script says whether it does.
+TREE is a built checkout (README.md tells how to build it). The text of the configuration and its
+values are those of its `run.py`. Topology, flows, scheme and mode are those of the reference's run.
+Only RANDOM_SEED changes. Seed 1 must give the reference's completion times to the nanosecond, and
+the script reports whether it does.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from ..conweave import read_finished, read_flows, read_json, read_lines
 from ..run import REF
 from .ours import COLUMNS, short
 
-#: `run.py` of that tree: lb_modes.
+#: Scheme numbers, from lb_modes in the `run.py` of that tree.
 SCHEMES = {"fecmp": 0, "drill": 2, "conga": 3, "letflow": 6, "conweave": 9}
 
 
@@ -58,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
                 "micro_fct": sum(fct for fct, _ in finished) / sum(fct for fct, _ in theirs),
                 "slowdown_mean": sum(slowdowns) / len(slowdowns),
                 "slowdown_p99": quantile(slowdowns, 0.99),
-                # What its files have: PAUSE frames as received, marks as echoed. What it sends and marks it only counts.
+                # Numbers from its files: PAUSE frames as received, marks as echoed. It only counts
+                # the PAUSE frames and marks that it sends.
                 "pauses_received": float(pauses),
                 "marks_echoed": float(echoed),
             }

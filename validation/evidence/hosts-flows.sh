@@ -1,11 +1,17 @@
 #!/bin/bash
-# Real Linux: senders behind one bridge port, every link 100 Mbps (token buckets).
-# hosts-flows.sh "CONGESTION …" SECONDS QUEUE ["DELAY …"] -> JSON: goodput, retransmissions and marks of each sender, and the port's counters.
-# CONGESTION: one for each sender. QUEUE: "drop BYTES", or "step MICROSECONDS": marks what has waited longer (CoDel's ce_threshold; CoDel itself never acts).
-# DELAY: netem's delay of what the receiver sends back, for each sender. With it each frame on its way to the switch is up to 50 us late (uniform, in order):
-# in virtual time nothing else ends the phase effect. A rate makes netem keep the order of frames.
-# A listener grants ECN to DCTCP's SYN only if its own default is DCTCP: set net.ipv4.tcp_congestion_control before, new namespaces inherit it.
-# Needs root, iproute2, ethtool, python3; a kernel with netem and CoDel only for DELAY and step. Its namespaces are removed at the end.
+# Real Linux: senders behind one bridge port, with 100 Mbps on every link (token buckets).
+# hosts-flows.sh "CONGESTION …" SECONDS QUEUE ["DELAY …"]
+# Prints JSON: goodput, retransmissions and marks of each sender, and the port's counters.
+# CONGESTION: one for each sender.
+# QUEUE: "drop BYTES", or "step MICROSECONDS", which marks frames that have waited longer (CoDel's
+#   ce_threshold; CoDel itself never acts).
+# DELAY: netem's delay of the receiver's replies, for each sender. With it each frame on its way to
+#   the switch is up to 50 us late (uniform, in order). In virtual time nothing else ends the phase
+#   effect. A rate makes netem keep the order of frames.
+# A listener grants ECN to DCTCP's SYN only if its own default is DCTCP. Set
+# net.ipv4.tcp_congestion_control before, because new namespaces inherit it. Needs root, iproute2,
+# ethtool and python3, and for DELAY and step a kernel with netem and CoDel. Removes its namespaces
+# at the end.
 set -e
 read -ra KINDS <<< "${1:-cubic cubic}"; T=${2:-30}; read -r HOW AMOUNT <<< "${3:-drop 151400}"; read -ra DELAYS <<< "$4"
 HERE=$(cd "$(dirname "$0")" && pwd); P=hf$$; OUT=$(mktemp -d); N=${#KINDS[@]}
@@ -18,7 +24,7 @@ for i in $(seq 0 $N); do
   ip netns add $P$i; ip -n ${P}s link add name p$i type veth peer name eth0 netns $P$i
   ip -n ${P}s link set p$i master swbr up; ip -n $P$i link set eth0 up; ip -n $P$i link set lo up
   ip -n $P$i addr add 10.9.0.$((10 + i))/24 dev eth0
-  # Without offloads queues count frames.
+  # Offloads are off, so that queues count frames.
   on $i ethtool -K eth0 tso off gso off gro off >/dev/null
   on s ethtool -K p$i tso off gso off gro off >/dev/null
   on $i sysctl -qw net.ipv4.tcp_no_metrics_save=1

@@ -1,8 +1,10 @@
 #!/bin/bash
-# Real Linux: which queue a host has in front of its link. One sender with a link of 100 Mbps (token bucket), bulk flows to host b and requests of 20 kB
-# to host c, both behind a bridge whose ports have no limit.
-# hosts-qdisc.sh "QDISC WITH ARGUMENTS" BULK-FLOWS new|persistent SEED [REQUESTS] [DELAY] -> a folder's worth of JSON, one object.
-# DELAY: of what b and c send back (netem), where the kernel has it. Needs root, iproute2, ethtool, python3. Its namespaces are removed at the end.
+# Real Linux: effect of the queue that a host has in front of its link. One sender with a link of
+# 100 Mbps (token bucket) sends bulk flows to host b and requests of 20 kB to host c. Both are
+# behind a bridge whose ports have no limit.
+# hosts-qdisc.sh "QDISC WITH ARGUMENTS" BULK-FLOWS new|persistent SEED [REQUESTS] [DELAY]
+# Prints one JSON object. DELAY: delay of the replies of b and c (netem), if the kernel has it.
+# Needs root, iproute2, ethtool and python3. Removes its namespaces at the end.
 set -e
 QDISC=${1:-fq_codel}; BULK=${2:-1}; KIND=${3:-new}; SEED=${4:-1}; COUNT=${5:-300}; DELAY=$6; CC=${CC:-cubic}
 HERE=$(cd "$(dirname "$0")" && pwd); P=hq$$; OUT=$(mktemp -d); WARM=2; LAST=$((WARM + COUNT / 10 + 1))
@@ -16,7 +18,7 @@ for i in a b c; do
   ip netns add $P$i; ip -n ${P}s link add name p$i type veth peer name eth0 netns $P$i
   ip -n ${P}s link set p$i master swbr up; ip -n $P$i link set eth0 up; ip -n $P$i link set lo up
   ip -n $P$i addr add 10.9.0.1$n/24 dev eth0; n=$((n + 1))
-  # Without offloads queues count frames.
+  # Offloads are off, so that queues count frames.
   on $i ethtool -K eth0 tso off gso off gro off >/dev/null
   on s ethtool -K p$i tso off gso off gro off >/dev/null
   on $i sysctl -qw net.ipv4.tcp_no_metrics_save=1

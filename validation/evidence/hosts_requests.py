@@ -1,13 +1,17 @@
-"""What runs on the hosts of hosts-qdisc.sh: bulk senders, requests, their receiver, and a sampler of a queue. Only the standard library.
+"""Programs that run on the hosts of hosts-qdisc.sh: bulk senders, requests, their receiver, and a
+sampler of a queue. Uses only the standard library.
 
     hosts_requests.py serve WARM END                    on ports 5201 (bulk) and 5202 (requests), until END seconds after the first connection
     hosts_requests.py bulk ADDRESS SECONDS CONGESTION   one flow
     hosts_requests.py requests ADDRESS COUNT SEED new|persistent CONGESTION
-    hosts_requests.py sample DEVICE WARM SECONDS EVERY  `tc -s qdisc`, EVERY so many seconds
+    hosts_requests.py sample DEVICE WARM SECONDS EVERY  `tc -s qdisc`, every EVERY seconds
 
-A request is 20,000 bytes. The receiver answers its last byte with 8 bytes, the time (CLOCK_MONOTONIC, which all network namespaces share) at which it had
-read it. `received_ms` is that time, `answered_ms` that at which the sender had read the answer, both from just before connect() (`new`) or before send()
-(`persistent`). Starts are 70 to 130 ms apart, uniformly; `serial` requests would have started before their predecessor had ended and waited for it.
+A request has 20,000 bytes. The receiver answers its last byte with 8 bytes: the time
+(CLOCK_MONOTONIC, which all network namespaces share) at which it had read this byte. `received_ms`
+is that time, and `answered_ms` the time at which the sender had read the answer. Both count from
+just before connect() (`new`) or send() (`persistent`). Requests start 70 to 130 ms apart, uniformly
+distributed. A `serial` request should have started before the end of its predecessor, and waited
+for it.
 """
 
 import json
@@ -42,11 +46,12 @@ def serve(warm: float, end: float) -> None:
         listener = socket.create_server(("", port), backlog=64)
         choose.register(listener, selectors.EVENT_READ)
         listeners.append(listener)
-    #: Bytes by the sender's address: after the warm-up, of bulk connections. Bytes of the request that is being read.
+    #: Bytes by the sender's address: of bulk connections after the warm-up, and of the request that
+    #: is being read.
     counted: dict[str, int] = {}
     begun: dict[socket.socket, int] = {}
     first: float | None = None
-    # The senders stop first.
+    # The senders stop before the receiver.
     while first is None or time.monotonic() < first + end + 6:
         for key, _ in choose.select(0.2):
             if key.fileobj in listeners:

@@ -1,8 +1,10 @@
-"""What hosts-flows.sh and hosts-qdisc.sh printed, as `measured-linux.csv` and `measured-qdisc.csv`.
+"""Converts the output of hosts-flows.sh and hosts-qdisc.sh to CSV tables.
 
     python -m validation.evidence.hosts_tables LINES … -o validation/reference/hosts
 
-LINES has a JSON object on each line: `clock` ("real" or "virtual"), `repetition`, `case` (of hosts-flows.sh), and `run`, what the script printed.
+It writes `measured-linux.csv` and `measured-qdisc.csv`. LINES has a JSON object on each line:
+`clock` ("real" or "virtual"), `repetition`, `case` (of hosts-flows.sh), and `run` with the output
+of the script.
 """
 
 import argparse
@@ -43,7 +45,8 @@ def flows(one: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {name: one[name] for name in ("case", "clock", "repetition")}
         | {"congestion": flow["congestion"], "flow": f"sender{place}", "mbps": flow["mbps"], "retransmissions": flow["retransmissions"]}
-        # Not the senders' delivered_ce: with classic ECN it counts all segments until the receiver knows of the smaller window.
+        # The senders' delivered_ce is not used: with classic ECN it counts all segments until the
+        # receiver knows of the smaller window.
         | {"drops_at_the_port": one["run"]["drops"], "marks_at_the_port": one["run"]["ce_mark"]}
         for place, flow in enumerate(one["run"]["flows"], 1)
     ]

@@ -1,10 +1,13 @@
-"""Runs of a reference repeated here, seed by seed, with settings as they are or changed: `python -m validation.evidence.ours PATTERN -o FILE`.
+"""Repeats runs of a reference in afflux, seed by seed, with unchanged or changed settings: `python
+-m validation.evidence.ours PATTERN -o FILE`.
 
     python -m validation.evidence.ours conweave.micro_incast16 -n 40 -o validation/evidence/conweave-incast16-ours.csv
     python -m validation.evidence.ours linux.b_datacentre/b_cubic_red30k_n2 -n 5 -o … --set "no HyStart" --key host.transport.cubic.hystart=off
 
-PATTERN is the beginning of "set.file/run", at least the set and a dot. Each repetition is one of `make validate`'s own (another start within a packet
-time, other draws, another seed), only that there are as many as asked for. Rows are added to FILE: one for each metric with a bar, repetition and setting.
+PATTERN is the beginning of "set.file/run", at least the set and a dot. The repetitions are those of
+`make validate` (another start within a packet time, other draws, another seed), but their number
+can be chosen. Rows are appended to FILE: one for each metric with a tolerance, repetition and
+setting.
 """
 
 import argparse
@@ -71,7 +74,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def more(bars: Bars, number: int) -> Bars:
-    """The same with so many repetitions of everything."""
+    """Returns the tolerances with `number` repetitions of everything."""
     table: dict[str, Any] = {}
     for reference, section in bars.table.items():
         files = {name: {**value, "repetitions": number} if bars.is_file(reference, name) else value for name, value in section.items()}
@@ -80,7 +83,8 @@ def more(bars: Bars, number: int) -> Bars:
 
 
 def with_keys(scenario: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
-    """`switch.override.0.ecn.kmin=…`; a number is one, `none` takes the key away."""
+    """Applies keys such as `switch.override.0.ecn.kmin=…`. A number is set as a number, and `none`
+    removes the key."""
     if not keys:
         return scenario
     changed = copy.deepcopy(scenario)

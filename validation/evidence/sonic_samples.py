@@ -1,9 +1,11 @@
-"""Imports every configuration below a directory that has tables of buffers or queues, and compares what it becomes with a count of its own.
+"""Imports every SONiC configuration below a directory, and compares the result with its own count.
 
     python -m validation.evidence.sonic_samples DIRECTORY -o validation/evidence/sonic-samples.csv
 
-The directory has files of sonic-net/sonic-buildimage: src/sonic-config-engine/tests/sample_output, which are configurations as the build image renders
-them for real switches, and qos.json of devices. The count reads the JSON directly and shares no code with the importer.
+It uses all configurations with tables of buffers or queues. The directory has files of
+sonic-net/sonic-buildimage: src/sonic-config-engine/tests/sample_output, which are configurations as
+the build image renders them for real switches, and qos.json of devices. The count reads the JSON
+directly and shares no code with the importer.
 """
 
 import argparse
@@ -27,7 +29,7 @@ def _common(values: list[Any]) -> Any:
 
 
 def counted(tables: dict[str, dict[str, dict[str, str]]]) -> dict[str, Any]:
-    """What a scenario must have, as far as the file says it without a choice to make."""
+    """Returns what a scenario must contain, as far as the file determines it."""
     found: dict[str, Any] = {}
     pools = tables.get("BUFFER_POOL", {})
     ingress = [pool for pool in pools.values() if pool["type"] != "egress" and int(pool.get("size", 0))]
@@ -58,7 +60,7 @@ def counted(tables: dict[str, dict[str, dict[str, str]]]) -> dict[str, Any]:
 
 
 def taken(scenario: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """The same of the scenario."""
+    """Returns the corresponding values of the scenario."""
     switch, found = scenario["switch"], {}
     for key in wanted:
         match key:

@@ -1,9 +1,11 @@
-"""Counts jobs, bytes and fetches of event logs of Spark without afflux, and compares them with `afflux import spark`.
+"""Compares `afflux import spark` with an independent count of jobs, bytes and fetches.
 
     python -m validation.evidence.spark_count LOG … -o validation/evidence/spark-logs.csv
 
-Each LOG is a file, plain or in zstd, or the directory of a rolled log. The count is as plain as can be: events in the order of the log, the job of a
-task is the first that needs its stage and has not ended, the last success of a partition counts, and a stage without tasks is another with its last RDD.
+Each LOG is a file, plain or compressed with zstd, or the directory of a rolled log. The count does
+not use afflux and is as simple as possible. Events count in the order of the log. The job of a task
+is the first job that needs its stage and has not ended. The last success of a partition counts. A
+stage without tasks equals another stage with its last RDD.
 """
 
 import argparse
@@ -35,7 +37,9 @@ def main() -> None:
 
 
 def summed(rows: list[tuple[int, int, int]], fetched: dict[tuple[str, str], int]) -> dict[str, int]:
-    """The numbers that are compared. A checksum makes jobs count each by itself."""
+    """Returns the compared numbers. A checksum ensures that bytes are attributed to
+    the right job.
+    """
     found = {"jobs": len(rows), "pairs of hosts": sum(1 for size in fetched.values() if size), "bytes fetched": sum(fetched.values())}
     for at, what in enumerate(("input", "shuffle", "output")):
         found[f"bytes of {what}"] = sum(row[at] for row in rows)
@@ -69,7 +73,7 @@ def counted(path: Path) -> dict[str, int]:
     started: dict[int, dict[str, Any]] = {}
     over: dict[int, bool] = {}
     stages: dict[int, dict[str, Any]] = {}
-    #: By stage and partition: job, host and metrics of the last success.
+    #: Stage and partition to the job, host and metrics of the last success.
     done: dict[tuple[int, int], tuple[int | None, str, dict[str, Any]]] = {}
     for event in events(path):
         match event["Event"]:

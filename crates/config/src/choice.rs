@@ -1,4 +1,5 @@
-//! Forms that a key may take: one text or several, a table chosen by `kind`, one of several words.
+//! Forms that a key's value may take: one text or several, a table chosen by `kind`, one of several
+//! words.
 
 use crate::form;
 use crate::spelling;
@@ -7,7 +8,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, DeserializeSeed, SeqAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One text or several.
+/// One text or an array of texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Names(pub Vec<String>);
 
@@ -36,7 +37,7 @@ impl Serialize for Names {
     }
 }
 
-/// Reads the name of a kind; gives its place in the list.
+/// Deserializer of a kind's name. Returns its index in the list.
 pub struct Kind(pub &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Kind {
@@ -47,19 +48,21 @@ impl<'de> DeserializeSeed<'de> for Kind {
     }
 }
 
-/// An enum of tables that the key `kind` chooses from.
+/// An enum of tables. The key `kind` selects the table.
 pub trait Tagged: JsonSchema {
     const KINDS: &'static [&'static str];
 }
 
-/// The JSON Schema of a key whose value is such a table, or the name of a kind alone where all its parameters keep their defaults.
+/// Returns the JSON Schema of a key whose value is a [`Tagged`] table. The name of a kind alone
+/// means that all its parameters keep their defaults.
 pub fn name_or_table<T: Tagged>(generator: &mut SchemaGenerator) -> Schema {
     let table = generator.subschema_for::<T>();
     json_schema!({ "anyOf": [table, { "enum": T::KINDS }] })
 }
 
-/// An enum of tables, chosen by the key `kind`. A kind is written as the name of its table's type, `"tag" => Type`, or as a registry of models has
-/// it: `module Name(Table)`, where `module` is the tag and `Name` the same in camel case.
+/// Declares an enum of tables that the key `kind` selects. A kind is written as `"tag" => Type`,
+/// with the table's type. In a registry of models it is written as `module Name(Table)`, where
+/// `module` is the tag and `Name` is the tag in camel case.
 #[macro_export]
 macro_rules! tagged {
     ($(#[$meta:meta])* pub enum $name:ident, default $default:literal { $($(#[$note:meta])* $tag:literal => $variant:ident,)+ }) => {
@@ -74,7 +77,8 @@ macro_rules! tagged {
         $(#[$meta])*
         #[serde(tag = "kind", crate = "afflux_config::serde")]
         #[schemars(crate = "afflux_config::schemars")]
-        // A scenario has a handful of them.
+        // The size of the variants does not matter: a scenario holds only a handful of these
+        // values.
         #[allow(clippy::large_enum_variant)]
         pub enum $name {
             $($($attributes)* $variant($table),)+
@@ -106,8 +110,9 @@ macro_rules! tagged {
     };
 }
 
-/// Declares kinds that share one table of a scenario, in which each key has a meaning with some of the kinds. `$kind` is the enum of the names alone.
-/// `$instead` has the cure for each key that stands beside a kind without it.
+/// Declares kinds that share one table of a scenario, where each key has a meaning with some of the
+/// kinds only. `$kind` is the enum of the kinds' names. `$instead` maps a key to the advice that
+/// the error message gives if the selected kind does not have the key.
 #[macro_export]
 macro_rules! merged {
     ($(#[doc = $about:literal])* pub enum $name:ident as $schema:literal, $kind:ident, $instead:expr; { $($(#[$note:meta])* $module:ident $variant:ident($table:ty),)+ }) => {
@@ -142,7 +147,7 @@ macro_rules! merged {
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("a table")
                     }
-                    // A tree gives `kind` first.
+                    // The deserializer of a tree passes `kind` first.
                     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
                         if map.next_key::<String>()?.is_none_or(|first| first != "kind") {
                             return Err(A::Error::missing_field("kind"));
@@ -167,11 +172,12 @@ macro_rules! merged {
     };
 }
 
-/// The reason why a key is refused.
+/// Error text for a refused key.
 pub struct Refusal(String);
 
 impl Refusal {
-    /// Refuses `key`, which `kind`, whose keys are `own`, does not have, but maybe another kind has.
+    /// Refuses `key`, which `kind` does not have. `own` are the keys of `kind`, `tables` those of
+    /// all kinds.
     pub fn of(key: &str, kind: &str, own: &[&str], tables: &[&[&str]], instead: &[(&str, &str)]) -> Self {
         if !tables.iter().any(|keys| keys.contains(&key)) {
             return Refusal(spelling::unknown_key(key, own));
@@ -187,7 +193,7 @@ impl<'de> DeserializeSeed<'de> for Refusal {
     }
 }
 
-/// The JSON Schema of tables by their kinds, as one.
+/// Merges the JSON Schemas of the tables of all kinds into one.
 pub fn merged(about: &str, kind: Schema, tables: &[(&str, Schema)]) -> Schema {
     let mut keys = serde_json::Map::from_iter([("kind".to_string(), kind.to_value())]);
     for (kind, table) in tables {
@@ -205,7 +211,7 @@ pub fn merged(about: &str, kind: Schema, tables: &[(&str, Schema)]) -> Schema {
     json_schema!({ "type": "object", "description": about.trim(), "properties": keys, "required": ["kind"], "additionalProperties": false })
 }
 
-/// Enums of words.
+/// Declares enums of words.
 #[macro_export]
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(

@@ -1,6 +1,7 @@
-//! Values that may be written in more than one way.
+//! Values that can be written in several forms.
 
-/// How a type is read and what the JSON Schema says of it: the way of reading, what is expected in words, the methods of a visitor, and the schema.
+/// Implements reading and JSON Schema of a type. Arguments: deserializer method, description of the
+/// expected value, methods of the visitor, and the schema.
 #[macro_export]
 macro_rules! form {
     ($name:ident<$de:lifetime>, $read:ident, $expecting:literal { $($methods:tt)* } |$generator:pat_param| { $($schema:tt)* }) => {

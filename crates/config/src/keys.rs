@@ -1,5 +1,6 @@
-//! Tables of keys, each key declared once: what it is for, its default, its range or check. From the declaration come the table as it is
-//! written (with its JSON Schema), the table as it is used, and the way from the first to the second.
+//! Tables of keys. Each key is declared once, with its documentation, default, and range or check.
+//! The declaration generates the table as written (with its JSON Schema), the resolved table, and
+//! the conversion from the first to the second.
 
 use crate::tree::{Key, Origin, Tree, Value, Wrong};
 use crate::{Chance, Duration, Or, Size, Speed};
@@ -30,15 +31,20 @@ use std::fmt::Display;
 /// assert_eq!(written.low, Some(Duration(afflux_units::Span::from_us(50))), "defaults are written down");
 /// ```
 ///
-/// - `ExampleKeys` is the table as it is written, all keys of it optional, under its name in the JSON Schema; `Example` is the table as it is
-///   used. A key's type there is [`Quantity::Parsed`] of its type here, or the one after `as`: `gain: f64 as u32 = …`.
-/// - A default is a literal as a scenario would spell it, with a source if it needs one; or an expression in parentheses, with words for
-///   readers, that may use the keys above it and the arguments of the table; or such an expression in braces that may be `None`; or `none`. Keys
-///   with the last two become options.
-/// - `of NAME` before the table gives it a name for defaults and checks that need keys below: as written, with defaults that are literals.
-/// - `in LEAST to MOST` refuses numbers outside; `as` says in other words what to write. `check` takes the value and its key, and gives the value
-///   to be used or says what is wrong.
-/// - After the table `plus` adds fields that are no keys, and `check` may look at all together.
+/// - `ExampleKeys` is the table as written. All its keys are optional, and `"Example"` is its name
+///   in the JSON Schema. `Example` is the resolved table. A key's type there is
+///   [`Quantity::Parsed`] of the declared type, or the type after `as`: `gain: f64 as u32 = …`.
+/// - A default has one of four forms: a literal as a scenario would spell it, with its source if it
+///   needs one; an expression in parentheses, with a description for readers, which may use earlier
+///   keys and the arguments of the table; such an expression in braces, which may be `None`; or
+///   `none`. Keys with one of the last two forms become options.
+/// - `of NAME` before the table names the table as written, with literal defaults filled in, for
+///   defaults and checks that use later keys.
+/// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
+///   range in the error message. `check` receives the value and its key, and returns the resolved
+///   value or an error.
+/// - After the table, `plus` adds fields that are not keys, and `check` validates all keys
+///   together.
 #[macro_export]
 macro_rules! keys {
     (
@@ -78,7 +84,7 @@ macro_rules! keys {
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
-        /// Such a table within another is dealt with where both stand.
+        /// A nested table is resolved together with the table that contains it.
         impl $crate::keys::Quantity for $name {
             type Parsed = $name;
             fn parsed(self) -> $name {
@@ -89,7 +95,7 @@ macro_rules! keys {
         impl $name {
             pub const KEYS: &[&str] = &[$(stringify!($key)),*];
 
-            /// Reads the value of the key `name`; `false` if there is none.
+            /// Reads the value of the key `name`. Returns `false` if the table has no such key.
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
                     $(stringify!($key) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
@@ -97,12 +103,13 @@ macro_rules! keys {
                 }
             }
 
-            /// Its own keys where it has them, else those of `other`.
+            /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
                 $name { $($key: self.$key.or(_other.$key),)* }
             }
 
-            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            /// Checks the written keys and fills in the defaults of the others. `key` is the path
+            /// of the table.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
                 $($crate::keys!(@early self.$key; $ty; $default);)*
                 $(let $written = self.clone();)?
@@ -169,7 +176,7 @@ macro_rules! keys {
     (@literal $default:tt) => { None };
 }
 
-/// What a key's value is used as.
+/// Conversion of a written value to its resolved type.
 pub trait Quantity {
     type Parsed;
     fn parsed(self) -> Self::Parsed;
@@ -205,10 +212,10 @@ impl<W, T: Quantity> Quantity for Or<W, T> {
     }
 }
 
-/// A default as a scenario would spell it.
+/// Returns a default from its spelling in a scenario.
 ///
 /// # Panics
-/// Where no scenario could spell it so.
+/// If a scenario could not spell the value like this.
 pub fn written<T: for<'de> Deserialize<'de>>(value: Value) -> T {
     T::deserialize(&Tree { value, origin: Origin::Line(1) }).expect("a default is well-formed")
 }
@@ -229,17 +236,17 @@ literals! {
     bool => Boolean;
 }
 
-/// The value of a key; its default is written down if it was left out.
+/// Returns the value of a key. If the key is missing, stores the default first.
 pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
     slot.get_or_insert(default).clone()
 }
 
-/// A key that has no effect together with another.
+/// Returns the error for a key that has no effect together with another key.
 pub fn meaningless(key: Key, beside: &str) -> Wrong {
     Wrong::at(key, format!("has no effect with {beside}: remove it"))
 }
 
-/// `value`, if it is from `least` to `most`.
+/// Returns `value` if it lies between `least` and `most`.
 pub fn within<T: PartialOrd + Display>(value: T, least: T, most: T, words: Option<&str>, key: Key) -> Result<T, Wrong> {
     if value >= least && value <= most {
         return Ok(value);
@@ -248,17 +255,18 @@ pub fn within<T: PartialOrd + Display>(value: T, least: T, most: T, words: Optio
     Err(Wrong::at(key, format!("found {value}: write {words}")))
 }
 
-/// What `check` makes of a value.
+/// Applies `check` to a value.
 pub fn checked<T, U>(value: T, key: Key, check: impl FnOnce(T, Key) -> Result<U, Wrong>) -> Result<U, Wrong> {
     check(value, key)
 }
 
-/// Looks at all keys of a table; the second argument of `check` makes keys of their names.
+/// Applies `check` to all keys of a table. The second argument of `check` turns a name into a key
+/// path.
 pub fn together<T>(parsed: &T, key: &Key, check: impl FnOnce(&T, &dyn Fn(&str) -> Key) -> Result<(), Wrong>) -> Result<(), Wrong> {
     check(parsed, &|name| key.clone().name(name))
 }
 
-/// A time above 0, at most a second.
+/// Checks that a time is above 0 and at most a second.
 pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
         time if time == Span::ZERO || time > Span::from_s(1) => Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most \"1s\""))),
@@ -266,13 +274,13 @@ pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong>
     }
 }
 
-/// A time above 0, at most a day.
+/// Checks that a time is above 0 and at most a day.
 pub fn up_to_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     let right = time > Span::ZERO && time <= Span::from_s(86_400);
     if right { Ok(time) } else { Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most a day"))) }
 }
 
-/// A rate above 0.
+/// Checks that a rate is above 0.
 pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
     match rate {
         Rate(0) => Err(Wrong::at(key, "\"0bps\": write a rate above 0")),
@@ -280,19 +288,19 @@ pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
     }
 }
 
-/// What the JSON Schema says of a key besides its type.
+/// Properties of a key for the JSON Schema, in addition to its type.
 pub struct Described {
     pub name: &'static str,
     pub default: Option<Value>,
-    /// A default that is no literal, in words.
+    /// Description of a default that is not a literal.
     pub prose: Option<&'static str>,
-    /// Who has this default.
+    /// Source of the default.
     pub source: Option<&'static str>,
     pub range: Option<(Value, Value)>,
 }
 
 impl Described {
-    /// The sentence that follows the key's documentation.
+    /// Returns the sentence about the default that follows the key's documentation.
     fn sentence(&self) -> Option<String> {
         let source = self.source.map_or(String::new(), |source| format!(" ({source})"));
         match (&self.default, self.prose) {
@@ -345,18 +353,18 @@ mod tests {
     use crate::{Auto, merged, words};
 
     words! {
-        /// Whose rules.
+        /// Rule set.
         pub enum Rules {
-            /// The RFC's.
+            /// Rules of the RFC.
             Rfc,
-            /// ns-3's.
+            /// Rules of ns-3.
             Ns3,
         }
     }
     keys! {
         /// Parameters of an example.
         pub struct ExampleKeys as "Example" => Example(ns3: bool) {
-            /// Whose rules.
+            /// Rule set.
             rules: Rules = (if ns3 { Rules::Ns3 } else { Rules::Rfc }) "the stack's";
             /// Below this it grows.
             low: Duration = "50us" from "paper", check up_to_a_second;
@@ -366,9 +374,9 @@ mod tests {
             number: u16 as usize = 24, in 0 to 4096 as "a number of queues from 0 to 4096", check |number, _| Ok(usize::from(number));
             /// Above this it falls.
             high: Duration = (Duration(Span(10 * low.0))) "ten times `low`";
-            /// At once.
+            /// Sending quantum.
             quantum: Or<Auto, u32> = "auto";
-            /// Ticks.
+            /// Length of a tick.
             tick: Duration = {(rules == Rules::Rfc).then(|| Duration(Span::from_ms(4)))} "`\"4ms\"` with the RFC's rules";
             /// A rate.
             rate: Speed = none, check above_zero;
@@ -432,11 +440,11 @@ mod tests {
         }
     }
     merged! {
-        /// Both.
+        /// A table of either kind.
         pub enum Both as "Both", BothKind, &[("limit", "write number")]; {
-            /// One.
+            /// The first kind.
             example Example(ExampleKeys),
-            /// The other.
+            /// The second kind.
             other Other(OtherKeys),
         }
     }

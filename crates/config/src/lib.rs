@@ -1,5 +1,5 @@
-//! Declaration of a model's keys: the tree of a scenario with its lines, quantities, choices, tables of keys and error texts. Nothing here is about
-//! networks.
+//! Declaration of a model's keys: the tree of a scenario with line numbers, quantities, choices,
+//! tables of keys and error texts. This crate does not know about networks.
 
 extern crate self as afflux_config;
 

@@ -1,4 +1,4 @@
-//! A value, or a word that stands for its absence.
+//! Keys that hold a value or a word for its absence.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The word that stands for "no value".
+/// The word for "no value".
 pub trait Word {
     const WORD: &'static str;
 }
@@ -31,7 +31,7 @@ impl Word for Unlimited {
     const WORD: &'static str = "unlimited";
 }
 
-/// A value, or a word for its absence. `false` is taken for `"off"`.
+/// A value, or a word for its absence. `false` is accepted for `"off"`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Or<W, T>(pub Option<T>, PhantomData<W>);
 

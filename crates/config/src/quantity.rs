@@ -1,4 +1,4 @@
-//! Quantities as they are written: text with a unit.
+//! Quantities as written in a scenario: text with a unit.
 
 use crate::form;
 use afflux_units::{Bytes, ParseError, Probability, Rate, Span};
@@ -31,7 +31,7 @@ macro_rules! quantity {
 }
 
 quantity!(
-    /// Bytes: `"9MB"`, `"9MiB"`.
+    /// Number of bytes: `"9MB"`, `"9MiB"`.
     Size(Bytes),
     "a size in quotes with its unit, as in \"9MB\"",
     r"^\s*\+?[0-9_.]+\s*(B|[kKMGT]B|[KMGT]iB)\s*$",
@@ -45,14 +45,14 @@ quantity!(
     "A time: a number with ps, ns, us, ms, s, min or h, as in \"1us\"."
 );
 quantity!(
-    /// Bits per second: `"100Gbps"`.
+    /// Rate in bits per second: `"100Gbps"`.
     Speed(Rate),
     "a rate in quotes with its unit, as in \"100Gbps\"",
     r"^\s*\+?[0-9_.]+\s*([kKMGT]?bps|[MG]b/s)\s*$",
     "A rate in bits per second: a number with bps, kbps, Mbps, Gbps or Tbps, as in \"100Gbps\"."
 );
 
-/// A time, or the least and the most of a time that is drawn uniformly.
+/// A fixed time, or the lower and upper bound of a uniformly distributed time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between(pub Span, pub Span);
 

@@ -1,6 +1,6 @@
-//! The nearest valid spelling of what somebody wrote.
+//! Suggestions for misspelled words.
 
-/// The candidate that is nearest to `found`, if it is near enough to be what was meant.
+/// Returns the candidate nearest to `found`, if it is near enough to be a likely correction.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(found);
     let best = candidates.into_iter().map(|c| (distance(&wanted, &fold(c)), c)).min_by_key(|(d, _)| *d)?;
@@ -9,18 +9,18 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
     near.then_some(best.1)
 }
 
-/// ` (did you mean "x"?)`, or nothing.
+/// Returns ` (did you mean "x"?)`, or nothing.
 pub fn hint<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(found, candidates).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }
 
-/// What is wrong with a key where only these are known.
+/// Returns the error text for an unknown key, with the known keys.
 pub fn unknown_key(found: &str, known: &[&str]) -> String {
     let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
     format!("unknown key{}; {keys}", hint(found, known.iter().copied()))
 }
 
-/// `"a", "b" or "c"`.
+/// Formats a list as `"a", "b" or "c"`.
 pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = items.into_iter().map(|i| format!("\"{i}\"")).collect();
     match quoted.as_slice() {
@@ -30,12 +30,12 @@ pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Case and the usual confusion of `-`, `_` and blanks do not count.
+/// Normalises a word, so that case and the choice among `-`, `_` and blanks do not matter.
 fn fold(text: &str) -> Vec<char> {
     text.chars().take(64).map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) from one to the other.
+/// Returns the edit distance: insertions, deletions, replacements, and swaps of neighbours.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,6 +1,7 @@
-//! Tables of a file, as they are written.
+//! Tables of a file, as written.
 
-/// Declares tables. `key: Type` may be left out and is an [`Option`]; `pub key: Type` is as it stands. Other keys are refused.
+/// Declares tables. A key declared as `key: Type` is optional (an [`Option`]), and `pub key: Type`
+/// is required. Unknown keys are refused.
 ///
 /// ```
 /// use afflux_config::{table, tree::Tree};
@@ -46,7 +47,7 @@ macro_rules! table {
 
         #[allow(dead_code)]
         impl $name {
-            /// Where it has no key, that of `_other`.
+            /// Returns this table, with missing keys taken from `_other`.
             pub fn or(self, _other: $name) -> $name {
                 $name { $($optional: self.$optional.or(_other.$optional),)* $($kept: self.$kept,)* }
             }

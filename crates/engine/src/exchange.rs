@@ -1,15 +1,16 @@
-//! What worker threads pass each other between windows: mailboxes, the choice of the next window, the end.
+//! Exchange between worker threads after each window: mailboxes, choice of the next window, end of
+//! the run.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// What the workers agree on after each window.
+/// Result on which all workers agree after each window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// The earliest window in which anybody has something to do.
+    /// Earliest window in which any worker has an event. `None`: no events are left.
     pub next: Option<u64>,
-    /// Sums over all workers of what each reported.
+    /// Sums over the values that all workers reported.
     pub live: i64,
     pub pending: i64,
     pub counts: [u64; 3],
@@ -24,12 +25,13 @@ struct Report {
     counts: [AtomicU64; 3],
 }
 
-/// Some hundred microseconds: a neighbour that is a little late is met without the kernel's help, and waiting for one that is much later
-/// costs no processor time.
+/// Spins at the barrier before a worker sleeps: some hundred microseconds. A short wait so needs no
+/// system call, and a long wait costs no processor time.
 const SPINS: u32 = 5_000;
 
-/// The meeting point of `workers` threads. Boxes and reports exist twice and are used in turns, so that one barrier
-/// per window is enough: nobody writes what somebody may still be reading.
+/// Barrier and mailboxes of `workers` threads. Mailboxes and reports exist twice and alternate
+/// between rounds, so that one barrier per window is enough: no worker writes data that another
+/// worker may still be reading.
 #[derive(Debug)]
 pub struct Exchange<M> {
     workers: usize,
@@ -38,13 +40,13 @@ pub struct Exchange<M> {
     arrived: AtomicUsize,
     generation: AtomicUsize,
     spins: u32,
-    /// For those who have spun in vain.
+    /// Mutex of `wake`, for workers that sleep after spinning.
     sleepers: Mutex<()>,
     wake: Condvar,
     aborted: AtomicBool,
 }
 
-/// Tells the other workers when its own panics, so that they do not wait for ever.
+/// Sets the abort flag when its worker panics, so that the other workers do not wait for ever.
 pub struct AbortOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for AbortOnPanic<'_> {
@@ -74,17 +76,19 @@ impl<M: Default> Exchange<M> {
         }
     }
 
-    /// Puts `mail` into the box from `from` to `to` (empty by now) and takes the box's old, empty content back.
+    /// Puts `mail` into the mailbox from `from` to `to`, which is empty, and returns the mailbox's
+    /// old buffer in `mail` for reuse.
     pub fn post(&self, round: usize, from: usize, to: usize, mail: &mut M) {
         std::mem::swap(&mut *self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"), mail);
     }
 
-    /// Opens the box from `from` to `to` of this round, after [`Self::meet`].
+    /// Calls `read` with the mail from `from` to `to` of this round. Call it only after
+    /// [`Self::meet`].
     pub fn open(&self, round: usize, from: usize, to: usize, read: impl FnOnce(&mut M)) {
         read(&mut self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"));
     }
 
-    /// Reports and waits for everybody's report of this round.
+    /// Publishes this worker's report and waits for the reports of all workers of this round.
     pub fn meet(&self, round: usize, worker: usize, next: Option<u64>, (live, pending, counts): (i64, i64, [u64; 3])) -> Turn {
         let reports = &self.reports[round % 2];
         reports[worker].next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -105,7 +109,7 @@ impl<M: Default> Exchange<M> {
         AbortOnPanic(&self.aborted)
     }
 
-    /// Spins a little, then sleeps.
+    /// Waits until all workers have arrived: spins first, then sleeps.
     fn barrier(&self) {
         if self.workers == 1 {
             return;

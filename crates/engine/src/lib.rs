@@ -1,9 +1,10 @@
-//! Event queues, partitions, random streams, and the memory of the process. Knows no networking.
+//! Event queues, time windows, exchange between threads, random streams, and the memory of the
+//! process. This crate does not know about networks.
 //!
-//! The fast engine is the *window log*: simulated time is cut into windows no longer than the shortest delay between
-//! two nodes, so that everything a node does in a window can only be felt elsewhere in a later one. What is to happen
-//! is appended to the log of its window; a window's log is sorted per node when its turn comes. Nothing is ever
-//! ordered globally.
+//! The fast engine uses the *window log*: it cuts simulated time into windows no longer than the
+//! shortest delay between two nodes. An action of a node in one window can therefore affect other
+//! nodes only in a later window. Each event is appended to the log of its window, and each window's
+//! log is sorted per node when the window is processed. Events are never sorted globally.
 
 mod exchange;
 mod log;

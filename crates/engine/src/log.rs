@@ -3,46 +3,49 @@
 use crate::Windows;
 use std::collections::BTreeMap;
 
-/// Something that happens at a time.
+/// An entry of the window log.
 pub trait Timed: Copy + Default {
-    /// Keeps the time since the start of the window.
+    /// Stores the entry's time as an offset in ps from the start of its window.
     fn set_offset(&mut self, offset: u32);
 }
 
-/// Windows covered by the ring; what lies further ahead waits in buckets of as many windows.
+/// Number of windows that the ring covers. Entries further ahead wait in buckets of `RING` windows
+/// each.
 const RING: u64 = 1024;
-/// Entries per chunk. Chunks are handed out last in, first out, so that they stay in cache.
+/// Entries per chunk. Free chunks are reused last in, first out, so that they stay in cache.
 const CHUNK: u32 = 128;
 const NO_CHUNK: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// Where the next entry goes; a multiple of `CHUNK` means that a chunk must be fetched first.
+    /// Index in the pool of the next entry. A multiple of `CHUNK` means that a new chunk must be
+    /// allocated first.
     position: u32,
-    /// The oldest chunk and the newest.
+    /// Oldest and newest chunk of the slot.
     first: u32,
     last: u32,
 }
 
 const EMPTY: Slot = Slot { position: 0, first: NO_CHUNK, last: NO_CHUNK };
 
-/// Entries filed by window. Windows are taken in ascending order.
+/// Entries grouped by window. Windows are processed in ascending order.
 #[derive(Debug)]
 pub struct WindowLog<T> {
     windows: Windows,
-    /// No window before this one is asked for again.
+    /// Current window. Earlier windows are never read again.
     current: u64,
     slots: Box<[Slot; RING as usize]>,
     occupied: [u64; (RING / 64) as usize],
     pool: Vec<T>,
-    /// Per chunk: the one filled after it in the same slot.
+    /// For each chunk: the chunk filled after it in the same slot.
     next: Vec<u32>,
     free: Vec<u32>,
-    /// Bucket number (window / RING) to its earliest window and its entries.
+    /// Bucket number (window / `RING`) to the bucket's earliest window and its entries.
     far: BTreeMap<u64, (u64, Vec<(u64, T)>)>,
 }
 
-/// Memory of the chunks that so many entries of this size take at most, if there are only a few in each window.
+/// Returns the most chunk memory in bytes that `entries` entries of `size` bytes occupy if each
+/// window holds only a few of them.
 pub const fn scattered(entries: u64, size: u64) -> u64 {
     (if entries < RING { entries } else { RING }) * CHUNK as u64 * size
 }
@@ -64,14 +67,16 @@ impl<T: Timed> WindowLog<T> {
         self.windows
     }
 
-    /// Files `entry` under the window of `time`, which must not lie before the current one.
+    /// Appends `entry` to the log of the window that contains `time`, which must not precede the
+    /// current window.
     #[inline(always)]
     pub fn push(&mut self, time: u64, entry: T) {
         self.push_changed(time, &entry, |_| {});
     }
 
-    /// Files a copy of `entry`, and makes `change` where the copy is filed. An entry that is changed before it is copied stalls the processor: a wide load
-    /// cannot take what narrow stores have just written.
+    /// Appends a copy of `entry` and applies `change` to the stored copy. Changing an entry before
+    /// it is copied would stall the processor: a wide load cannot forward data that narrow stores
+    /// have just written.
     #[inline(always)]
     pub fn push_changed(&mut self, time: u64, entry: &T, change: impl FnOnce(&mut T)) {
         let window = self.windows.of(time);
@@ -120,8 +125,8 @@ impl<T: Timed> WindowLog<T> {
             self.next[slot.last as usize] = chunk;
             slot.first
         };
-        // A full chunk ends where its neighbour begins: `position` alone cannot tell which chunk it belongs to, so a
-        // full slot always moves to a fresh one here, before the next store.
+        // A full chunk ends where its neighbour begins, so `position` alone cannot tell the chunk.
+        // A full slot therefore always moves to a new chunk here, before the next store.
         *slot = Slot { position: chunk * CHUNK, first, last: chunk };
         self.occupied[index / 64] |= 1 << (index % 64);
     }
@@ -129,14 +134,15 @@ impl<T: Timed> WindowLog<T> {
     #[cold]
     #[inline(never)]
     fn file_far(&mut self, window: u64, entry: T) {
-        // An event of the past comes here, since its distance wraps. It would never be taken.
+        // An entry for a past window also arrives here, because its distance wraps around. It would
+        // never be processed.
         assert!(window > self.current, "an event in the past");
         let (earliest, entries) = self.far.entry(window / RING).or_insert((window, Vec::new()));
         *earliest = window.min(*earliest);
         entries.push((window, entry));
     }
 
-    /// The first window that holds an entry.
+    /// Returns the earliest window that holds an entry.
     pub fn next_window(&self) -> Option<u64> {
         let near = self.next_near();
         let far = self.far.first_key_value().map(|(_, (earliest, _))| *earliest);
@@ -165,7 +171,7 @@ impl<T: Timed> WindowLog<T> {
         None
     }
 
-    /// Moves on to `window`, which must not lie behind [`Self::next_window`].
+    /// Makes `window` the current window. It must not be later than [`Self::next_window`].
     pub fn advance(&mut self, window: u64) {
         debug_assert!(window >= self.current);
         let entered = window / RING != self.current / RING;
@@ -177,7 +183,8 @@ impl<T: Timed> WindowLog<T> {
         }
     }
 
-    /// The entries of the current window in the order in which they were filed, in pieces, each with the place of its first entry.
+    /// Returns the entries of the current window in insertion order, chunk by chunk, each with the
+    /// pool index of its first entry.
     pub fn pieces(&self) -> Pieces<'_, T> {
         self.pieces_of(self.slots[(self.current % RING) as usize])
     }
@@ -186,13 +193,13 @@ impl<T: Timed> WindowLog<T> {
         Pieces { log: self, chunk: slot.first, slot }
     }
 
-    /// All places, by which [`Self::pieces`] number them.
+    /// Returns the pool of entries that the indices from [`Self::pieces`] refer to.
     #[inline(always)]
     pub fn places(&self) -> &[T] {
         &self.pool
     }
 
-    /// Forgets the entries of the current window.
+    /// Discards the entries of the current window.
     pub fn clear(&mut self) {
         let index = (self.current % RING) as usize;
         let mut chunk = self.slots[index].first;
@@ -204,7 +211,8 @@ impl<T: Timed> WindowLog<T> {
         self.occupied[index / 64] &= !(1 << (index % 64));
     }
 
-    /// Every entry not yet taken, with its time offset cleared of meaning: for counting what is left at the end.
+    /// Calls `visit` for every remaining entry, for counts at the end. The entries' time offsets
+    /// are meaningless without their windows.
     pub fn for_each_left(&self, mut visit: impl FnMut(&T)) {
         for &slot in self.slots.iter() {
             self.pieces_of(slot).for_each(|(_, piece)| piece.iter().for_each(&mut visit));
@@ -257,7 +265,7 @@ mod tests {
         let mut log = WindowLog::new(windows);
         let mut stream = Stream::new(3, 0, 0);
         let (mut pushed, mut popped, mut last) = (0u64, 0u64, 0u64);
-        // Near, around the ring's end, far, and very far ahead.
+        // Windows in the ring, around the ring's end, far, and very far ahead.
         let ahead = [2_000, 200_000, 1_024_000, 1_030_000, 5_000_000, 3_000_000_000];
         for i in 0..500u64 {
             let time = stream.below(ahead[i as usize % ahead.len()]);
@@ -274,7 +282,7 @@ mod tests {
             for entry in entries {
                 assert_eq!(windows.of(entry.time), window);
                 assert_eq!(entry.offset as u64, entry.time - windows.start(window));
-                // A few successors, at least one window ahead.
+                // Push a few successors, at least one window ahead.
                 if pushed < 200_000 {
                     for _ in 0..1 + stream.below(2) {
                         let reach = ahead[stream.below(6) as usize];

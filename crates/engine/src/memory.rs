@@ -1,9 +1,11 @@
-//! The memory of this process, and how much more of it there is to have. Linux only: elsewhere nothing is known.
+//! Memory use of this process, and the memory that it can still allocate. Linux only: on other
+//! systems all values are unknown.
 
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Most bytes that may be resident in this process, and what sets that bound.
+/// Largest number of bytes that this process may have resident, and the limit that sets this
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimit {
     pub bytes: u64,
@@ -12,7 +14,7 @@ pub struct MemoryLimit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// The memory that the machine has left.
+    /// Free memory of the machine.
     Machine,
     /// The control group of this process (a container's limit).
     Group,
@@ -20,21 +22,23 @@ pub enum Bound {
     AddressSpace,
 }
 
-/// Of what is free, the share that one process may take: the rest is for the system, and for what others take meanwhile.
+/// Share of the free memory, in percent, that this process may take. The rest is left to the system
+/// and to other processes.
 const SHARE_PERCENT: u64 = 90;
 
-/// Bytes of this process that are in memory now.
+/// Returns the resident memory of this process in bytes.
 pub fn resident() -> Option<u64> {
     Meter::new()?.resident()
 }
 
-/// The largest number of bytes of this process that were in memory so far.
+/// Returns the peak resident memory of this process in bytes.
 pub fn peak_resident() -> Option<u64> {
     field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// What this process may take, by what the machine has left, the limits of its control groups and of its address space. `None` where the
-/// system does not tell.
+/// Returns the resident memory that this process may reach: the minimum over the machine's free
+/// memory and the limits of its control groups and its address space. `None` if the system does not
+/// report them.
 pub fn available() -> Option<MemoryLimit> {
     let resident = resident()?;
     let (free, by) = [(machine(), Bound::Machine), (group(Path::new("/")), Bound::Group), (address_space(), Bound::AddressSpace)]
@@ -44,7 +48,8 @@ pub fn available() -> Option<MemoryLimit> {
     Some(MemoryLimit { bytes: resident + free / 100 * SHARE_PERCENT, by })
 }
 
-/// Reads the resident memory of this process again and again, at about a microsecond each.
+/// Reader of the resident memory of this process that can be called often: each call takes about a
+/// microsecond.
 #[derive(Debug)]
 pub struct Meter {
     statm: File,
@@ -56,7 +61,7 @@ impl Meter {
         Some(Meter { statm: File::open("/proc/self/statm").ok()?, page: rustix::param::page_size() as u64 })
     }
 
-    /// Bytes that are in memory now.
+    /// Returns the resident memory of this process in bytes.
     pub fn resident(&self) -> Option<u64> {
         let mut text = [0u8; 128];
         let length = read_at(&self.statm, &mut text)?;
@@ -74,7 +79,7 @@ fn read_at(_: &File, _: &mut [u8]) -> Option<usize> {
     None
 }
 
-/// Bytes that a line `name 123 kB` tells.
+/// Returns the number of bytes in a line of the form `name 123 kB`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1_024)
@@ -84,7 +89,8 @@ fn machine() -> Option<u64> {
     field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// What the tightest of this process's control groups has left, both kinds of hierarchy; `root` is "/" but for tests.
+/// Returns the free memory of the tightest control group of this process, in cgroup v1 and v2.
+/// `root` is "/" except in tests.
 fn group(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mut least: Option<u64> = None;
@@ -97,13 +103,14 @@ fn group(root: &Path) -> Option<u64> {
             _ => continue,
         };
         let mount = root.join(mount);
-        // From the group up to the root of the hierarchy. In a container its own group is mounted there.
+        // Walk from the group up to the root of the hierarchy. In a container, the root is the
+        // container's own group.
         let mut at = mount.join(path.trim_start_matches('/'));
         loop {
             let number = |name: &str| fs::read_to_string(at.join(name)).ok()?.trim().parse::<u64>().ok();
             if let (Some(limit), Some(usage)) = (number(limit), number(usage)) {
                 let stat = fs::read_to_string(at.join("memory.stat")).unwrap_or_default();
-                // Cached files count as used, but make room.
+                // Cached files count as used, but the kernel can reclaim them.
                 let cached = stat.lines().find_map(|line| line.strip_prefix(inactive)?.trim().parse::<u64>().ok()).unwrap_or(0);
                 let left = limit.saturating_sub(usage.saturating_sub(cached));
                 least = Some(least.map_or(left, |least| least.min(left)));
@@ -116,7 +123,8 @@ fn group(root: &Path) -> Option<u64> {
     least
 }
 
-/// Half of the address space that is left: memory that grows by doubling takes twice as many addresses as it fills.
+/// Returns half of the remaining address space: a buffer that grows by doubling occupies twice as
+/// many addresses as it fills.
 fn address_space() -> Option<u64> {
     let most = limit()?;
     let taken = field(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;

@@ -1,7 +1,7 @@
-//! Asking for memory ahead of its use.
+//! Prefetching of memory into the processor cache.
 
-/// Starts loading `items[index]` (its first cache lines, `LINES` of them) without waiting for it. Does nothing out of bounds or on
-/// processors it does not know.
+/// Starts loading the first `LINES` cache lines of `items[index]` without waiting for them. Does
+/// nothing if `index` is out of bounds or the processor is not an x86-64.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<const LINES: usize, T>(items: &[T], index: usize) {

@@ -1,27 +1,30 @@
-//! Named random streams: one per entity and purpose, derived from the seed, so that adding a flow, a port or a thread
-//! changes no other draw.
+//! Named random streams: one per entity and purpose, derived from the seed. Adding a flow, a port
+//! or a thread therefore does not change the random numbers of other entities.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// A small stream (8 bytes) for entities that draw on the hot path.
+/// A small random stream (8 bytes) for entities that draw on the hot path.
 #[derive(Debug, Clone)]
 pub struct Stream(SplitMix64);
 
 impl Stream {
-    /// The stream of `entity` for `purpose`. Purposes are constants of whoever draws, unique within a simulation.
+    /// Creates the stream of `entity` for `purpose`. Each caller defines its own purpose constants,
+    /// which are unique within a simulation.
     pub fn new(seed: u64, purpose: u64, entity: u64) -> Self {
-        // Three rounds of SplitMix64's finaliser keep neighbouring seeds, purposes and entities apart.
+        // Three rounds of SplitMix64's finaliser decorrelate neighbouring seeds, purposes and
+        // entities.
         Stream(SplitMix64::seed_from_u64(mix(mix(mix(seed) ^ purpose) ^ entity)))
     }
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
-    /// Uniform in [0, 1) with 53 bits.
+    /// Returns a uniform number in [0, 1) with 53 random bits.
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// Uniform in `0..n`, `n > 0` (Lemire's multiplication; the bias is below 2^-32 for n < 2^32).
+    /// Returns a uniform integer in `0..n`, for `n > 0` (Lemire's multiplication; the bias is below
+    /// 2^-32 for n < 2^32).
     pub fn below(&mut self, n: u64) -> u64 {
         ((self.next_u64() as u128 * n as u128) >> 64) as u64
     }

@@ -1,19 +1,20 @@
-//! Cutting time into windows.
+//! Division of simulated time into windows.
 
 /// Windows of equal length, numbered from 0 at time 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Windows {
     length: u64,
-    /// Division by `length` as a multiplication, exact for times below 2^60 (13 days).
+    /// Reciprocal that replaces the division by `length`, exact for times below 2^60 ps (13 days).
     multiplier: u64,
     ceil_log2: u32,
 }
 
 impl Windows {
-    /// Times must stay below this.
+    /// Exclusive upper bound of all times, in ps.
     pub const TIME_LIMIT: u64 = 1 << 60;
 
-    /// `length` from 1 to 2^32 − 1, so that a time within a window fits 32 bits.
+    /// Creates windows of `length` ps, from 1 to 2^32 − 1, so that an offset within a window fits
+    /// in 32 bits.
     pub fn new(length: u64) -> Self {
         assert!(length > 0 && length <= u32::MAX as u64);
         // With l = ceil(log2 length) and m = ceil(2^(63+l) / length) < 2^64 the error m·length − 2^(63+l) is below
@@ -25,11 +26,11 @@ impl Windows {
     pub fn length(&self) -> u64 {
         self.length
     }
-    /// The window that `time` lies in.
+    /// Returns the number of the window that contains `time`.
     #[inline(always)]
     pub fn of(&self, time: u64) -> u64 {
         debug_assert!(time < Self::TIME_LIMIT);
-        // Of the double: so that the upper half of the product is what is needed.
+        // The time is doubled so that the result is in the upper half of the product.
         (((2 * time) as u128 * self.multiplier as u128) >> 64) as u64 >> self.ceil_log2
     }
     #[inline(always)]

@@ -1,11 +1,11 @@
-//! Random choices, from a seed or from the bytes of a coverage-guided fuzzer.
+//! Random choices, drawn from a seed or from the bytes of a coverage-guided fuzzer.
 
 use afflux_engine::random::Stream;
 use toml::{Table, Value};
 
-/// Where choices come from.
+/// Source of random numbers.
 pub trait Source {
-    /// A number below `n`, which is above 0.
+    /// Returns a number below `n`. `n` is above 0.
     fn below(&mut self, n: u64) -> u64;
 }
 
@@ -15,7 +15,7 @@ impl Source for Stream {
     }
 }
 
-/// Bytes that are taken one after the other; when there are none left, every choice is the first.
+/// Bytes that are consumed in order. When they are exhausted, each choice is the first option.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Source for Bytes<'_> {
@@ -27,10 +27,11 @@ impl Source for Bytes<'_> {
     }
 }
 
-/// What a generator asks for.
+/// Random choices for a generator.
 pub struct Choices<'a>(
     &'a mut dyn Source,
-    /// Also what generators learnt later: without it they make what they always made.
+    /// True if scenarios may use the features of [`NEWER`](crate::generate::NEWER). Otherwise
+    /// generators draw only older features.
     pub bool,
 );
 
@@ -39,18 +40,18 @@ impl<'a> Choices<'a> {
         Choices(source, false)
     }
 
-    /// True in so many cases of a hundred.
+    /// Returns true with a probability of `percent` %.
     pub fn chance(&mut self, percent: u64) -> bool {
-        // The first choice of exhausted bytes is "no".
+        // Exhausted bytes give "no".
         self.0.below(100) >= 100 - percent
     }
 
-    /// From `least` to `most`, both included.
+    /// Returns a number from `least` to `most`, both included.
     pub fn range(&mut self, least: u64, most: u64) -> u64 {
         least + self.0.below(most - least + 1)
     }
 
-    /// The same, each power of two as likely as the next.
+    /// Returns a number from `least` to `most`. Each power of two is equally likely.
     pub fn scale(&mut self, least: u64, most: u64) -> u64 {
         let doublings = (most / least).ilog2() as u64;
         let floor = least << self.range(0, doublings);
@@ -61,7 +62,7 @@ impl<'a> Choices<'a> {
         these[self.0.below(these.len() as u64) as usize].clone()
     }
 
-    /// One of these, each as likely as its weight says.
+    /// Returns one of the items with a probability proportional to its weight.
     pub fn weighted<T: Clone>(&mut self, these: &[(u64, T)]) -> T {
         let mut left = self.0.below(these.iter().map(|(weight, _)| weight).sum());
         for (weight, this) in these {
@@ -73,13 +74,13 @@ impl<'a> Choices<'a> {
         unreachable!("below the sum")
     }
 
-    /// From `least` to `most` in a thousand steps.
+    /// Returns a number from `least` to `most` in steps of a thousandth of the range.
     pub fn real(&mut self, least: f64, most: f64) -> f64 {
         let share = self.0.below(1_001) as f64 / 1_000.0;
         ((least + share * (most - least)) * 1e6).round() / 1e6
     }
 
-    /// A time in nanoseconds, as it is written.
+    /// Returns the text of a time between `least_ns` and `most_ns` nanoseconds.
     pub fn time(&mut self, least_ns: u64, most_ns: u64) -> String {
         format!("{}ns", self.scale(least_ns, most_ns))
     }
@@ -88,7 +89,7 @@ impl<'a> Choices<'a> {
         format!("{}B", self.scale(least, most))
     }
 
-    /// So many different numbers below `n`, in ascending order.
+    /// Returns `count` different numbers below `n`, in ascending order.
     pub fn some_below(&mut self, count: u64, n: u64) -> Vec<u64> {
         let mut left: Vec<u64> = (0..n).collect();
         while left.len() as u64 > count {
@@ -108,7 +109,7 @@ impl Keys {
         self.0.insert(key.into(), value.into());
     }
 
-    /// In so many cases of a hundred.
+    /// Sets `key` with a probability of `percent` %.
     pub fn may<V: Into<Value>>(&mut self, c: &mut Choices, percent: u64, key: &str, value: impl FnOnce(&mut Choices) -> V) {
         if c.chance(percent) {
             let value = value(c);
@@ -123,7 +124,7 @@ impl From<Keys> for Value {
     }
 }
 
-/// A whole number, as TOML has it.
+/// Converts a whole number to TOML.
 pub fn int(number: u64) -> Value {
     Value::Integer(number as i64)
 }

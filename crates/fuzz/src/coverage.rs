@@ -1,13 +1,14 @@
-//! What a scenario has and what happened in it, in words that can be counted.
+//! Coverage words of a scenario: its features and the events of its run, in a form that can be
+//! counted.
 
 use afflux_net::record::{Ended, Output, Status};
 use afflux_scenario::Scenario;
 use toml::{Table, Value};
 
-/// Words as `balance=drill`, each once.
+/// Returns words of the form `balance=drill`, each once.
 pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
     let plan = &scenario.plan;
-    // With the defaults, which are comments.
+    // Uncomment the defaults, which the resolved scenario lists as comments.
     let every: Vec<&str> = scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
     let document: Table = toml::from_str(&every.join("\n")).expect("it has just been written");
     let mut seen: Vec<String> = Vec::new();
@@ -152,7 +153,8 @@ fn value<'a>(document: &'a Table, path: &[&str]) -> Option<&'a Value> {
     rest.iter().try_fold(document.get(*first)?, |value, key| value.get(key))
 }
 
-/// A word, or the `kind` of a table in its place.
+/// Returns the word at a path. If a table with a `kind` is abbreviated to the word of its kind,
+/// returns that word.
 fn lookup(document: &Table, path: &[&str]) -> Option<String> {
     let direct = value(document, path).and_then(Value::as_str);
     let short = value(document, &path[..path.len() - 1]).and_then(Value::as_str).filter(|_| path.last() == Some(&"kind"));

@@ -1,4 +1,5 @@
-//! What must hold of any scenario: it is refused with a message, or it runs the same way everywhere and passes its own checks.
+//! Invariants of any scenario: it is refused with a message, or it gives the same results on every
+//! engine and passes its own checks.
 
 use crate::coverage;
 use afflux_net::checks::failed_checks;
@@ -16,12 +17,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-/// What is found out about a scenario.
+/// Result of examining a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Not valid, and why.
+    /// The scenario is invalid, for this reason.
     Refused(String),
-    /// Too large for here, or a run took longer than is allowed: by what.
+    /// The scenario exceeds the expected packet-hops or a run exceeds the time limit. The text
+    /// names the limit.
     TooLarge(String),
     Sound(Figures),
     Broken(Broken),
@@ -29,34 +31,36 @@ pub enum Verdict {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Figures {
-    /// Packet-hops of the scenario, and of all its runs together.
+    /// Packet-hops of one run of the scenario, and of all its runs together.
     pub hops: u64,
     pub run_hops: u64,
     pub runs: u64,
-    /// Runs that were stopped because they took too long: nothing was compared.
+    /// Runs that were stopped because they took too long. Their results are not compared.
     pub stopped: u64,
-    /// Wall time of each run, seconds.
+    /// Wall time of each run in seconds.
     pub seconds: BTreeMap<String, f64>,
-    /// What the scenario has, and what happened in it.
+    /// Coverage words: the scenario's features and the events of its run.
     pub seen: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
-    /// What kind of thing is broken: shrinking keeps to it.
+    /// Kind of the defect. Shrinking keeps it.
     pub what: String,
     pub detail: String,
 }
 
-/// How far an examination goes.
+/// Limits of an examination.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Longest time of a run.
+    /// Longest wall time of a run.
     pub wall: Duration,
-    /// Most packet-hops that a scenario may be expected to have.
+    /// Most packet-hops that a scenario is expected to have.
     pub hops: u64,
-    /// Threads that the window engine is tried with: all of them up to `thorough` expected packet-hops, else the first and one other. Threads
-    /// that outnumber the processors take most of the time, and more scenarios find more than more runs of one.
+    /// Numbers of threads for runs of the window engine. Up to `thorough` expected packet-hops all
+    /// of them are tried, above it only the first and one other. Reason: threads that outnumber the
+    /// processors take most of the time, and more scenarios find more defects than more runs of one
+    /// scenario.
     pub threads: Vec<u32>,
     pub thorough: u64,
 }
@@ -67,13 +71,14 @@ impl Default for Limits {
     }
 }
 
-/// Simulated time ends in the seventh day: a sender never gives up, whatever is in its way.
+/// Runs that end later (2^58 ps, 3.3 days) count as cut off. The engine stops in the seventh day
+/// (2^59 ps), because a sender without a limit on retries never gives up.
 const LATEST: Time = Time(1 << 58);
 
-/// Keys of the summary that say how it was made.
+/// Keys of the summary that describe the cost of the run and not its result.
 const COSTS: [&str; 7] = ["threads", "wall_s", "cpu_s", "engine_cpu_s", "engine_wall_s", "peak_rss_bytes", "events"];
 
-/// The message of the latest panic, with its place.
+/// Message of the latest panic, with its source location.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 static HOOK: Once = Once::new();
 
@@ -81,7 +86,7 @@ fn broken(what: impl Into<String>, detail: impl Into<String>) -> Verdict {
     Verdict::Broken(Broken { what: what.into(), detail: detail.into() })
 }
 
-/// Calls `work`; a panic becomes its message.
+/// Calls `work`. Turns a panic into an error with its message.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         std::panic::set_hook(Box::new(|info| {
@@ -93,17 +98,17 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone())
 }
 
-/// The place of a panic, which tells one defect from another.
+/// Returns the source location of a panic, which distinguishes defects.
 fn place(panic: &str) -> String {
     panic.split(": ").next().unwrap_or_default().to_string()
 }
 
-/// Examines the scenario `text`, whose paths are relative to `path`.
+/// Examines the scenario `text`. Its file names are relative to `path`.
 pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     let load = |text: &str| {
         guarded(|| {
             let mut scenario = afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists)?;
-            // What the machine has left changes from one time to the next.
+            // The free memory of the machine varies from run to run.
             scenario.plan.run.max_memory = None;
             Ok::<_, afflux_scenario::ScenarioError>(scenario)
         })
@@ -143,7 +148,7 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     let mut reference: Option<(Output, Shown)> = None;
     for (engine, count) in engines {
         let name = if engine == EngineKind::Classical { "classical engine".to_string() } else { format!("window engine, {count} threads") };
-        // The last one runs what is written into the result directory.
+        // The last run uses the resolved scenario, as it is written into the result directory.
         let which = if (engine, Some(&count)) == (EngineKind::WindowLog, threads.last()) { &again } else { &scenario };
         let began = Instant::now();
         let output = match run(which, engine, count, limits) {
@@ -185,11 +190,11 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     Verdict::Sound(figures)
 }
 
-/// Runs it; nothing comes of a run that takes too long.
+/// Runs the scenario on `engine`. Returns `None` if the run is stopped because it takes too long.
 fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -> Result<Result<Option<Output>, String>, String> {
     let mut plan = scenario.plan.clone();
     (plan.run.engine, plan.run.threads) = (engine, threads);
-    // A run that samples for days of waiting is not worth its memory.
+    // Bounds the memory of runs that take samples during days of simulated waiting.
     plan.run.max_memory = Some(MaxMemory { bytes: 4_000_000_000, by: None, records: 1_000_000_000 });
     let progress = Progress::default();
     std::thread::scope(|scope| {
@@ -204,7 +209,8 @@ fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -
             }
         });
         let output = guarded(|| match afflux_net::run(&plan, &progress) {
-            // What it recorded depends on the plan alone or on the process: nothing to compare.
+            // The run reached its limit of records or of process memory, so there is nothing to
+            // compare.
             Ok(output) if matches!(output.ended, Ended::Records | Ended::Process) => Ok(None),
             Ok(output) => Ok(Some(output)),
             Err(RunError::Cancelled) => Ok(None),
@@ -215,7 +221,7 @@ fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -
     })
 }
 
-/// All that a user can see of a run.
+/// All results of a run that a user can see.
 struct Shown {
     summary: BTreeMap<String, serde_json::Value>,
     tables: Vec<(Kind, Vec<RecordBatch>)>,
@@ -234,9 +240,10 @@ impl Shown {
         Ok(Shown { summary, tables: tables.collect::<Result<_, String>>()?, captures: output.captures.clone() })
     }
 
-    /// What differs, and how.
+    /// Returns the first difference between two runs: where it is, and its text.
     fn difference(&self, other: &Shown) -> Option<(String, String)> {
-        // The earliest frame that differs says most, then tables.
+        // Captures come first, because the earliest differing frame tells most about the cause.
+        // Tables come second.
         if let Some(detail) = earliest(&self.captures, &other.captures) {
             return Some(("capture".into(), detail));
         }
@@ -251,7 +258,7 @@ impl Shown {
     }
 }
 
-/// Of all captures the frame that differs first.
+/// Returns the earliest differing frame of all captures.
 fn earliest(ours: &[Vec<CaptureRecord>], theirs: &[Vec<CaptureRecord>]) -> Option<String> {
     let differing = ours.iter().zip(theirs).enumerate().filter_map(|(number, (a, b))| {
         let at = (0..a.len().max(b.len())).find(|at| a.get(*at) != b.get(*at))?;
@@ -261,14 +268,14 @@ fn earliest(ours: &[Vec<CaptureRecord>], theirs: &[Vec<CaptureRecord>]) -> Optio
     differing.min_by_key(|(time, _)| *time).map(|(_, text)| text)
 }
 
-/// The first line that differs, with what stands around it.
+/// Returns the first differing line with the lines around it.
 fn first_difference(ours: &str, theirs: &str) -> String {
     let at = ours.lines().zip(theirs.lines()).position(|(a, b)| a != b).unwrap_or(ours.lines().count().min(theirs.lines().count()));
     let around = |text: &str| text.lines().skip(at.saturating_sub(2)).take(6).collect::<Vec<_>>().join("\n");
     format!("line {}:\n{}\n-- and --\n{}", at + 1, around(ours), around(theirs))
 }
 
-/// What must hold of a run by itself.
+/// Checks the invariants of a single run.
 fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     let plan = &scenario.plan;
     let found = |what: &str, detail: String| Some(Broken { what: what.into(), detail });
@@ -283,11 +290,11 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
             return found("a flow ends before it starts", format!("flow {}: {record:?}", flow.id));
         }
     }
-    // Up to here everything has happened, unless the end came first. Jobs may be done while frames are under way.
+    // Skip runs that ended at a time limit or with their jobs: frames may still be in flight.
     if output.end >= plan.run.until.unwrap_or(LATEST) || plan.run.until_done {
         return None;
     }
-    // Nor has it in one that ended because nothing moved.
+    // Frames are in flight as well in a run that ended because nothing moved.
     if output.ended == Ended::Stalled {
         return None;
     }
@@ -295,7 +302,7 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     if (c.in_flight_packets, c.in_flight_bytes) != (0, 0) {
         return found("frames left when nothing is left to happen", format!("{} frames, {} B", c.in_flight_packets, c.in_flight_bytes));
     }
-    // What cannot be lost for good has come.
+    // Flows with a reliable transport must have completed, unless a link stays down for ever.
     let forever = |down: &Down| down.to.is_none();
     if plan.topology.links.iter().any(|link| link.down.iter().any(forever)) {
         return None;

@@ -1,5 +1,6 @@
-//! Random scenarios, and what must hold of any run: both engines and any number of threads give the same results, and no check fails. A tool of the
-//! repository, no part of the product: `make fuzz` runs it for hours, `make test` for seconds.
+//! Random scenarios, and the invariants of their runs: both engines and any number of threads give
+//! the same results, and no check fails. This crate is a tool of the repository and not part of the
+//! product. `make fuzz` runs it for hours, `make test` for seconds.
 
 pub mod choices;
 pub mod coverage;
@@ -11,7 +12,7 @@ pub mod shrink;
 
 use std::path::{Path, PathBuf};
 
-/// Where the files are that scenarios name.
+/// Returns the folder of the files that scenarios refer to.
 pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }

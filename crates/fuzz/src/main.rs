@@ -1,4 +1,5 @@
-//! `afflux-fuzz`: random scenarios for as long as is wanted. Workers are processes of their own, so that one that dies is a finding, too.
+//! `afflux-fuzz`: examines random scenarios for a given time. Each worker is a separate process, so
+//! that its death is detected as a defect.
 
 use afflux_fuzz::examine::{Broken, Figures, Limits, Verdict, examine};
 use afflux_fuzz::shrink::shrink;
@@ -86,7 +87,7 @@ fn work() -> Result<bool, Failure> {
     }
 }
 
-/// `90`, `90s`, `30m` or `2h`.
+/// Parses `90`, `90s`, `30m` or `2h`.
 fn duration(text: &str) -> Result<Duration, Failure> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let factor = match unit {
@@ -98,7 +99,8 @@ fn duration(text: &str) -> Result<Duration, Failure> {
     Ok(Duration::try_from_secs_f64(number.parse::<f64>()? * factor)?)
 }
 
-/// The text of a file or of `SEED:NUMBER`, and what its paths are relative to.
+/// Returns the text of a file or of `SEED:NUMBER`, and the path to which its file names are
+/// relative.
 fn scenario(name: &str) -> Result<(String, PathBuf), Failure> {
     if let Some((seed, number)) = name.split_once(':')
         && let (Ok(seed), Ok(number)) = (seed.parse(), number.parse())
@@ -134,28 +136,30 @@ struct Wanted {
     out: PathBuf,
 }
 
-/// What a worker says of a scenario.
+/// Answer of a worker for one scenario.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     verdict: Verdict,
-    /// Of a broken one: a smaller one.
+    /// A smaller scenario with the same defect, if the scenario is broken.
     smaller: Option<String>,
 }
 
-/// Keeps this process to one processor, or lets it have all: threads that meet often are much quicker on one where others are at work, too, but
-/// only on several do they run at the same time.
+/// Pins this process to one processor, or allows all. Threads that synchronise often run much
+/// faster on one processor while other workers are busy, but only on several processors do they run
+/// at the same time.
 fn keep_to(cpu: usize, all: &CpuSet, one: bool) {
     let mut set = CpuSet::new();
     let here: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
     set.set(here[cpu % here.len()]);
-    // Slower or less thorough, nothing worse.
+    // A failure only makes the run slower or less thorough.
     let _ = sched_setaffinity(None, if one { &set } else { all });
 }
 
-/// Address space of a worker: one that wants more dies, which is a finding, before the machine does.
+/// Address space of a worker in bytes. A worker that needs more dies, which is reported as a
+/// defect, before the machine runs out of memory.
 const MEMORY: u64 = 8_000_000_000;
 
-/// Reads `seed number` lines, answers each with a line of JSON.
+/// Reads lines `seed number` and answers each with a line of JSON.
 fn worker(cpu: usize) -> Result<bool, Failure> {
     setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: getrlimit(Resource::As).maximum })?;
     let all = sched_getaffinity(None)?;
@@ -190,16 +194,17 @@ struct Report {
     refused: u64,
     too_large: u64,
     broken: u64,
-    /// Packet-hops of sound scenarios, each counted once, and of all their runs.
+    /// Packet-hops of sound scenarios (one run each), and of all runs of these scenarios.
     hops: u64,
     run_hops: u64,
     runs: u64,
     stopped: u64,
-    /// Wall time by engine.
+    /// Wall time in seconds by engine.
     run_seconds: BTreeMap<String, f64>,
-    /// Scenarios that have, or in which happened, each of these.
+    /// Number of scenarios for each coverage word.
     seen: BTreeMap<String, u64>,
-    /// Why scenarios were refused or too large, digits left out.
+    /// Number of scenarios for each reason of refusal or excessive size. Digits are removed from
+    /// the reasons.
     reasons: BTreeMap<String, u64>,
     failures: Vec<String>,
 }
@@ -323,7 +328,7 @@ struct Worker {
     cpu: usize,
 }
 
-/// Nobody takes longer, shrinking included, unless it hangs.
+/// Longest time for a scenario, including shrinking. After it, the worker counts as hung.
 const PATIENCE: Duration = Duration::from_secs(1_200);
 
 impl Worker {

@@ -1,5 +1,6 @@
-//! Everything that reads what others have written, one function each: whatever the bytes, there is an answer or a refusal, never a panic. The
-//! coverage-guided fuzzer of `fuzz/` calls these, and so does the test that replays its corpus.
+//! One function for each reader of foreign data. For any bytes, a reader must return a value or an
+//! error and never panic. The coverage-guided fuzzer of `fuzz/` calls these functions, and so does
+//! the test that replays its corpus.
 
 use crate::choices::Bytes;
 use crate::examine::{Limits, Verdict, examine};
@@ -18,7 +19,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A reader by its name, which is that of its corpus.
+/// A reader and its name, which is also the name of its corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     pub name: &'static str,
@@ -30,21 +31,21 @@ macro_rules! targets {
 }
 targets! { quantities scenario set names flow_list parquet captures coflows connections hpcc_flows fabric sizes jobs weights random_scenario }
 
-/// The target of a name.
+/// Returns the target with this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().copied().find(|target| target.name == name)
 }
 
-/// Input that stands in no file.
+/// File name of input that is not in a file.
 const NOWHERE: &str = "input";
-/// Hosts of the fabrics that lists are for.
+/// Number of hosts of the fabric for flow lists.
 const HOSTS: u32 = 16;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A file with these bytes, for what reads files only; replaced each time.
+/// Writes these bytes to a file for a reader that needs one. The file is overwritten each time.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -65,7 +66,7 @@ fn quantity<T: FromStr + Display + PartialEq + Debug>(text: &str) {
     }
 }
 
-/// What is printed is read as the same again.
+/// Checks that a printed quantity is read back as the same quantity.
 fn quantities(bytes: &[u8]) {
     let text = text(bytes);
     quantity::<Span>(&text);
@@ -74,7 +75,8 @@ fn quantities(bytes: &[u8]) {
     let _ = text.parse::<Probability>();
 }
 
-/// An error points into the file, and a resolved scenario is the same scenario.
+/// Checks that an error names a line of the file, and that a resolved scenario reads back as the
+/// same scenario.
 fn checked(text: &str, found: Result<Scenario, ScenarioError>) {
     match found {
         Ok(scenario) => match parsed(&scenario.resolved) {
@@ -97,21 +99,21 @@ fn scenario(bytes: &[u8]) {
     checked(&text, parsed(&text));
 }
 
-/// A scenario that settings are changed of; small, with most tables.
+/// Small scenario with most tables, to which settings are applied.
 const BASE: &str = include_str!("../data/base.toml");
 
-/// `key=value` lines, as of `--set`.
+/// Reads `key=value` lines, as for `--set`.
 fn set(bytes: &[u8]) {
     let text = text(bytes);
     let set = text.lines().filter_map(|line| line.split_once('=')).take(8).map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let overrides = Overrides { set, ..Overrides::default() };
-    // What options say stands in no line of the file.
+    // Errors in options have no line of the file, so only successes are checked.
     if let Ok(scenario) = afflux_scenario::parse(BASE, &data().join("base.toml"), &overrides, &ParquetFlowLists) {
         checked(&text, Ok(scenario));
     }
 }
 
-/// Names and patterns of nodes, links and hosts, wherever they can be written.
+/// Reads names and patterns of nodes, links and hosts, wherever a scenario can contain them.
 fn names(bytes: &[u8]) {
     let text = text(bytes);
     let quoted = toml::Value::from(text).to_string();
@@ -158,7 +160,7 @@ fn hpcc_flows(bytes: &[u8]) {
     let _ = hpcc::read_from(bytes, Path::new(NOWHERE), &HpccOptions::new(HOSTS), &Template::default());
 }
 
-/// A topology file of HPCC's simulator.
+/// Reads a topology file of HPCC's simulator.
 fn fabric(bytes: &[u8]) {
     let path = file("fabric.txt", bytes);
     let scenario = format!(
@@ -179,19 +181,20 @@ fn sizes(bytes: &[u8]) {
     }
 }
 
-/// A Hadoop trace.
+/// Reads a Hadoop trace.
 fn jobs(bytes: &[u8]) {
     let options =
         TraceOptions { size_scale: 0.5, time_scale: 2.0, skip: 1, most: Some(1_000), bytes_per_reducer: 1_000_000_000, block: 128 << 20, start: Time::ZERO };
     let _ = read_trace(&file("jobs.tsv", bytes), &options);
 }
 
-/// Weights from rack to rack.
+/// Reads traffic weights from rack to rack.
 fn weights(bytes: &[u8]) {
     let _ = SpatialMatrix::read_from(bytes, Path::new(NOWHERE));
 }
 
-/// Bytes as choices: a scenario, mostly a valid one, that both engines run.
+/// Uses the bytes as choices of a generator, and runs the resulting scenario, mostly a valid one,
+/// on both engines.
 fn random_scenario(bytes: &[u8]) {
     let text = generate::text(&mut Bytes(bytes), &data());
     let limits = Limits { wall: Duration::from_secs(5), hops: 100_000, threads: vec![1, 2], ..Limits::default() };

@@ -1,18 +1,19 @@
-//! Words of the scenario format, from its schema: what is added there is drawn here.
+//! Words of the scenario format, taken from its schema, so that generators draw newly added words
+//! without a change here.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The words of an enumeration of the schema, as in `Congestion`.
+/// Returns the words of an enumeration of the schema, for example of `Congestion`.
 ///
 /// # Panics
-/// If there is none of that name.
+/// If there is no enumeration of that name.
 pub fn words(name: &str) -> Vec<String> {
     let every = enumerations();
     every.get(name).unwrap_or_else(|| panic!("the schema has no enumeration {name}")).clone()
 }
 
-/// All enumerations of the schema.
+/// Returns all enumerations of the schema.
 pub fn enumerations() -> &'static BTreeMap<String, Vec<String>> {
     static FOUND: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     FOUND.get_or_init(|| {

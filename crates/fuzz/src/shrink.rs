@@ -1,18 +1,18 @@
-//! A smaller scenario that is broken in the same way.
+//! Reduction of a broken scenario to a smaller one with the same defect.
 
 use crate::examine::{Broken, Limits, Verdict, examine};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use toml::{Table, Value};
 
-/// A place in a document: keys of tables, positions in arrays.
+/// One step of a path in a document: a key of a table or an index of an array.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Key(String),
     At(usize),
 }
 
-/// Drops tables, keys and entries, and halves numbers, as long as `text` stays broken as it is.
+/// Removes tables, keys and entries, and halves numbers, as long as `text` keeps the same defect.
 pub fn shrink(text: &str, path: &Path, broken: &Broken, limits: &Limits, time: Duration) -> String {
     let began = Instant::now();
     let Ok(mut best) = toml::from_str::<Table>(text) else { return text.to_string() };
@@ -21,14 +21,14 @@ pub fn shrink(text: &str, path: &Path, broken: &Broken, limits: &Limits, time: D
     loop {
         let before = best.clone();
         for change in [remove as fn(&mut Value) -> bool, halve] {
-            // Large pieces first.
+            // Large parts first.
             let mut places = places(&best);
             places.sort_by_key(Vec::len);
             for place in places {
                 if began.elapsed() > time {
                     return toml::to_string(&best).unwrap_or_default();
                 }
-                // As often as it helps.
+                // Repeat the change as long as it helps.
                 while let Some(tried) = changed(&best, &place, change)
                     && began.elapsed() <= time
                     && still(&tried)
@@ -43,7 +43,7 @@ pub fn shrink(text: &str, path: &Path, broken: &Broken, limits: &Limits, time: D
     }
 }
 
-/// All places of a document.
+/// Returns the paths of all values of a document.
 fn places(table: &Table) -> Vec<Vec<Step>> {
     fn below(value: &Value, at: &[Step], found: &mut Vec<Vec<Step>>) {
         let mut visit = |step: Step, inner: &Value| {
@@ -62,7 +62,8 @@ fn places(table: &Table) -> Vec<Vec<Step>> {
     found
 }
 
-/// The document with a change at a place; `None` if nothing changes, or the place is gone.
+/// Returns the document with `change` applied at a path. `None` if nothing changes or the path no
+/// longer exists.
 fn changed(table: &Table, place: &[Step], change: fn(&mut Value) -> bool) -> Option<Table> {
     let mut document = Value::Table(table.clone());
     let (last, path) = place.split_last()?;
@@ -101,7 +102,7 @@ fn changed(table: &Table, place: &[Step], change: fn(&mut Value) -> bool) -> Opt
     }
 }
 
-/// Stands for a value that is to go.
+/// Placeholder for a value that will be removed.
 const REMOVED: &str = "\u{0}removed";
 
 fn remove(value: &mut Value) -> bool {

@@ -1,10 +1,11 @@
-//! Which hosts are real, and their addresses: NIC `n` of host `h` is 10.n.x.y with 256 x + y = h + 1.
+//! Selection of real hosts, and their addresses: NIC `n` of host `h` has the address 10.n.x.y with
+//! 256 x + y = h + 1.
 
 use crate::LiveError;
 use afflux_net::spec::Plan;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// 10.n.255.255 is a broadcast.
+/// Largest number of hosts: 10.n.255.255 is a broadcast address.
 const MOST_HOSTS: u32 = 65_534;
 pub const PREFIX_BITS: u32 = 16;
 
@@ -13,14 +14,14 @@ pub fn address(host: u32, nic: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, nic as u8, x, y)
 }
 
-/// The host with this address, whichever its NIC.
+/// Returns the host that has this address on any of its NICs.
 pub fn host_of(address: Ipv4Addr) -> Option<u32> {
     let [ten, _, x, y] = address.octets();
     let number = u32::from(x) * 256 + u32::from(y);
     (ten == 10 && (1..=MOST_HOSTS).contains(&number)).then(|| number - 1)
 }
 
-/// The host that is called so, or has this number; or what to say if there is none.
+/// Returns the host with this name, address or number, or an error text if there is none.
 pub fn named(plan: &Plan, name: &str) -> Result<u32, String> {
     let hosts = plan.topology.hosts;
     let place = plan.topology.nodes[..hosts as usize].iter().position(|node| node.name == name);
@@ -30,7 +31,7 @@ pub fn named(plan: &Plan, name: &str) -> Result<u32, String> {
     found.ok_or_else(|| format!("\"{name}\" is not one of the scenario's {hosts} hosts ({first} to {last})"))
 }
 
-/// The hosts that `wanted` means, in that order.
+/// Returns the hosts that `wanted` selects, in that order.
 pub fn chosen(plan: &Plan, wanted: Option<&str>) -> Result<Vec<u32>, LiveError> {
     let hosts = plan.topology.hosts;
     let wrong = |text: String| Err(LiveError::Wrong(text));

@@ -1,9 +1,9 @@
-//! What live mode needs of the machine, each by its name.
+//! Capabilities that live mode needs from the machine.
 
 use crate::sys;
 use std::fs;
 
-/// Something that is needed, or helps.
+/// A capability that live mode needs or can use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Need {
     pub name: &'static str,
@@ -34,21 +34,22 @@ pub(crate) const REAL_TIME: Need = Need {
     how: "run as root, or allow it with `ulimit -r`; without it packets are late whenever the machine is busy",
 };
 
-/// Something live mode needs, and whether it is there.
+/// A capability that live mode needs or can use, and whether it is present.
 #[derive(Debug, Clone)]
 pub struct Capability {
     pub name: &'static str,
     pub needed_for: &'static str,
-    /// Without it there is no run; the others only make it better.
+    /// True if live mode cannot run without it. Other capabilities only improve the accuracy.
     pub required: bool,
-    /// `Err`: why not.
+    /// `Err`: the reason why it is missing.
     pub present: Result<(), String>,
     pub how: &'static str,
 }
 
-/// Tries out everything that live mode needs, and leaves nothing of it.
+/// Tests everything that live mode needs. The tests leave nothing behind.
 pub fn capabilities() -> Vec<Capability> {
-    // Each in a thread of its own: a thread keeps the namespace and the scheduling it has been given.
+    // Each attempt runs in its own thread, because a thread keeps its namespace and scheduling
+    // class.
     let tried = |need: Need, required: bool, attempt: fn() -> std::io::Result<()>| {
         let present = std::thread::spawn(attempt).join().unwrap_or_else(|_| Err(std::io::Error::other("panicked")));
         Capability { name: need.name, needed_for: need.needed_for, required, present: present.map_err(|error| error.to_string()), how: need.how }

@@ -1,4 +1,4 @@
-//! The wall clock as simulated time.
+//! Wall clock that provides simulated time.
 
 use afflux_units::Time;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ impl Clock {
     }
 }
 
-/// Simulated time, in picoseconds, of a moment of the clock.
+/// Converts a clock reading in ns to simulated time in ps.
 pub fn simulated(ns: u64) -> Time {
     Time(ns * 1_000)
 }

@@ -1,4 +1,6 @@
-//! The command: in the first host's network namespace, and in a process namespace of its own, so that whatever it starts ends with it, and it with us.
+//! The command that runs in the first real host. It runs in that host's network namespace and in
+//! its own process namespace, so that all processes that it starts end with it, and it ends with
+//! afflux.
 #![allow(unsafe_code)]
 
 use crate::capability::NAMESPACES;
@@ -14,18 +16,20 @@ use std::process::Child;
 #[derive(Debug)]
 pub struct Command {
     child: Child,
-    /// Closed when we end, however that is.
+    /// Write end of a pipe. The kernel closes it when this process ends for any reason.
     _alive: io::PipeWriter,
 }
 
-/// What the processes in between need; made before they are, since a process that was forked beside threads must not allocate.
+/// Data for the processes between afflux and the command. It is prepared before the fork, because a
+/// child forked from a multi-threaded process must not allocate memory.
 struct Prepared {
     network: RawFd,
     parent: u32,
-    /// Both ends of the pipe.
+    /// Read and write end of the pipe (`held` is the write end).
     alive: RawFd,
     held: RawFd,
-    /// Descriptors that the first process of the namespace keeps for everybody in it, ascending.
+    /// Descriptors, ascending, that the first process of the namespace keeps open for all processes
+    /// in it.
     kept: Vec<RawFd>,
     root: CString,
     proc: CString,
@@ -34,7 +38,8 @@ struct Prepared {
     sysfs: CString,
 }
 
-/// Starts `words` in the first of `hosts`. It finds the others by its environment.
+/// Starts `words` in the first of `hosts`. Environment variables tell the command about the other
+/// hosts.
 pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
     let [program, arguments @ ..] = words else { unreachable!("there is a command") };
     let (reader, writer) = io::pipe().map_err(LiveError::system("making a pipe"))?;
@@ -68,7 +73,8 @@ pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
             command.env(format!("AFFLUX_NETNS_{index}"), format!("/proc/1/fd/{}", namespace.as_raw_fd()));
         }
     }
-    // SAFETY: what runs between fork and exec makes system calls with what has been prepared, and neither allocates nor locks.
+    // SAFETY: between fork and exec, `enter` only makes system calls with prepared data. It neither
+    // allocates nor locks.
     unsafe {
         command.pre_exec(move || prepared.enter());
     }
@@ -88,11 +94,13 @@ fn is_there(program: &str) -> bool {
 }
 
 impl Prepared {
-    /// In the child: three processes. This one waits for the namespace's first one, which waits for the one that becomes the command.
+    /// Runs in the child and creates two more processes. The child waits for the first process of
+    /// the namespace, which waits for the process that becomes the command.
     fn enter(&self) -> io::Result<()> {
         // SAFETY: system calls with numbers and strings that live in `self`.
         unsafe {
-            // Of the thread that started us: it ends when the run does.
+            // The signal is sent when the parent thread ends. The parent thread lives as long as
+            // the run.
             sys::checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             if libc::getppid() as u32 != self.parent {
                 libc::_exit(1);
@@ -100,7 +108,7 @@ impl Prepared {
             sys::join(self.network, libc::CLONE_NEWNET)?;
             sys::unshare(libc::CLONE_NEWPID | libc::CLONE_NEWNS)?;
             let none = std::ptr::null();
-            // What is mounted from here on is seen here only.
+            // Mounts from here on are visible in this namespace only.
             sys::checked(libc::mount(none, self.root.as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
             let first = sys::checked(libc::fork())?;
             if first != 0 {
@@ -111,7 +119,8 @@ impl Prepared {
             sys::checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             self.end_if_alone();
             sys::checked(libc::mount(self.procfs.as_ptr(), self.proc.as_ptr(), self.procfs.as_ptr(), 0, none.cast()))?;
-            // `/sys/class/net` is of the namespace it was mounted in. It is good to have, no more.
+            // `/sys/class/net` shows the network namespace in which it was mounted. This mount is
+            // optional, so its failure is ignored.
             libc::mount(self.sysfs.as_ptr(), self.sys.as_ptr(), self.sysfs.as_ptr(), 0, none.cast());
             let command = sys::checked(libc::fork())?;
             if command != 0 {
@@ -119,13 +128,14 @@ impl Prepared {
                 close_all_but(&self.kept);
                 exit_as(command);
             }
-            // Python ignores it, and what is ignored stays so.
+            // Python ignores SIGPIPE, and ignored signals stay ignored across exec.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         }
         Ok(())
     }
 
-    /// The one before us may have died before it could take us along: then nobody holds the pipe any more.
+    /// Exits if the parent has died before PR_SET_PDEATHSIG took effect: then no process holds the
+    /// write end of the pipe.
     ///
     /// # Safety
     /// In a process that has its own copy of the pipe.
@@ -141,7 +151,8 @@ impl Prepared {
     }
 }
 
-/// The terminal's signals go to all of its foreground: what to do about them is the command's business.
+/// Ignores the terminal's signals, which reach all foreground processes. The command decides how to
+/// react to them.
 ///
 /// # Safety
 /// System calls with numbers.
@@ -152,7 +163,7 @@ unsafe fn leave_signals_to_the_command() {
     }
 }
 
-/// `kept` is ascending. Standard input and output stay.
+/// Closes all descriptors except standard input, output and error and `kept`, which is ascending.
 ///
 /// # Safety
 /// The process uses no other descriptor afterwards.
@@ -170,7 +181,8 @@ unsafe fn close_all_but(kept: &[RawFd]) {
     unsafe { libc::syscall(libc::SYS_close_range, from.max(3), libc::c_uint::MAX, 0) };
 }
 
-/// Waits for whatever has become an orphan here, and ends when `child` has, as it has.
+/// Reaps all orphans of this namespace, and exits with the status of `child` when `child` has
+/// ended.
 ///
 /// # Safety
 /// Only in a process made for it.
@@ -180,7 +192,7 @@ unsafe fn exit_as(child: libc::pid_t) -> ! {
         // SAFETY: the status lives across the call.
         let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
         if ended == child {
-            // SAFETY: ends the process, as shells report what a signal has ended.
+            // SAFETY: ends the process. The status follows the shell convention of 128 + signal.
             unsafe { libc::_exit(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) }) }
         }
         // SAFETY: reads a number of this thread.
@@ -192,18 +204,19 @@ unsafe fn exit_as(child: libc::pid_t) -> ! {
 }
 
 impl Command {
-    /// Can be read once the command is over.
+    /// Returns a descriptor that becomes readable when the command has ended.
     pub fn watch(&self) -> Result<OwnedFd, LiveError> {
         sys::watch_process(self.child.id()).map_err(LiveError::system("watching the command"))
     }
 
-    /// Its exit status; none if it had to be killed.
+    /// Ends the command and returns its exit status. `None` if the command had to be killed.
     pub fn end(&mut self) -> Result<Option<i32>, LiveError> {
         let failed = || LiveError::system("waiting for the command");
         if let Some(status) = self.child.try_wait().map_err(failed())? {
             return Ok(status.code().or(status.signal().map(|signal| 128 + signal)));
         }
-        // Its namespace's first process dies with it, and so everything in there.
+        // The first process of its namespace dies with the command, and the kernel then kills all
+        // others in it.
         self.child.kill().and_then(|()| self.child.wait()).map_err(failed())?;
         Ok(None)
     }
@@ -211,7 +224,7 @@ impl Command {
 
 impl Drop for Command {
     fn drop(&mut self) {
-        // However the run ended. It may be over already.
+        // Runs on every exit path. The command may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

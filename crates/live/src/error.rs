@@ -1,20 +1,21 @@
-//! What can be wrong or lacking.
+//! Errors of live mode.
 
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// An option or the scenario asks for what cannot be.
+    /// An option or the scenario asks for something impossible.
     #[error("{0}")]
     Wrong(String),
-    /// The machine does not let us: what, what it is needed for, and what helps.
+    /// The machine denies a capability: its name, its purpose, and a remedy.
     #[error("{what} is lacking, which {needed_for}: {how} ({source})")]
     Lacking { what: &'static str, needed_for: &'static str, how: &'static str, source: io::Error },
     #[error("{doing}: {source}")]
     System { doing: String, source: io::Error },
     #[error("{0}")]
     Run(#[from] afflux_net::RunError),
-    /// [`Control::stop`](crate::Control::stop) was set while hosts were made; those that were there are gone.
+    /// [`Control::stop`](crate::Control::stop) was set during the set-up of hosts. Hosts that
+    /// existed are removed.
     #[error("stopped while the real hosts were set up")]
     Stopped,
 }
@@ -25,7 +26,7 @@ impl LiveError {
         |source| LiveError::System { doing, source }
     }
 
-    /// Turns a refusal into `lacking`, and anything else into what was being done.
+    /// Maps a permission error to `lacking`, and any other error to [`LiveError::System`].
     pub(crate) fn unless_permitted(lacking: crate::capability::Need, doing: &str) -> impl FnOnce(io::Error) -> LiveError {
         let doing = doing.to_string();
         move |source| match source.raw_os_error() {

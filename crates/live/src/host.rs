@@ -1,4 +1,5 @@
-//! Real hosts: network namespaces without a name, with a device for each NIC, or what is behind interfaces of this machine.
+//! Real hosts: anonymous network namespaces with one TUN device per NIC, or machines behind
+//! existing interfaces.
 
 use crate::addresses::{PREFIX_BITS, address};
 use crate::capability::{ADMIN, DEVICE, NAMESPACES};
@@ -13,9 +14,12 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Packets that may wait in a device until they are read: more than a sender hands over at once (64 KB of 64-byte packets).
+/// Capacity of a device's queue in packets. A sender hands over at most 64 KB at once, which are
+/// 1,000 packets of 64 bytes.
 const DEVICE_QUEUE: u16 = 4096;
-/// Settings of a host's kernel, where it has them: our packets take the way that the scenario says, and only those of its traffic are sent.
+/// Sysctl settings of a host's namespace, skipped where its kernel lacks them. Without the
+/// reverse-path filter, packets can take the scenario's paths. Without IPv6, the host sends no
+/// packets besides those of its traffic.
 const SETTINGS: [(&str, &str); 4] = [
     ("net/ipv4/conf/all/rp_filter", "0"),
     ("net/ipv4/conf/default/rp_filter", "0"),
@@ -25,17 +29,18 @@ const SETTINGS: [(&str, &str); 4] = [
 
 #[derive(Debug)]
 pub struct Host {
-    /// In the plan.
+    /// Host number in the plan.
     pub number: u32,
     pub name: String,
-    /// All that keeps it; `None`: it is another machine, or another part of this one.
+    /// Descriptor that keeps the namespace alive. `None`: the host is another machine or another
+    /// part of this machine.
     pub namespace: Option<OwnedFd>,
     pub nics: Vec<Nic>,
 }
 
 #[derive(Debug)]
 pub struct Nic {
-    /// The name of its interface.
+    /// Name of the interface.
     pub name: String,
     pub address: Ipv4Addr,
     device: Device,
@@ -43,7 +48,7 @@ pub struct Nic {
 
 #[derive(Debug)]
 enum Device {
-    /// Of a namespace.
+    /// TUN device in a host's namespace.
     Tun(File),
     Wire(Wire),
 }
@@ -55,7 +60,7 @@ impl Nic {
             Device::Wire(wire) => wire.descriptor(),
         }
     }
-    /// What the host sends, if there is something, in packets of at most `mtu` bytes.
+    /// Reads a packet of at most `mtu` bytes from the host, if there is one.
     #[inline]
     pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
         let mut device = match &self.device {
@@ -72,7 +77,7 @@ impl Nic {
             Err(error) => Err(error),
         }
     }
-    /// The host receives a packet, whose checksum its sender may have left to us.
+    /// Delivers a packet to the host. `unsummed`: the sender left the checksum to the device.
     #[inline]
     pub fn give(&self, packet: &mut [u8], unsummed: Option<Unsummed>) -> io::Result<()> {
         match &self.device {
@@ -85,7 +90,8 @@ impl Nic {
             }
         }
     }
-    /// Whether anybody is there.
+    /// True if a host is present. A host behind an interface is present once it has announced its
+    /// hardware address.
     pub fn is_known(&self) -> bool {
         match &self.device {
             Device::Tun(_) => true,
@@ -95,18 +101,20 @@ impl Nic {
 }
 
 impl Host {
-    /// Where other processes of this machine find it while it exists, if it is a namespace.
+    /// Returns the path by which other processes of this machine can enter the host's namespace, if
+    /// it has one.
     pub fn path_outside(&self) -> Option<String> {
         let namespace = self.namespace.as_ref()?;
         Some(format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd()))
     }
 
-    /// The interfaces of this machine by which it is reached, if it is not a namespace.
+    /// Returns the interfaces of this machine that lead to the host, if the host is not a
+    /// namespace.
     pub fn interfaces(&self) -> Vec<String> {
         if self.namespace.is_some() { Vec::new() } else { self.nics.iter().map(|nic| nic.name.clone()).collect() }
     }
 
-    /// Packets that its devices have dropped before anybody could read them.
+    /// Returns the number of packets that its devices dropped before afflux could read them.
     pub fn unread(&self) -> Result<u64, LiveError> {
         let doing = || LiveError::system(format!("reading the counters of {}", self.name));
         let Some(namespace) = self.namespace.as_ref().map(AsRawFd::as_raw_fd) else {
@@ -128,14 +136,15 @@ impl Host {
     }
 }
 
-/// Of an interface in `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, errors, drops, …
+/// Returns the transmit drops of an interface from `/proc/net/dev`. A line holds eight receive
+/// counters, then the transmit counters: bytes, packets, errors, drops, …
 fn sending_drops(table: &str, interface: &str) -> Option<u64> {
     let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
     numbers.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Makes the hosts `real` of the plan: those that are namespaces first. Thousands of namespaces take minutes, so the request to stop is
-/// heeded between two hosts.
+/// Creates the hosts `real` of the plan, namespaces first. Thousands of namespaces take minutes, so
+/// it checks for a stop request between two hosts.
 pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16, control: &Control) -> Result<Vec<Host>, LiveError> {
     let ports = Ports::new(&plan.topology);
     let at = |number: u32| attached.iter().find(|attached| attached.host == number);
@@ -152,13 +161,14 @@ pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16, contro
                 return behind(number, name, &attached.interfaces, plan.topology.hosts, mtu);
             }
             let nics = ports.of(number).len() as u32;
-            // A thread of its own, which has the namespace and takes it along when it ends: only the descriptors remain.
+            // A separate thread enters the new namespace and ends. Afterwards only descriptors keep
+            // the namespace alive.
             std::thread::scope(|scope| scope.spawn(|| inside_a_new_namespace(number, name, nics, mtu)).join().expect("does not panic"))
         })
         .collect()
 }
 
-/// A host that exists.
+/// Creates a host that is behind existing interfaces.
 fn behind(number: u32, name: String, interfaces: &[String], hosts: u32, mtu: u16) -> Result<Host, LiveError> {
     let nics = interfaces.iter().zip(0..).map(|(interface, nic)| {
         let wire = Wire::open(interface, number, nic, hosts, mtu)?;
@@ -173,7 +183,7 @@ fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Res
     let namespace = File::open("/proc/thread-self/ns/net").map_err(LiveError::system(doing("opening its network namespace")))?;
     for (setting, value) in SETTINGS {
         match fs::write(format!("/proc/sys/{setting}"), value) {
-            // A kernel without IPv6, say.
+            // The kernel lacks this setting, for example because it has no IPv6.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other.map_err(LiveError::system(doing(&format!("{setting} = {value}"))))?,
         }

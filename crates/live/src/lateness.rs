@@ -1,11 +1,11 @@
-//! How late things happened: counts in buckets whose width is a thirty-second of their place.
+//! Histogram of lateness with logarithmic buckets: each bucket is about 1/32 of its values wide.
 
 use std::time::Duration;
 
-/// Buckets per doubling, as a power of two.
+/// Buckets per doubling of the lateness, as a power of two.
 const FINE_BITS: u32 = 5;
 const FINE: u64 = 1 << FINE_BITS;
-/// Up to 2^40 ns, 18 minutes.
+/// Number of buckets, for lateness up to 2^40 ns (18 minutes).
 const BUCKETS: usize = ((41 - FINE_BITS) * FINE as u32) as usize;
 
 #[derive(Debug, Clone)]
@@ -37,7 +37,8 @@ impl Lateness {
         Duration::from_nanos(self.most_ns)
     }
 
-    /// At least this share of all was not later; the upper end of its bucket.
+    /// Returns the `share` quantile, as the upper end of its bucket: at least this share of all
+    /// entries was not later.
     pub fn quantile(&self, share: f64) -> Duration {
         let needed = (share * self.count as f64).ceil() as u64;
         let mut so_far = 0;
@@ -59,7 +60,7 @@ fn bucket(ns: u64) -> usize {
     ((u64::from(doublings) + 1) * FINE + ((ns >> doublings) - FINE)) as usize
 }
 
-/// The largest number in it.
+/// Returns the largest number in the bucket.
 fn upper(bucket: usize) -> u64 {
     let (doublings, fine) = (bucket as u64 / FINE, bucket as u64 % FINE);
     if doublings == 0 { fine } else { ((FINE + fine + 1) << (doublings - 1)) - 1 }

@@ -1,8 +1,10 @@
-//! The scenario in real time: links, queues, switches and simulated flows of a plan, with packets of real Linux hosts passing through.
+//! Live mode: simulates the links, queues, switches and flows of a plan in real time, and passes
+//! packets of real Linux hosts through.
 //!
-//! Hosts are anonymous network namespaces, kept by file descriptors and nothing else, each with a TUN device per NIC that vanishes with its
-//! descriptor, or machines behind interfaces that exist; the command's processes live in a process namespace whose first process dies with
-//! this one. So nothing remains on any exit.
+//! A real host is an anonymous network namespace, or a machine behind an existing interface. Only
+//! file descriptors keep a namespace alive, and its TUN devices (one per NIC) vanish with it. The
+//! processes of the command live in a process namespace whose first process dies with this process.
+//! Therefore nothing remains after any kind of exit.
 #![cfg(target_os = "linux")]
 
 mod addresses;
@@ -33,20 +35,20 @@ use afflux_net::record::Output;
 use afflux_net::spec::Plan;
 use afflux_scenario::Scenario;
 
-/// Result of a run that is over.
+/// Result of a finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The plan that was simulated: the scenario's without the traffic of real hosts.
+    /// The simulated plan: the scenario's plan without the traffic of real hosts.
     pub plan: Plan,
     pub output: Output,
     pub report: Report,
 }
 
-/// Runs `scenario` until it ends. On the calling thread, which is the one that forwards packets: the command dies with it, and how it is
-/// scheduled is changed for good.
+/// Runs `scenario` until it ends. The calling thread forwards the packets. The command dies with
+/// this thread, and the thread's scheduling class is changed permanently.
 ///
 /// # Errors
-/// [`LiveError`] names what is lacking or wrong; nothing is left behind.
+/// [`LiveError`] names the missing capability or the mistake. Nothing remains of the run.
 pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Finished, LiveError> {
     let real = addresses::chosen(&scenario.plan, options.hosts.as_deref())?;
     let attached = wire::attached(&scenario.plan, &options.attach)?;
@@ -58,7 +60,8 @@ pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<
     let hosts = host::create(&plan, &real, &attached, scenario.packets.mtu, control)?;
     for (index, host) in hosts.iter().enumerate() {
         let addresses: Vec<String> = host.nics.iter().map(|nic| nic.address.to_string()).collect();
-        // The command has its own view of processes.
+        // Inside the command's process namespace this process is not visible, so the command gets
+        // its paths by environment variables.
         let place = match host.path_outside() {
             None if host.nics.iter().all(Nic::is_known) => format!("behind {}", host.interfaces().join(", ")),
             None => format!("behind {}, nobody answers yet: that machine must have the address, in a network of /{PREFIX_BITS}", host.interfaces().join(", ")),

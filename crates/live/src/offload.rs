@@ -1,28 +1,31 @@
-//! What a kernel leaves to the device: checksums, and cutting what it sends at once into segments. Hosts behind TUN devices may leave both, as they
-//! may with their NICs: a read brings up to 64 KB, and nobody sums up what never meets a cable. Linux tells in a header before each packet
-//! (`struct virtio_net_hdr`).
+//! Checksum and segmentation offload. Hosts behind TUN devices may leave checksums and TCP
+//! segmentation to the device, as they do with NICs: one read returns up to 64 KB, and packets that
+//! never reach a cable need no checksum. Linux describes the outstanding work in a header before
+//! each packet (`struct virtio_net_hdr`).
 
 use crate::packet;
 
-/// The bytes of that header.
+/// Length in bytes of `struct virtio_net_hdr`.
 pub const HEADER: usize = 10;
-/// The longest packet there is, of IPv4.
+/// Length in bytes of the longest IPv4 packet.
 const LONGEST: usize = u16::MAX as usize;
-/// Bits of its first byte and kinds of its second (linux/virtio_net.h): the checksum is not there yet; nothing is to be cut; TCP over IPv4 is; with CWR,
-/// which only the first segment has (RFC 3168 §6.1.2).
+/// Flags and segmentation types of the header's first two bytes (linux/virtio_net.h): checksum
+/// missing; no segmentation; TCP over IPv4; flag for CWR, which only the first segment carries (RFC
+/// 3168 §6.1.2).
 const NEEDS_SUM: u8 = 1;
 const WHOLE: u8 = 0;
 const TCP_OVER_IPV4: u8 = 1;
 const WITH_CWR: u8 = 0x80;
 
-/// Where the checksum of a packet has yet to be put: its sum begins at `start`, and it stands so many bytes behind that.
+/// Position of a missing checksum: the sum starts at byte `start`, and its field is `offset` bytes
+/// behind `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unsummed {
     pub start: u16,
     pub offset: u16,
 }
 
-/// What stands before a packet that a host receives.
+/// Returns the header that precedes a packet delivered to a host.
 pub fn header_of(unsummed: Option<Unsummed>) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     if let Some(Unsummed { start, offset }) = unsummed {
@@ -33,18 +36,20 @@ pub fn header_of(unsummed: Option<Unsummed>) -> [u8; HEADER] {
     header
 }
 
-/// What a host has handed to its device at once: a packet, or TCP segments in one.
+/// Data that a host hands to its device at once: one packet, or several TCP segments in one large
+/// packet.
 #[derive(Debug)]
 pub struct Handed {
     buffer: Box<[u8]>,
-    /// Of the packet.
+    /// Length of the packet in bytes.
     length: usize,
     unsummed: Option<Unsummed>,
-    /// Of segments: the length of their headers, and the payload of each but the last.
+    /// For several segments: the length of their headers, and the payload of each segment but the
+    /// last, in bytes.
     cut: Option<(usize, usize)>,
 }
 
-/// It cannot be cut as its header says.
+/// Error: the packet cannot be segmented as its header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
@@ -53,12 +58,12 @@ impl Handed {
         Handed { buffer: vec![0; HEADER + LONGEST].into(), length: 0, unsummed: None, cut: None }
     }
 
-    /// Where Linux's header and a packet are to be put; [`Self::came`] says that they have been.
+    /// Returns the buffer for Linux's header and a packet. Call [`Self::came`] after filling it.
     pub fn buffer(&mut self) -> &mut [u8] {
         &mut self.buffer
     }
 
-    /// So many bytes have been put there.
+    /// Parses the first `bytes` bytes of the buffer, which hold Linux's header and a packet.
     pub fn came(&mut self, bytes: usize) -> Result<(), Broken> {
         (self.length, self.unsummed, self.cut) = (bytes.checked_sub(HEADER).ok_or(Broken)?, None, None);
         let word = |at: usize| u16::from_ne_bytes([self.buffer[at], self.buffer[at + 1]]);
@@ -74,7 +79,8 @@ impl Handed {
         Ok(())
     }
 
-    /// Where a packet that is whole and has its checksum is to be put; [`Self::came_whole`] says that it has been.
+    /// Returns the buffer for a packet without Linux's header. Call [`Self::came_whole`] after
+    /// filling it.
     pub fn buffer_of_whole(&mut self) -> &mut [u8] {
         &mut self.buffer[HEADER..]
     }
@@ -83,7 +89,7 @@ impl Handed {
         (self.length, self.unsummed, self.cut) = (length, None, None);
     }
 
-    /// As it was handed over.
+    /// Returns the packet as the host handed it over, before segmentation.
     pub fn packet(&self) -> &[u8] {
         &self.buffer[HEADER..HEADER + self.length]
     }
@@ -92,17 +98,18 @@ impl Handed {
         self.unsummed
     }
 
-    /// How many packets this is on a cable.
+    /// Returns the number of packets after segmentation.
     pub fn segments(&self) -> usize {
         self.cut.map_or(1, |(headers, size)| (self.length - headers).div_ceil(size).max(1))
     }
 
-    /// The longest of them.
+    /// Returns the length in bytes of the longest packet after segmentation.
     pub fn longest(&self) -> usize {
         self.cut.map_or(self.length, |(headers, size)| self.length.min(headers + size))
     }
 
-    /// Writes the packet of this number into `buffer`, which is long enough; returns its length.
+    /// Writes packet number `index` into `buffer`, which must be long enough, and returns its length
+    /// in bytes.
     pub fn segment(&self, index: usize, buffer: &mut [u8]) -> usize {
         let whole = self.packet();
         let Some((headers, size)) = self.cut else {
@@ -123,7 +130,8 @@ impl Handed {
 mod tests {
     use super::*;
 
-    /// 10.0.0.1 to 10.0.1.2, so many bytes of payload, each of which tells its place; PSH, ACK, FIN and CWR; 12 bytes of options.
+    /// Returns a TCP packet from 10.0.0.1 to 10.0.1.2 with `payload` bytes, each of which holds its
+    /// position. Flags: PSH, ACK, FIN and CWR; 12 bytes of options.
     fn sent(payload: usize) -> Vec<u8> {
         let mut packet = vec![0x45, 2, 0, 0, 0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2];
         packet.extend([0x12, 0x34, 0x56, 0x78, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 9, 0x80, 0x99, 1, 0, 0, 0, 0, 0]);
@@ -157,14 +165,15 @@ mod tests {
             let segment = &buffer[..length];
             assert_eq!(length, [152, 152, 102][index]);
             assert_eq!(usize::from(u16::from_be_bytes([segment[2], segment[3]])), length);
-            // Identifications and sequence numbers go on, over zero too.
+            // Identifications and sequence numbers continue from segment to segment, also across
+            // the wrap to zero.
             assert_eq!(u16::from_be_bytes([segment[4], segment[5]]), 0xffffu16.wrapping_add(index as u16));
             assert_eq!(u32::from_be_bytes(segment[24..28].try_into().unwrap()), 0xffff_fff0u32.wrapping_add(100 * index as u32));
-            // CWR with the first, FIN and PSH with the last.
+            // CWR is set in the first segment only, FIN and PSH in the last.
             assert_eq!(segment[33], [0x90, 0x10, 0x19][index]);
             assert_eq!(segment[40..52], packet[40..52], "options");
             payload.extend_from_slice(&segment[52..]);
-            // The header's sum is right, and TCP's right once it is completed.
+            // The header checksum is correct. The TCP checksum is correct after `complete`.
             assert_eq!(packet::tests::summed(&segment[..20]), 0xffff);
             packet::complete(&mut buffer[..length]);
             assert_eq!(packet::tests::summed(&packet::tests::covered(&buffer[..length])), 0xffff);
@@ -174,7 +183,8 @@ mod tests {
 
     #[test]
     fn the_sum_that_is_left_covers_what_linux_wants() {
-        // Where a sum is left, the field holds that of addresses, protocol and length: what completes it sums from `start` to the end.
+        // The field of a missing checksum holds the sum over addresses, protocol and length. The
+        // device sums from `start` to the end.
         let (handed, _) = handed(&sent(250), TCP_OVER_IPV4, 100);
         let mut buffer = [0; 200];
         let length = handed.segment(1, &mut buffer);

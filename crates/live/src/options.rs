@@ -1,4 +1,4 @@
-//! Options of a run in real time, and the control over it while it runs.
+//! Options of a run in live mode, and the control over the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,28 +6,29 @@ use std::time::Duration;
 /// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which hosts are real: a number for the first ones, or names or numbers with commas; `None` for all.
+    /// Real hosts: a number selects the first hosts, a comma-separated list selects names or
+    /// numbers. `None`: all hosts.
     pub hosts: Option<String>,
-    /// Real hosts that exist: `host2=eth1`, or with several NICs `host2=eth1,eth2`.
+    /// Real hosts behind existing interfaces: `host2=eth1`, or with several NICs `host2=eth1,eth2`.
     pub attach: Vec<String>,
-    /// Ends then; `None`: when the command ends, or when told to.
+    /// Duration of the run. `None`: until the command ends or a stop is requested.
     pub duration: Option<Duration>,
-    /// Runs in the first real host; may be empty.
+    /// Command to run in the first real host. May be empty.
     pub command: Vec<String>,
-    /// A run whose packets leave later than this at the 99th percentile is not valid.
+    /// Upper bound on the 99th percentile of lateness. Above it, the run is invalid.
     pub bound: Duration,
 }
 
-/// The control of the caller over a run.
+/// Control of the caller over a run.
 pub struct Control<'a> {
-    /// The run is to end.
+    /// Request to end the run.
     pub stop: &'a AtomicBool,
-    /// Tells people something while the run begins.
+    /// Prints a message to the user while the run starts.
     pub say: &'a dyn Fn(&str),
 }
 
 impl Control<'_> {
-    /// Whether the run is to end.
+    /// True if the run should end.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }

@@ -1,27 +1,28 @@
-//! IPv4 packets as far as the network looks at them.
+//! Parser and editor of IPv4 packets, as far as the network uses their headers.
 
 use std::net::Ipv4Addr;
 
-/// The ECN field (RFC 3168 §5).
+/// Mask of the ECN field (RFC 3168 §5).
 const ECN: u8 = 0b11;
 const CE: u8 = 0b11;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const LEAST_HEADER: usize = 20;
 
-/// What the network wants to know of a packet.
+/// Header fields that the network uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub destination: Ipv4Addr,
     pub dscp: u8,
-    /// ECN-capable; has met congestion.
+    /// `capable`: ECN-capable (not Not-ECT). `marked`: congestion experienced (CE).
     pub capable: bool,
     pub marked: bool,
-    /// Protocol, address and port of either end. Of fragments, and of what has no ports, without them.
+    /// Protocol, address and port of source and destination. The port is 0 in fragments and for
+    /// protocols without ports.
     pub ends: (u64, u64),
 }
 
-/// `None`: not IPv4.
+/// Parses a packet. `None`: not IPv4.
 pub fn parse(packet: &[u8]) -> Option<Header> {
     let &[version_and_length, traffic_class, ..] = packet else { return None };
     let length = header_length(packet);
@@ -45,23 +46,24 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     })
 }
 
-/// As an IPv4 packet says it is.
+/// Length in bytes of the IPv4 header, from its IHL field.
 fn header_length(packet: &[u8]) -> usize {
     usize::from(packet[0] & 0xf) * 4
 }
 
-/// A part of an IPv4 packet; the first one, too.
+/// True for fragments of an IPv4 packet, including the first one.
 fn is_fragment(packet: &[u8]) -> bool {
     u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0
 }
 
-/// Whom an IPv4 packet is from, and how long it says that it is.
+/// Returns the source address and the total length in bytes from an IPv4 header.
 pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
     let header = packet.get(..LEAST_HEADER).filter(|header| header[0] >> 4 == 4)?;
     Some((Ipv4Addr::new(header[12], header[13], header[14], header[15]), u16::from_be_bytes([header[2], header[3]]).into()))
 }
 
-/// How long the headers of IPv4 and TCP are together; `None`: there are none, or not both whole.
+/// Returns the total length in bytes of the IPv4 and TCP headers. `None`: not TCP over IPv4, or the
+/// headers are incomplete.
 pub fn tcp_headers(packet: &[u8]) -> Option<usize> {
     let network = header_length(packet.get(..LEAST_HEADER)?);
     if packet[0] >> 4 != 4 || network < LEAST_HEADER || packet[9] != TCP || is_fragment(packet) {
@@ -71,10 +73,11 @@ pub fn tcp_headers(packet: &[u8]) -> Option<usize> {
     Some(network + transport).filter(|&both| transport >= LEAST_HEADER && both <= packet.len())
 }
 
-/// Headers that stood before several segments become those of one of them, by its number and the bytes before it. What TCP's checksum begins with, the
-/// sum of addresses, protocol and length, is put in its place.
+/// Turns the common headers of several segments into the headers of segment number `index`, which
+/// follows `bytes_before` bytes of payload. Sets the checksum field to the sum over addresses,
+/// protocol and length, as TCP offload expects.
 pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: bool) {
-    /// RFC 9293 §3.1, RFC 3168 §6.1.
+    /// TCP flag bits (RFC 9293 §3.1; CWR: RFC 3168 §6.1).
     const FIN: u8 = 1 << 0;
     const PSH: u8 = 1 << 3;
     const CWR: u8 = 1 << 7;
@@ -93,7 +96,7 @@ pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: 
     packet[network + 16..network + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Puts the checksum of TCP or UDP into a packet whose sender has left it to a device that it did not meet.
+/// Computes the TCP or UDP checksum of a packet whose sender left it to the device.
 pub fn complete(packet: &mut [u8]) {
     let length = header_length(packet);
     let protocol = packet[9];
@@ -108,12 +111,13 @@ pub fn complete(packet: &mut [u8]) {
     packet[place..place + 2].fill(0);
     let segment = (packet.len() - length) as u32;
     let sum = folded(words(&packet[12..20]) + words(&packet[length..]) + u32::from(protocol) + segment);
-    // None at all is said with zero in UDP (RFC 768).
+    // In UDP a checksum of zero means that there is none, so a computed zero becomes all ones (RFC
+    // 768).
     let sum = if sum == u16::MAX && protocol == UDP { u16::MAX } else { !sum };
     packet[place..place + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The sum of all words (RFC 1071), of at most 64 kB.
+/// Sums all 16-bit words (RFC 1071) of at most 64 kB.
 fn words(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))).sum()
 }
@@ -123,7 +127,7 @@ fn folded(sum: u32) -> u16 {
     ((once & 0xffff) + (once >> 16)) as u16
 }
 
-/// Sets "congestion experienced" in an ECN-capable packet.
+/// Sets "congestion experienced" in an ECN-capable packet, and updates the header checksum.
 pub fn mark(packet: &mut [u8]) {
     let before = u16::from_be_bytes([packet[0], packet[1]]);
     let after = before | u16::from(CE);
@@ -132,7 +136,7 @@ pub fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&updated(sum, before, after).to_be_bytes());
 }
 
-/// The header's checksum after a word of it has changed (RFC 1624, equation 3).
+/// Returns the header checksum after one 16-bit word has changed (RFC 1624, equation 3).
 fn updated(sum: u16, before: u16, after: u16) -> u16 {
     !folded(u32::from(!sum) + u32::from(!before) + u32::from(after))
 }
@@ -141,7 +145,7 @@ fn updated(sum: u16, before: u16, after: u16) -> u16 {
 pub mod tests {
     use super::*;
 
-    /// RFC 1071 as it is written, apart from what is tested.
+    /// Straightforward sum of RFC 1071, independent of the code under test.
     pub fn summed(bytes: &[u8]) -> u16 {
         let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low))).sum();
         while sum >> 16 != 0 {
@@ -150,13 +154,13 @@ pub mod tests {
         sum as u16
     }
 
-    /// A TCP segment or a datagram of UDP with the header that its checksum covers besides.
+    /// Returns a TCP segment or UDP datagram with the pseudo-header that its checksum covers.
     pub fn covered(packet: &[u8]) -> Vec<u8> {
         let length = (packet.len() as u16 - 20).to_be_bytes();
         [&packet[12..20], &[0, packet[9]], &length, &packet[20..]].concat()
     }
 
-    /// RFC 1071 over the whole header: 0 for a right one.
+    /// RFC 1071 checksum of the whole header. It is 0 for a correct header.
     fn checksum(header: &[u8]) -> u16 {
         !summed(header)
     }
@@ -202,7 +206,7 @@ pub mod tests {
 
     #[test]
     fn completes_checksums() {
-        // A query that a kernel has sent: 10.0.0.1 to 10.0.0.2, UDP ports 7 and 9, "hi!".
+        // A datagram as a kernel sends it: 10.0.0.1 to 10.0.0.2, UDP ports 7 and 9, "hi!".
         let mut datagram = packet(0, 0, 1);
         datagram[24..26].copy_from_slice(&11u16.to_be_bytes());
         datagram.extend(b"hi!");

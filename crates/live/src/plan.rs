@@ -1,4 +1,4 @@
-//! The scenario's plan, as far as it is simulated beside real hosts.
+//! The part of a scenario's plan that live mode simulates.
 
 use crate::LiveError;
 use afflux_net::spec::{EngineKind, Flow, HostConfig, NodeKind, Plan, PortSeries, Start};
@@ -6,10 +6,11 @@ use afflux_scenario::Scenario;
 use afflux_units::Span;
 use std::collections::HashSet;
 
-/// Series of the switches' ports, where the scenario asks for none.
+/// Sampling interval of switch ports if the scenario does not record any: 100 ms.
 const INTERVAL: Span = Span(100_000_000_000);
 
-/// Without what real hosts do themselves. The notes say what was left out.
+/// Returns the plan without the traffic that real hosts generate themselves, and notes on the parts
+/// left out.
 pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>), LiveError> {
     let mut plan = scenario.plan.clone();
     let mut notes = Vec::new();
@@ -23,7 +24,7 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
     }
     let real: HashSet<u32> = real.iter().copied().collect();
     for &host in &real {
-        // A real host brings noise by itself: none is simulated for it.
+        // A real host has its own timing noise, so none is simulated for it.
         let node = &mut plan.topology.nodes[host as usize];
         let config = &plan.hosts[node.config as usize];
         if config.timing.is_some() || config.qdisc.is_some() {
@@ -42,7 +43,7 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
         after => notes.push(format!("{after} of {all} flows start after flows between real hosts, and are left out")),
     }
     if !plan.flows.is_empty() {
-        // Of the traffic, and so only of interest where some of it is simulated.
+        // The scenario's notes concern its traffic. They only matter if some of it is simulated.
         notes.extend(scenario.notes.iter().cloned());
     }
     if !std::mem::take(&mut plan.record.captures).is_empty() {
@@ -58,7 +59,7 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
     Ok((plan, notes))
 }
 
-/// Flows with a simulated end that do not wait for one that is left out.
+/// Returns the flows that have a simulated end and do not depend on a flow that is left out.
 fn simulated(flows: &[Flow], real: &HashSet<u32>) -> Vec<Flow> {
     let mut left: HashSet<usize> = (0..flows.len()).filter(|&flow| real.contains(&flows[flow].src) && real.contains(&flows[flow].dst)).collect();
     loop {

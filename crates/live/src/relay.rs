@@ -1,4 +1,4 @@
-//! Packets between hosts and the simulated network, by the wall clock.
+//! Relay of packets between real hosts and the simulated network, paced by the wall clock.
 
 use crate::clock::{Clock, simulated};
 use crate::command::Command;
@@ -15,53 +15,55 @@ use afflux_units::Span;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-/// How long to wait for packets before asking whether all is to end.
+/// Longest wait for packets, in ns, before the relay checks for a stop request.
 const ASK_NS: u64 = 20_000_000;
-/// Packets of one device that are taken before others have their turn.
+/// Most packets taken from one device before the next device is served.
 const BATCH: usize = 32;
-/// How long a command that was interrupted has to end before it is killed.
+/// Time in ns that an interrupted command has to end before it is killed.
 const GRACE_NS: u64 = 2_000_000_000;
 
-/// What happened beside what the network records.
+/// Measurements of the relay itself, in addition to the network's records.
 #[derive(Debug, Default)]
 pub struct Watched {
-    /// From when a packet should have left for its host to when it did, without the first one of each NIC.
+    /// Lateness of departures: from the instant at which a packet should leave for its host to the
+    /// instant at which it does. Excludes the first packet of each NIC.
     pub lateness: Lateness,
-    /// The same of those first ones: for them memory is touched, and tables of the kernel are made, for the first time.
+    /// Lateness of the first packet of each NIC, for which the kernel touches memory and creates
+    /// tables for the first time.
     pub first: Lateness,
-    /// For how long a packet that came while others were dealt with can have waited to be looked at.
+    /// Upper bound on the time that an arriving packet waited while the thread processed others.
     pub pickup: Lateness,
     pub duration: Duration,
     pub entered: u64,
     pub delivered: u64,
-    /// Not IPv4, or not from or for a host of the scenario.
+    /// Packets that are not IPv4, or not from or for a host of the scenario.
     pub ignored: u64,
-    /// Longer than the scenario's packets can be.
+    /// Packets longer than the scenario's MTU.
     pub too_long: u64,
-    /// To hosts of the scenario that are not real.
+    /// Packets to hosts of the scenario that are not real.
     pub to_nobody: u64,
-    /// Marks written into packets.
+    /// ECN marks written into packets.
     pub marks: u64,
-    /// Lost in devices, before or behind the network.
+    /// Packets lost in devices: before the network (`unread`) or behind it (`refused`).
     pub unread: u64,
     pub refused: u64,
     pub real_time: bool,
     pub interrupted: bool,
-    /// The command's exit status; none if it was killed, or there is none.
+    /// Exit status of the command. `None` if it was killed or there is no command.
     pub status: Option<i32>,
-    /// Least propagation there and back between two hosts that have exchanged packets.
+    /// Shortest propagation delay of a round trip between two hosts that have exchanged packets.
     pub base_rtt: Option<Span>,
     pub notes: Vec<String>,
 }
 
-/// A packet under way.
+/// A packet inside the simulated network.
 struct Stored {
     buffer: Box<[u8]>,
     length: usize,
     unsummed: Option<Unsummed>,
 }
 
-/// Those under way, by token.
+/// Packets inside the simulated network, by token.
 #[derive(Default)]
 struct Store {
     packets: Vec<Stored>,
@@ -69,7 +71,7 @@ struct Store {
 }
 
 impl Store {
-    /// Room for a packet.
+    /// Returns the token of a free buffer of `most` bytes.
     fn buffer(&mut self, most: usize) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.packets.push(Stored { buffer: vec![0; most].into_boxed_slice(), length: 0, unsummed: None });
@@ -82,20 +84,20 @@ struct Relay<'a, 'd, 'w, 'p> {
     driven: &'d mut Driven<'w, 'p>,
     hosts: &'a [Host],
     packets: &'a Packets,
-    /// By number in the plan: place among `hosts`.
+    /// Host number in the plan to index in `hosts`.
     place: Vec<Option<usize>>,
     clock: Clock,
     precedence: Precedence,
     store: Store,
     handed: Handed,
-    /// By place among `hosts`, and NIC: has had its first packet.
+    /// Whether a NIC has had its first packet, by index in `hosts` and NIC number.
     met: Vec<Vec<bool>>,
-    /// By places of two hosts: the first has sent to the second.
+    /// Whether the first host has sent a packet to the second, by indices in `hosts`.
     sent: Vec<Vec<bool>>,
     watched: Watched,
 }
 
-/// Until the run ends.
+/// Relays packets until the run ends.
 pub fn relay(
     driven: &mut Driven,
     hosts: &[Host],
@@ -165,7 +167,8 @@ impl Relay<'_, '_, '_, '_> {
             poll.wait(wait, &mut ready).map_err(LiveError::system("waiting for packets"))?;
             let now = self.clock.now_ns();
             if wait > 0 {
-                // Then a packet has woken us, or found us awake.
+                // A packet that is ready now arrived during the wait, so it has not waited for
+                // pickup.
                 self.precedence.has_slept(now);
                 looked = now;
             }
@@ -184,14 +187,15 @@ impl Relay<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Least propagation there and back between two hosts that have exchanged packets.
+    /// Returns the shortest propagation delay of a round trip between two hosts that have exchanged
+    /// packets.
     fn base_rtt(&self) -> Option<Span> {
         let pairs = (0..self.hosts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
         let exchanged = pairs.filter(|&(a, b)| self.sent[a][b] && self.sent[b][a]).map(|(a, b)| (self.hosts[a].number, self.hosts[b].number));
         exchanged.filter_map(|(a, b)| Some(self.driven.propagation(a, b)? + self.driven.propagation(b, a)?)).min()
     }
 
-    /// Everything up to now happens.
+    /// Advances the simulation to the current time and delivers the packets that have arrived.
     #[inline]
     fn bring_up(&mut self) {
         self.driven.advance(simulated(self.clock.now_ns()));
@@ -223,7 +227,8 @@ impl Relay<'_, '_, '_, '_> {
             let known = parsed.and_then(|header| Some((header, addresses::host_of(header.destination).filter(|to| (*to as usize) < self.place.len())?)));
             let segments = self.handed.segments();
             count += segments;
-            // What is for the host's own address does not come here, and would come back.
+            // A host does not send packets for its own address to its device. If one arrives, it is
+            // ignored, because the network would return it.
             let Some((Header { dscp, capable, marked, ends, .. }, dst)) = known.filter(|(_, dst)| *dst != from.number) else {
                 self.watched.ignored += segments as u64;
                 continue;
@@ -248,7 +253,7 @@ impl Relay<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// What has come to its host leaves the network.
+    /// Delivers the packets that have left the network to their hosts.
     fn deliver(&mut self) {
         let mut arrived = std::mem::take(self.driven.arrived());
         for departure in arrived.drain(..) {
@@ -269,7 +274,7 @@ impl Relay<'_, '_, '_, '_> {
             lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
             match self.hosts[host].nics[departure.nic as usize].give(packet, *unsummed) {
                 Ok(()) => self.watched.delivered += 1,
-                // Its kernel has no room, or its interface has been taken down.
+                // The host's kernel has no buffer space, or its interface is down.
                 Err(_) => self.watched.refused += 1,
             }
         }

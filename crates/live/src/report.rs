@@ -1,4 +1,4 @@
-//! What is told of a run: `live.json`.
+//! Report of a live run: `live.json`.
 
 use crate::Options;
 use crate::host::Host;
@@ -12,37 +12,41 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// With a shorter way there and back, what the machine adds is no small part of it any more.
+/// Shortest base round-trip time in us that is reported without a warning. Below it, the machine's
+/// own delay is a large part.
 const LEAST_HONEST_RTT_US: f64 = 500.0;
 
-/// A run in real time, and whether it was one.
+/// Report of a live run, and whether the run is valid.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     pub scenario_seed: u64,
-    /// Packets left in time.
+    /// True if packets left in time.
     pub valid: bool,
-    /// Why not.
+    /// Reasons why the run is invalid.
     pub wrong: Vec<String>,
     pub notes: Vec<String>,
     pub duration_s: f64,
-    /// Ended by Ctrl-C.
+    /// True if Ctrl-C ended the run.
     pub interrupted: bool,
     pub real_time_scheduling: bool,
-    /// The 99th percentile of `lateness_us` must not be above this.
+    /// Upper bound in us on the 99th percentile of `lateness_us`.
     pub bound_us: f64,
-    /// From when packets should have left for their hosts to when they did, without the first packet of each NIC.
+    /// Delay in us between the instant at which a packet should leave for its host and the instant
+    /// at which it does. Excludes the first packet of each NIC.
     pub lateness_us: Quantiles,
-    /// The same of those first packets, which do not decide on validity.
+    /// Lateness in us of the first packet of each NIC. It does not affect validity.
     pub first_lateness_us: Quantiles,
-    /// For how long packets that came while others were dealt with can have waited to be looked at.
+    /// Upper bound in us on the time that an arriving packet waited while the thread processed
+    /// others.
     pub pickup_us: Quantiles,
-    /// Least propagation there and back between two real hosts that have exchanged packets.
+    /// Shortest propagation delay in us of a round trip between two real hosts that have exchanged
+    /// packets.
     pub base_rtt_us: Option<f64>,
-    /// Processor time of the thread that forwards.
+    /// Processor time in seconds of the forwarding thread.
     pub cpu_s: f64,
     pub packets: PacketCounts,
     pub hosts: Vec<HostReport>,
-    /// Of every port that was recorded, up to the last sample.
+    /// Counters of every recorded port, up to its last sample.
     pub ports: Vec<PortReport>,
     pub command: Option<CommandReport>,
 }
@@ -56,26 +60,26 @@ pub struct Quantiles {
     pub max: f64,
 }
 
-/// Packets of real hosts; of simulated ones only in `dropped` and `marked`.
+/// Packet counts of real hosts. `dropped`, `dropped_by_loss` and `marked` include simulated hosts.
 #[derive(Debug, Clone, Serialize)]
 pub struct PacketCounts {
     pub entered: u64,
     pub delivered: u64,
-    /// By the network, of all that was in it; likewise the two that follow.
+    /// Packets that the network dropped, of real and simulated hosts.
     pub dropped: u64,
     pub dropped_by_loss: u64,
     pub marked: u64,
-    /// Marks written into packets of real hosts.
+    /// ECN marks written into packets of real hosts.
     pub marks_written: u64,
-    /// Not IPv4, or from or for no host of the scenario.
+    /// Packets that are not IPv4, or not from or for a host of the scenario.
     pub ignored: u64,
-    /// Longer than the scenario's packets can be, and lost.
+    /// Packets longer than the scenario's MTU, which are lost.
     pub too_long: u64,
-    /// For hosts that are not real.
+    /// Packets for hosts that are not real.
     pub to_simulated_hosts: u64,
-    /// Lost in a host's device before they could be read: the host sent faster than we read.
+    /// Packets lost in a host's device, because the host sent faster than afflux read.
     pub unread: u64,
-    /// Not taken by the receiving kernel.
+    /// Packets that the receiving kernel did not accept.
     pub refused: u64,
 }
 
@@ -83,7 +87,7 @@ pub struct PacketCounts {
 pub struct HostReport {
     pub name: String,
     pub addresses: Vec<String>,
-    /// By which interfaces of this machine it is reached; empty if it is a namespace.
+    /// Interfaces of this machine that lead to the host. Empty if the host is a namespace.
     pub interfaces: Vec<String>,
 }
 
@@ -91,12 +95,12 @@ pub struct HostReport {
 pub struct PortReport {
     pub node: String,
     pub port: u32,
-    /// The node at the other end of its link.
+    /// Node at the other end of the link.
     pub peer: String,
     pub tx_bytes: u64,
     pub drops: u64,
     pub ecn_marks: u64,
-    /// Mean over the samples, and the most at any time.
+    /// Mean over the samples, and peak at any time, in bytes.
     pub queue_bytes_mean: f64,
     pub queue_bytes_max: u64,
 }
@@ -104,12 +108,12 @@ pub struct PortReport {
 #[derive(Debug, Clone, Serialize)]
 pub struct CommandReport {
     pub command: Vec<String>,
-    /// None if it was killed.
+    /// Exit status. `None` if the command was killed.
     pub status: Option<i32>,
 }
 
 impl Report {
-    /// `live.json`.
+    /// Returns the text of `live.json`.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and strings") + "\n"
     }
@@ -221,7 +225,7 @@ fn ports(plan: &Plan, output: &Output) -> Vec<PortReport> {
         report.drops += row.drops;
         report.ecn_marks += row.ecn_marks;
         report.queue_bytes_max = report.queue_bytes_max.max(row.queue_bytes_max);
-        // The sum, until all are there.
+        // Sum of all samples, divided below by their number.
         report.queue_bytes_mean += row.queue_bytes as f64;
         *samples += 1;
     }

@@ -1,4 +1,5 @@
-//! What the kernel offers and the standard library does not. All of this crate's unsafe code is here and in `command`.
+//! Linux system calls that the standard library lacks. All unsafe code of this crate is here and in
+//! `command`.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -8,24 +9,25 @@ use std::mem::zeroed;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Of what a system call has returned.
+/// Converts the return value of a system call to a `Result`.
 pub fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The calling thread leaves the namespaces that it shares.
+/// Moves the calling thread to new namespaces.
 pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     // SAFETY: takes a number.
     checked(unsafe { libc::unshare(namespaces) }).map(drop)
 }
 
-/// The calling thread joins a namespace.
+/// Moves the calling thread into an existing namespace.
 pub fn join(namespace: RawFd, kind: libc::c_int) -> io::Result<()> {
     // SAFETY: takes numbers; a descriptor that is none is an error.
     checked(unsafe { libc::setns(namespace, kind) }).map(drop)
 }
 
-/// Whether the calling thread runs before all that is not real-time; what it starts does not.
+/// Turns real-time scheduling (SCHED_FIFO) of the calling thread on or off. Child processes do not
+/// inherit it.
 pub fn schedule(in_real_time: bool) -> io::Result<()> {
     const PRIORITY: libc::c_int = 50;
     let (policy, priority) = if in_real_time { (libc::SCHED_FIFO, PRIORITY) } else { (libc::SCHED_OTHER, 0) };
@@ -36,13 +38,15 @@ pub fn schedule(in_real_time: bool) -> io::Result<()> {
     checked(unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &parameters) }).map(drop)
 }
 
-/// The calling thread has the highest priority while it is not real-time.
+/// Gives the calling thread the highest ordinary priority (nice −20), which applies while it is not
+/// real-time.
 pub fn go_first_among_ordinary() -> io::Result<()> {
     // SAFETY: takes numbers; Linux's priorities are those of threads.
     checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }).map(drop)
 }
 
-/// The calling thread's sleeps are not lengthened by 50 us to save power.
+/// Sets the timer slack of the calling thread to 1 ns. The default of 50 us would lengthen its
+/// sleeps.
 pub fn sleep_exactly() -> io::Result<()> {
     // SAFETY: takes numbers.
     checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }).map(drop)
@@ -57,18 +61,20 @@ fn request(name: &str) -> libc::ifreq {
     request
 }
 
-/// Makes `device`, an open `/dev/net/tun`, the other side of a new interface in the namespace in which it was opened. It leaves checksums and the cutting
-/// of TCP's segments to us, and says so in a `struct virtio_net_hdr` before each packet.
+/// Attaches `device`, an open `/dev/net/tun`, to a new interface in the namespace in which it was
+/// opened. The interface leaves checksums and TCP segmentation to afflux, and describes them in a
+/// `struct virtio_net_hdr` before each packet.
 pub fn attach_tun(device: &File, name: &str) -> io::Result<()> {
     let mut request = request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
-    // SAFETY: the request lives across the call, and is of the kind it takes.
+    // SAFETY: the request lives across the call and has the type that the call expects.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as _, &mut request) })?;
     let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
     // SAFETY: takes a number.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETOFFLOAD as _, offloads) })?;
-    // A device that goes with its descriptor takes its closer 30 ms; one that persists goes with its namespace, and the kernel removes
-    // those in bulk after their last descriptor is closed.
+    // The interface is persistent to save time. Closing a non-persistent device takes 30 ms each.
+    // Persistent devices go with their namespace, and the kernel removes namespaces in bulk after
+    // their last descriptor is closed.
     // SAFETY: takes a number.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETPERSIST as _, 1) }).map(drop)
 }
@@ -81,7 +87,7 @@ pub struct Interface {
 
 impl Interface {
     pub fn named(name: &str) -> io::Result<Self> {
-        // SAFETY: takes numbers; the descriptor it returns is nobody else's.
+        // SAFETY: takes numbers; the returned descriptor has no other owner.
         let socket = unsafe { OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))?) };
         Ok(Interface { socket, name: name.into() })
     }
@@ -89,7 +95,7 @@ impl Interface {
     fn ask(&self, what: libc::c_ulong, set: impl FnOnce(&mut libc::ifreq)) -> io::Result<libc::ifreq> {
         let mut request = request(&self.name);
         set(&mut request);
-        // SAFETY: the request lives across the call, and is of the kind that these take.
+        // SAFETY: the request lives across the call and has the type that these calls expect.
         checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), what as _, &mut request) })?;
         Ok(request)
     }
@@ -110,26 +116,27 @@ impl Interface {
     }
 
     pub fn index(&self) -> io::Result<i32> {
-        // SAFETY: as above.
+        // SAFETY: the kernel has filled in the interface index.
         self.ask(libc::SIOCGIFINDEX, |_| ()).map(|answer| unsafe { answer.ifr_ifru.ifru_ifindex })
     }
 
     pub fn is_up(&self) -> io::Result<bool> {
-        // SAFETY: as above.
+        // SAFETY: the kernel has filled in the flags.
         let flags = unsafe { self.ask(libc::SIOCGIFFLAGS, |_| ())?.ifr_ifru.ifru_flags };
         Ok(libc::c_int::from(flags) & libc::IFF_UP != 0)
     }
 
     pub fn is_ethernet(&self) -> io::Result<bool> {
-        // SAFETY: as above.
+        // SAFETY: the kernel has filled in the hardware address.
         let kind = unsafe { self.ask(libc::SIOCGIFHWADDR, |_| ())?.ifr_ifru.ifru_hwaddr.sa_family };
         Ok(kind == libc::ARPHRD_ETHER)
     }
 
-    /// This machine's own address there.
+    /// Returns this machine's own IPv4 address on the interface.
     pub fn address(&self) -> io::Result<Option<Ipv4Addr>> {
         match self.ask(libc::SIOCGIFADDR, |_| ()) {
-            // SAFETY: as above; behind the port there are the four bytes of the address.
+            // SAFETY: the kernel has filled in the address. Its four bytes follow the two bytes of
+            // the port.
             Ok(answer) => Ok(Some(unsafe {
                 let data = answer.ifr_ifru.ifru_addr.sa_data;
                 Ipv4Addr::new(data[2] as u8, data[3] as u8, data[4] as u8, data[5] as u8)
@@ -139,16 +146,17 @@ impl Interface {
         }
     }
 
-    /// Whether the kernel or the device makes larger segments of those it receives.
+    /// True if the kernel or the device merges received TCP segments (GRO or LRO).
     pub fn joins_segments(&self) -> io::Result<bool> {
-        /// Of `linux/ethtool.h`: generic receive offload; flags, among them large receive offload.
+        /// Command numbers and flag of `linux/ethtool.h`: generic receive offload; flags, including
+        /// large receive offload.
         const ETHTOOL_GFLAGS: u32 = 0x25;
         const ETHTOOL_GGRO: u32 = 0x2b;
         const ETH_FLAG_LRO: u32 = 1 << 15;
         Ok(self.ethtool(ETHTOOL_GGRO)? != 0 || self.ethtool(ETHTOOL_GFLAGS)? & ETH_FLAG_LRO != 0)
     }
 
-    /// A number that `ethtool` would show; 0 where the device has none.
+    /// Returns a value that `ethtool` would show, or 0 if the device does not support it.
     fn ethtool(&self, what: u32) -> io::Result<u32> {
         let mut value = [what, 0];
         let asked = self.ask(libc::SIOCETHTOOL, |request| request.ifr_ifru.ifru_data = value.as_mut_ptr().cast());
@@ -159,7 +167,8 @@ impl Interface {
         }
     }
 
-    /// Packets that wait to be read.
+    /// Sets the length in packets of the interface's transmit queue, in which packets wait until
+    /// they are read.
     pub fn set_queue(&self, packets: u16) -> io::Result<()> {
         self.ask(libc::SIOCSIFTXQLEN, |request| request.ifr_ifru.ifru_metric = packets.into()).map(drop)
     }
@@ -175,37 +184,38 @@ fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
     // SAFETY: bytes and numbers, for which zero is a value.
     let mut generic: libc::sockaddr = unsafe { zeroed() };
     generic.sa_family = libc::AF_INET as libc::sa_family_t;
-    // Behind the port (RFC 3493 §3.1 as Linux lays it out).
+    // The address follows the two bytes of the port (RFC 3493 §3.1 in Linux's layout).
     for (slot, byte) in generic.sa_data[2..6].iter_mut().zip(address.octets()) {
         *slot = byte as libc::c_char;
     }
     generic
 }
 
-/// All frames of an Ethernet interface, whomever they are for.
+/// Packet socket that receives all frames of an Ethernet interface, regardless of their
+/// destination.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
 }
 
-/// What came, beside its bytes.
+/// Information about a received frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameInfo {
-    /// As it was on the cable, even if there was less room.
+    /// Length in bytes on the cable, also if the frame did not fit into the buffer.
     pub length: usize,
-    /// Its sender has left the checksum to a device.
+    /// True if the sender left the checksum to a device.
     pub unsummed: bool,
-    /// It belongs to a virtual LAN.
+    /// True if the frame has a VLAN tag.
     pub tagged: bool,
 }
 
 impl PacketSocket {
-    /// Room for what comes while the forwarding thread does not run.
+    /// Receive buffer in bytes, for frames that arrive while the forwarding thread does not run.
     const SOCKET_BYTES: libc::c_int = 32 << 20;
 
-    /// On no interface yet.
+    /// Opens a socket that is not bound to an interface yet.
     pub fn unbound() -> io::Result<Self> {
-        // SAFETY: takes numbers; the descriptor it returns is nobody else's.
+        // SAFETY: takes numbers; the returned descriptor has no other owner.
         let socket = unsafe {
             let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
             OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_PACKET, kind, 0))?)
@@ -213,17 +223,19 @@ impl PacketSocket {
         Ok(PacketSocket { socket })
     }
 
-    /// On the interface of this number. Other frames than those that others send do not come.
+    /// Opens a socket on the interface of this number. It receives only frames that other hosts
+    /// send.
     pub fn open(interface: i32) -> io::Result<Self> {
         let socket = Self::unbound()?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
-        // More than the system's limit where we may, else as much as there is.
+        // Exceeds the system's limit if permitted. Otherwise the buffer is as large as the limit
+        // allows.
         socket
             .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &Self::SOCKET_BYTES)
             .or_else(|_| socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &Self::SOCKET_BYTES))?;
-        // Ends with the socket.
+        // The membership (promiscuous mode) ends with the socket.
         let membership = libc::packet_mreq { mr_ifindex: interface, mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort, mr_alen: 0, mr_address: [0; 8] };
         socket.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
         // SAFETY: bytes and numbers, for which zero is a value.
@@ -231,13 +243,13 @@ impl PacketSocket {
         place.sll_family = libc::AF_PACKET as libc::c_ushort;
         place.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         place.sll_ifindex = interface;
-        // SAFETY: the address lives across the call and has the size that is said.
+        // SAFETY: the address lives across the call and has the stated size.
         checked(unsafe { libc::bind(socket.descriptor(), (&raw const place).cast(), size_of_val(&place) as libc::socklen_t) })?;
         Ok(socket)
     }
 
     fn set<T>(&self, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
-        // SAFETY: the value lives across the call and has the size that is said.
+        // SAFETY: the value lives across the call and has the stated size.
         checked(unsafe { libc::setsockopt(self.descriptor(), level, name, (&raw const *value).cast(), size_of::<T>() as libc::socklen_t) }).map(drop)
     }
 
@@ -245,18 +257,19 @@ impl PacketSocket {
         self.socket.as_raw_fd()
     }
 
-    /// The next frame, its first bytes into `head`, the rest into `body`, if there is one.
+    /// Receives the next frame, if there is one: its first bytes into `head`, the rest into `body`.
     #[inline]
     pub fn receive(&self, head: &mut [u8], body: &mut [u8]) -> io::Result<Option<FrameInfo>> {
         let mut parts =
             [libc::iovec { iov_base: head.as_mut_ptr().cast(), iov_len: head.len() }, libc::iovec { iov_base: body.as_mut_ptr().cast(), iov_len: body.len() }];
-        // Aligned for what is written there.
+        // `u64` gives the alignment that control messages need.
         let mut control = [0u64; 8];
         // SAFETY: numbers and pointers, for which zero is a value.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
         (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), size_of_val(&control) as _);
-        // SAFETY: everything that the message points to lives across the call and has the size that is said.
+        // SAFETY: everything that the message points to lives across the call and has the stated
+        // size.
         let length = match unsafe { libc::recvmsg(self.descriptor(), &mut message, libc::MSG_TRUNC) } {
             length @ 0.. => length as usize,
             _ => {
@@ -265,7 +278,8 @@ impl PacketSocket {
             }
         };
         let mut status = 0;
-        // SAFETY: the kernel has filled in the control messages, which the macros walk; what is read is of the kind that its type says.
+        // SAFETY: the kernel has filled in the control messages that the macros walk. Each is read
+        // as the type that its header states.
         unsafe {
             let mut next = libc::CMSG_FIRSTHDR(&message);
             while let Some(control) = next.as_ref() {
@@ -283,26 +297,26 @@ impl PacketSocket {
         self.send_parts(&[frame])
     }
 
-    /// One frame in pieces.
+    /// Sends one frame that is given in several parts.
     #[inline]
     pub fn send_parts<const N: usize>(&self, parts: &[&[u8]; N]) -> io::Result<()> {
         let parts = parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
-        // SAFETY: the pieces live across the call, and are only read.
+        // SAFETY: the parts live across the call and are only read.
         let sent = unsafe { libc::writev(self.descriptor(), parts.as_ptr(), N as libc::c_int) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Frames for which there was no room, since this was last asked.
+    /// Returns the number of frames dropped for lack of buffer space since the last call.
     pub fn drops(&self) -> io::Result<u64> {
         let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut size = size_of_val(&counts) as libc::socklen_t;
-        // SAFETY: the counts live across the call and have the size that is said.
+        // SAFETY: the counts live across the call and have the stated size.
         checked(unsafe { libc::getsockopt(self.descriptor(), libc::SOL_PACKET, libc::PACKET_STATISTICS, (&raw mut counts).cast(), &mut size) })?;
         Ok(counts.tp_drops.into())
     }
 }
 
-/// Tells which descriptors can be read.
+/// Waits for descriptors that become readable.
 pub struct Poll {
     epoll: OwnedFd,
     events: Vec<libc::epoll_event>,
@@ -310,7 +324,7 @@ pub struct Poll {
 
 impl Poll {
     pub fn of(descriptors: &[RawFd]) -> io::Result<Self> {
-        // SAFETY: takes a number; the descriptor it returns is nobody else's.
+        // SAFETY: takes a number; the returned descriptor has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         for (index, &descriptor) in descriptors.iter().enumerate() {
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: index as u64 };
@@ -320,12 +334,14 @@ impl Poll {
         Ok(Poll { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; descriptors.len().max(1)] })
     }
 
-    /// Waits for at most `ns`. Puts the places of those that can be read into `ready`.
+    /// Waits for at most `ns` nanoseconds. Puts the indices of the readable descriptors into
+    /// `ready`.
     pub fn wait(&mut self, ns: u64, ready: &mut Vec<usize>) -> io::Result<()> {
         let limit = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
         let (epoll, buffer) = (self.epoll.as_raw_fd(), self.events.len() as libc::c_int);
         ready.clear();
-        // SAFETY: the events have room for `buffer`; they and the limit live across the call; there is no signal mask.
+        // SAFETY: `events` has space for `buffer` entries; it and the limit live across the call;
+        // there is no signal mask.
         let found = unsafe { libc::syscall(libc::SYS_epoll_pwait2, epoll, self.events.as_mut_ptr(), buffer, &limit, 0usize, 0usize) };
         match checked(found as libc::c_int) {
             Ok(count) => ready.extend(self.events[..count as usize].iter().map(|event| event.u64 as usize)),
@@ -336,9 +352,9 @@ impl Poll {
     }
 }
 
-/// Can be read once the process is over.
+/// Returns a descriptor that becomes readable when the process has ended.
 pub fn watch_process(process: u32) -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers; the descriptor it returns is nobody else's.
+    // SAFETY: takes numbers; the returned descriptor has no other owner.
     unsafe { Ok(OwnedFd::from_raw_fd(checked(libc::syscall(libc::SYS_pidfd_open, process, 0) as libc::c_int)?)) }
 }
 

@@ -1,7 +1,8 @@
-//! An interface that was there before: a real host, or a part of one, is at the other end of its cable.
+//! Attachment to an existing Ethernet interface with a real host at the other end of the cable.
 //!
-//! The host there has its NIC's address and believes that all others are on the same Ethernet: questions for their addresses are answered here,
-//! with made-up hardware addresses, so that this machine's own kernel takes none of the packets for its own.
+//! That host has the address of its NIC in the scenario and sees all other hosts on the same
+//! Ethernet. This module answers its ARP requests with made-up hardware addresses, so that this
+//! machine's own kernel does not accept the packets as its own.
 
 use crate::addresses::{address, host_of, named};
 use crate::capability::PACKETS;
@@ -17,25 +18,26 @@ use std::time::{Duration, Instant};
 const HEADER: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
-/// How the hardware addresses of simulated NICs begin: locally administered, so nobody's.
+/// First bytes of the hardware addresses of simulated NICs. They are locally administered, so no
+/// device has them.
 const MADE_UP: [u8; 2] = [0x02, 0xaf];
 const EVERYBODY: Mac = [0xff; 6];
-/// The shortest frame without its checksum (IEEE 802.3).
+/// Length in bytes of the shortest frame without its checksum (IEEE 802.3).
 const LEAST_FRAME: usize = 60;
-/// How long to wait at first for the host to say where it is, and between two questions.
+/// Initial wait for the host's ARP reply, and interval between two ARP requests.
 const PATIENCE: Duration = Duration::from_secs(1);
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 type Mac = [u8; 6];
 
-/// A host of the scenario that is real, and by which interfaces of this machine it is reached, NIC by NIC.
+/// A real host of the scenario, and the interface of this machine for each of its NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attached {
     pub host: u32,
     pub interfaces: Vec<String>,
 }
 
-/// Of `host2=eth1` or, with several NICs, `host2=eth1,eth2`.
+/// Parses options of the form `host2=eth1` or, with several NICs, `host2=eth1,eth2`.
 pub fn attached(plan: &Plan, texts: &[String]) -> Result<Vec<Attached>, LiveError> {
     let ports = afflux_net::routing::Ports::new(&plan.topology);
     let mut all: Vec<Attached> = Vec::new();
@@ -68,30 +70,30 @@ pub fn attached(plan: &Plan, texts: &[String]) -> Result<Vec<Attached>, LiveErro
     Ok(all)
 }
 
-/// One such interface.
+/// One existing interface with a real host behind it.
 #[derive(Debug)]
 pub struct Wire {
     socket: PacketSocket,
-    /// Of the NIC at the other end.
+    /// Address of the NIC at the other end.
     address: Ipv4Addr,
-    /// Somebody whom the host may answer.
+    /// Address of another host, used as the sender of ARP requests.
     asker: Ipv4Addr,
     hosts: u32,
-    /// The hardware address of the NIC at the other end, once it is known.
+    /// Hardware address of the NIC at the other end, once it is known.
     peer: Cell<Option<Mac>>,
     asked: Cell<Option<Instant>>,
 }
 
-/// What was read.
+/// Result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// A packet, or several in one.
+    /// One packet, or several in one large packet.
     Packet,
-    /// A question or an answer about addresses, which has been dealt with.
+    /// An ARP request or reply, which has been processed.
     Handled,
-    /// Not from this host, or not IPv4.
+    /// A frame that is not from this host or not IPv4.
     Foreign,
-    /// Longer than a packet of the scenario can be: somebody joins segments.
+    /// A packet longer than the scenario's MTU: a device or kernel merges segments.
     TooLong,
     Nothing,
 }
@@ -129,7 +131,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Waits a little for the host to say where it is.
+    /// Waits up to [`PATIENCE`] for the host's ARP reply.
     fn find_out(&self, mtu: u16) -> io::Result<()> {
         let end = Instant::now() + PATIENCE;
         let mut handed = Handed::nothing();
@@ -148,26 +150,27 @@ impl Wire {
     pub fn descriptor(&self) -> i32 {
         self.socket.descriptor()
     }
-    /// Whether the host has ever said where it is.
+    /// True if the host's hardware address is known.
     pub fn is_known(&self) -> bool {
         self.peer.get().is_some()
     }
-    /// Frames that came faster than they were read, since this was last asked.
+    /// Returns the number of frames dropped since the last call, because they arrived faster than
+    /// they were read.
     pub fn unread(&self) -> io::Result<u64> {
         self.socket.drops()
     }
 
-    /// Asks for the host's hardware address, unless it has just been asked for.
+    /// Sends an ARP request for the host's hardware address, at most one per [`ASK_AGAIN`].
     fn ask(&self) {
         if self.asked.get().is_none_or(|last| last.elapsed() >= ASK_AGAIN) {
             self.asked.set(Some(Instant::now()));
             let question = Question { asks: true, from: (made_up(self.asker), self.asker), to: ([0; 6], self.address) };
-            // A question that is lost is asked again.
+            // A lost request is repeated.
             let _ = self.socket.send(&question.frame(EVERYBODY));
         }
     }
 
-    /// A packet of at most `mtu` bytes that the host sends, if there is one.
+    /// Reads a packet of at most `mtu` bytes from the host, if there is one.
     #[inline]
     pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
         let buffer = &mut handed.buffer_of_whole()[..mtu];
@@ -179,7 +182,7 @@ impl Wire {
         if kind == ARP {
             return Ok(self.answer(sender, &buffer[..bytes.min(buffer.len())]));
         }
-        // Only what is for one of us: the interface hears everything.
+        // The interface is promiscuous, so accept only frames for simulated NICs.
         let ours = kind == IPV4 && head[..2] == MADE_UP;
         let here = &buffer[..bytes.min(buffer.len())];
         let Some((from, length)) = packet::source_and_length(here).filter(|_| ours) else { return Ok(Taken::Foreign) };
@@ -200,7 +203,7 @@ impl Wire {
         Ok(Taken::Packet)
     }
 
-    /// Questions about the hosts of the scenario are answered, and what the host says of itself is learnt.
+    /// Answers ARP requests for hosts of the scenario, and learns the host's hardware address.
     fn answer(&self, sender: Mac, body: &[u8]) -> Taken {
         let Some(said) = Question::parse(body) else { return Taken::Foreign };
         if said.from.1 != self.address || said.from.0 != sender {
@@ -208,7 +211,7 @@ impl Wire {
         }
         self.peer.set(Some(sender));
         let asked_for = said.to.1;
-        // It may ask for its own address, to see whether somebody else has it.
+        // A host may probe its own address to detect a duplicate. Such a probe gets no reply.
         if said.asks && asked_for != self.address && host_of(asked_for).is_some_and(|host| host < self.hosts) {
             let answer = Question { asks: false, from: (made_up(asked_for), asked_for), to: said.from };
             let _ = self.socket.send(&answer.frame(sender));
@@ -216,7 +219,7 @@ impl Wire {
         Taken::Handled
     }
 
-    /// The host receives a packet.
+    /// Delivers a packet to the host.
     #[inline]
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
         let Some(peer) = self.peer.get() else {
@@ -233,13 +236,13 @@ impl Wire {
     }
 }
 
-/// The hardware address of the NIC with this address.
+/// Returns the made-up hardware address of the NIC with this IPv4 address.
 fn made_up(address: Ipv4Addr) -> Mac {
     let [a, b, c, d] = address.octets();
     [MADE_UP[0], MADE_UP[1], a, b, c, d]
 }
 
-/// Who has an address, or the answer (RFC 826, for IPv4 over Ethernet).
+/// An ARP request or reply (RFC 826, for IPv4 over Ethernet).
 #[derive(Debug, PartialEq, Eq)]
 struct Question {
     asks: bool,
@@ -249,7 +252,7 @@ struct Question {
 
 impl Question {
     const LENGTH: usize = 28;
-    /// Ethernet, IPv4, and the lengths of their addresses.
+    /// Hardware type Ethernet, protocol type IPv4, and the lengths of their addresses.
     const KIND: [u8; 6] = [0, 1, 0x08, 0, 6, 4];
 
     fn parse(body: &[u8]) -> Option<Self> {

@@ -1,8 +1,8 @@
-//! What scenarios may contain.
+//! Catalogue of the scenario format and of the models.
 
 use pyo3::prelude::*;
 
-/// The JSON Schema of scenario files.
+/// Returns the JSON Schema of scenario files.
 #[pyfunction]
 pub fn schema() -> String {
     afflux_scenario::schema()
@@ -25,7 +25,7 @@ impl Model {
     }
 }
 
-/// Every model with its source and its limits.
+/// Returns all models with their sources and limits.
 #[pyfunction]
 pub fn models() -> Vec<Model> {
     let all = afflux_net::models().into_iter().chain(afflux_traffic::models()).chain(afflux_scenario::models());

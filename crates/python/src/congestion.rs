@@ -1,4 +1,4 @@
-//! Congestion controls written in Python.
+//! Congestion control algorithms written in Python.
 
 use afflux_net::spec::{CongestionControl, Pacing, Plan};
 use afflux_net::{Algorithm, Factory, Foreign, Progress, State, Window};
@@ -8,27 +8,28 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
 
-/// What an acknowledgement says.
+/// Contents of an acknowledgement.
 #[pyclass(frozen, get_all, module = "afflux._core")]
 pub struct Ack {
     pub now_ns: f64,
-    /// Round trip of the newest segment that was sent once; `None` without such.
+    /// Round-trip time in ns of the newest acknowledged segment that was sent only once. `None` if
+    /// there is none.
     pub rtt_ns: Option<f64>,
-    /// Segments newly acknowledged in order.
+    /// Number of segments newly acknowledged in order.
     pub acked: u32,
-    /// Segments newly known to have arrived.
+    /// Number of segments newly known to have arrived.
     pub delivered: u32,
-    /// The echo of a mark.
+    /// True if the acknowledgement echoes an ECN mark.
     pub ece: bool,
-    /// The window was what limited the sender, and nothing is being repaired.
+    /// True if the window limited the sender and no loss recovery is in progress.
     pub may_grow: bool,
-    /// Segments sent and not acknowledged in order.
+    /// Number of segments sent and not acknowledged in order.
     pub outstanding: u32,
-    /// `open`, `reduced`, `recovery` or `loss`.
+    /// State of the sender: `open`, `reduced`, `recovery` or `loss`.
     pub state: &'static str,
 }
 
-/// The first exception of a run: it ends the run.
+/// First exception of a run, which ends the run.
 #[derive(Debug, Default)]
 pub struct Raised(Mutex<Option<PyErr>>);
 
@@ -54,7 +55,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Runs `call`; an exception is kept and stops the run.
+    /// Runs `call`. An exception is stored and stops the run.
     fn guarded<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         Python::attach(|py| call(py).map_err(|error| self.failed(error)).ok())
     }
@@ -80,25 +81,26 @@ impl Factory for Maker {
     }
 }
 
-/// An object with `cwnd` and `ssthresh` in segments; `None` if it could not be made.
+/// Python object with `cwnd` and `ssthresh` in segments. `None` if it could not be created.
 #[derive(Debug)]
 struct OfPython {
     object: Option<Py<PyAny>>,
     shared: Arc<Shared>,
 }
 
-/// Whole segments of what an algorithm reckons with in floating point.
+/// Returns an attribute in whole segments. Algorithms compute it in floating point.
 fn segments(py: Python<'_>, object: &Py<PyAny>, name: &str) -> PyResult<u32> {
     let value = object.getattr(py, name)?;
     let number: f64 = value.extract(py).map_err(|_| PyTypeError::new_err(format!("{name} is {value}: expected a number of segments")))?;
     if number.is_nan() || number < 0.0 {
         return Err(PyValueError::new_err(format!("{name} is {number}: expected a number of segments, not negative")));
     }
-    // Saturates at both ends.
+    // The conversion saturates at both ends.
     Ok(number as u32)
 }
 
-/// Tells the object what the transport has made of the window, keeping its fractions where nothing was changed.
+/// Writes the transport's changes of the window to the object. Unchanged values keep their
+/// fractions.
 fn show(py: Python<'_>, object: &Py<PyAny>, window: &Window) -> PyResult<()> {
     if segments(py, object, "cwnd")? != window.cwnd {
         object.setattr(py, "cwnd", window.cwnd)?;
@@ -110,7 +112,7 @@ fn show(py: Python<'_>, object: &Py<PyAny>, window: &Window) -> PyResult<()> {
 }
 
 impl OfPython {
-    /// Calls `name` with the time; the threshold that the object has then.
+    /// Calls the method `name` with the time in ns, and returns the object's `ssthresh` afterwards.
     fn threshold(&self, name: &str, window: &Window, now: u64) -> u32 {
         let object = self.object.as_ref();
         let threshold = object.and_then(|object| {
@@ -180,7 +182,8 @@ impl Algorithm for OfPython {
     }
 }
 
-/// The class that `[host.python]` names, as a function without arguments, and whether it has a rate of its own.
+/// Returns a function without arguments that creates the class of `[host.python]`, and whether the
+/// class sets a pacing rate.
 pub fn named(py: Python<'_>, own: &OwnCongestion) -> PyResult<(Py<PyAny>, bool)> {
     let parameters = PyDict::new(py);
     for (name, value) in &own.parameters {
@@ -195,16 +198,17 @@ pub fn named(py: Python<'_>, own: &OwnCongestion) -> PyResult<(Py<PyAny>, bool)>
     module.call_method1("of_file", (&own.path, &own.text, own.class.as_deref(), parameters))?.extract()
 }
 
-/// An exception of that class as an error that names its file and line.
+/// Turns an exception of that class into an error with its file and line.
 pub fn located(py: Python<'_>, own: &OwnCongestion, error: PyErr) -> PyErr {
-    // With its traceback, which names the line.
+    // The value includes the traceback, which names the line.
     let value = error.into_value(py);
     let made = py.import("afflux.congestion").and_then(|module| module.call_method1("located", (&own.path, value)));
     made.map_or_else(|other| other, |made| PyErr::from_value(made))
 }
 
-/// A plan whose connections have the congestion control that `make` makes, on one thread. `named`: only those that the scenario gives to its class.
-/// `paced`: at its rate. `None` if no transport can have it.
+/// Returns a plan, limited to one thread, whose connections use the congestion control that `make`
+/// creates. `named`: only the connections that the scenario assigns to its class. `paced`: the
+/// congestion control sets a pacing rate. `None` if no transport supports it.
 pub fn with(plan: &Plan, make: Py<PyAny>, named: bool, paced: bool, progress: &Arc<Progress>) -> Option<(Plan, Arc<Raised>)> {
     let raised = Arc::new(Raised::default());
     let factory = Foreign(Arc::new(Maker(Arc::new(Shared { make, raised: raised.clone(), progress: progress.clone() }))));

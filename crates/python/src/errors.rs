@@ -17,7 +17,7 @@ pub fn from_scenario(py: Python<'_>, error: afflux_scenario::ScenarioError) -> P
     set.err().unwrap_or(exception)
 }
 
-/// What a run can fail with, carried from its thread.
+/// Errors of a run, as passed from its thread.
 pub enum Failure {
     Run(afflux_net::RunError),
     Results(ResultsError),

@@ -1,4 +1,4 @@
-//! Flow lists and fabrics for other tools, and theirs.
+//! Conversion of flow lists and fabrics from and to the formats of other tools.
 
 use crate::errors::ScenarioError;
 use crate::interrupt::run_interruptible;
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A table of columns that have names and may hold nulls.
+/// Returns a table of named columns that may contain nulls.
 fn table(columns: Vec<(&str, ArrayRef)>) -> PyResult<Table> {
     let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
     let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -36,11 +36,14 @@ fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
     set.err().unwrap_or(exception)
 }
 
-/// What became of frames: what they are if they are in no flow, a sentence on what was left out, how many, and the first ones.
+/// Note on skipped frames: kind of the frames that belong to no flow, description of the omission,
+/// count, and numbers of the first frames.
 type CaptureNote = (Option<String>, Option<String>, u64, Vec<u64>);
 
-/// Reads a capture. Flows (`start_ns,src,dst,bytes,class,dscp`; hosts are indices of the second element), the hosts' addresses, when the capture
-/// began (nanoseconds since 1970), frames read, frames with bytes of flows, notes on the others and on headers, and whether the file ends within a frame.
+/// Reads a capture. Returns the flows (`start_ns,src,dst,bytes,class,dscp`; hosts are indices of
+/// the next element), the hosts' addresses, the start of the capture (ns since 1970), the number of
+/// frames, the number of frames with payload of flows, notes on other frames and on headers, and
+/// whether the file ends within a frame.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<CaptureNote>, bool)> {
@@ -64,11 +67,12 @@ pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Tab
     Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, noted, captured.cut))
 }
 
-/// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`): `id,start_ns,src,dst,bytes`, with `priority` where
-/// flows differ in it, and notes.
+/// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`).
+/// Returns the table `id,start_ns,src,dst,bytes`, with `priority` if the flows differ in it, and
+/// notes.
 #[pyfunction]
 pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -> PyResult<(Table, Vec<String>)> {
-    // How many hosts there are is not known here.
+    // The number of hosts is unknown here.
     let hosts_most = i32::MAX as u32;
     let origin = Span(origin_ns.saturating_mul(1_000));
     let template = Template::default();
@@ -98,7 +102,7 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     Ok((table(columns)?, given.notes.clone()))
 }
 
-/// Writes a table as Parquet.
+/// Writes a table as a Parquet file.
 #[pyfunction]
 pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<()> {
     let write = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -112,20 +116,23 @@ pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<(
     py.detach(write).map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
 }
 
-/// Why this text cannot be a name, as the end of "expected …"; `None` if it can.
+/// Returns why this text cannot be a name, as the end of a message "expected …". `None` if it is
+/// valid.
 #[pyfunction]
 pub fn wrong_name(name: &str) -> Option<String> {
     afflux_traffic::names::wrong(name)
 }
 
-/// How many bytes may come out of a compressed file of this size, and what to say where more do.
+/// Returns the limit on the unpacked size in bytes of a compressed file of `packed` bytes, and the
+/// error text for larger content.
 #[pyfunction]
 pub fn most_unpacked(packed: u64) -> (u64, String) {
     let most = afflux_traffic::most_unpacked(packed);
     (most, afflux_traffic::too_much_unpacked(most))
 }
 
-/// A column of any table: texts, truth values, whole numbers or other numbers, and `None`. A column of `None` alone is one of texts.
+/// Column of any table: texts, booleans, integers or floats, with `None` for nulls. A column that
+/// holds only `None` becomes a text column.
 #[derive(FromPyObject)]
 pub enum Column {
     Texts(Vec<Option<String>>),
@@ -145,14 +152,14 @@ impl Column {
     }
 }
 
-/// A table of these columns, by name.
+/// Returns a table of these named columns.
 #[pyfunction]
 pub fn table_of(columns: Vec<(String, Column)>) -> PyResult<Table> {
     let columns: Vec<(String, ArrayRef)> = columns.into_iter().map(|(name, column)| (name, column.array())).collect();
     table(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
 }
 
-/// Columns of hosts: numbers, or names.
+/// Column of hosts, given by numbers or by names.
 #[derive(FromPyObject)]
 pub enum HostColumn {
     Numbers(Vec<i32>),
@@ -168,7 +175,8 @@ impl HostColumn {
     }
 }
 
-/// A flow list as a table; `classes`, `deadlines_ns`, `dscps` and `priorities` may be left out, and hold `None` for flows without.
+/// Returns a flow list as a table. `classes`, `deadlines_ns`, `dscps` and `priorities` are
+/// optional, and hold `None` for flows without a value.
 #[pyfunction]
 #[pyo3(signature = (start_ns, src, dst, bytes, classes=None, deadlines_ns=None, ids=None, dscps=None, priorities=None))]
 #[allow(clippy::too_many_arguments)]
@@ -207,7 +215,8 @@ pub fn flow_table(
     table(columns)
 }
 
-/// The flows that a scenario knows beforehand, and how many start only when others end.
+/// Returns the flows whose start time is known before the run, and the number of flows that start
+/// after others end.
 pub fn planned(scenario: &afflux_scenario::Scenario) -> PyResult<(Table, usize)> {
     let flows = || scenario.plan.flows.iter().filter_map(|flow| if let Start::At(time) = flow.start { Some((flow, time.round_ns())) } else { None });
     let deadlines = flows().map(|(flow, _)| flow.deadline.map(|deadline| (deadline.0 / 1_000) as i64));

@@ -1,4 +1,5 @@
-//! `afflux._core`: what Python sees of the simulator. Converts and maps errors, holds no logic.
+//! `afflux._core`: Python interface of the simulator. Converts values and maps errors, and contains
+//! no further logic.
 
 mod catalogue;
 mod congestion;
@@ -38,7 +39,7 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
-    /// Version and commit (build.rs).
+    /// Version and commit, set by build.rs.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __build__: &str = env!("AFFLUX_BUILD");

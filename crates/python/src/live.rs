@@ -1,10 +1,10 @@
-//! The scenario in real time.
+//! Live mode: runs a scenario in real time with real hosts.
 
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// How a scenario is to be run, as it was asked for. Elsewhere than on Linux nobody reads it.
+/// Options of a live run as given by the caller. Unused on systems other than Linux.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 struct Requested {
     hosts: Option<String>,
@@ -16,9 +16,10 @@ struct Requested {
     force: bool,
 }
 
-/// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), of which those of
-/// `attach` (`host2=eth1`) are behind interfaces of this machine, writes the result directory `out` if one is given, and returns
-/// `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
+/// Runs `scenario` in real time. `hosts` selects the real hosts: a number, or comma-separated names
+/// (default: all). Those in `attach` (`host2=eth1`) are behind interfaces of this machine. Writes
+/// the result directory `out` if one is given, and returns `live.json`. Ctrl-C ends the run like an
+/// expired duration: the results up to then are reported.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, hosts=None, attach=Vec::new(), duration=None, command=Vec::new(), bound=String::from("100us"), out=None, force=false))]
 #[allow(clippy::too_many_arguments)] // by name
@@ -36,10 +37,11 @@ pub fn live(
     linux::live(py, scenario, Requested { hosts, attach, duration, command, bound, out, force })
 }
 
-/// Name, what for, whether it must be there, why it is not, what helps.
+/// A capability: name, purpose, whether it is required, why it is missing, and remedy.
 type Row = (String, String, bool, Option<String>, String);
 
-/// What live mode needs of the machine: name, what for, whether it must be there, whether it is (or why not), and what helps.
+/// Returns the capabilities that live mode uses: name, purpose, whether it is required, why it is
+/// missing (`None`: it is present), and remedy.
 #[pyfunction]
 pub fn live_capabilities() -> PyResult<Vec<Row>> {
     linux::capabilities()
@@ -90,7 +92,7 @@ mod linux {
         let (send, mut receive) = channel();
         let stopped = stop.clone();
         std::thread::Builder::new().name("afflux-live".into()).spawn(move || {
-            // The receiver waits for the answer whatever happens.
+            // The receiver waits for the answer in every case.
             let _ = send.send(guarded(|| Ok(work(scenario, &options, &stopped, out, force))));
         })?;
         let mut interrupted = None;

@@ -1,20 +1,20 @@
-//! How far a run has come.
+//! Progress of a run.
 
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Watches a run; current whenever it is read, from any thread.
+/// Observer of a run. Its values are current whenever they are read, from any thread.
 #[pyclass(frozen, module = "afflux._core")]
 pub struct Progress {
     pub shared: Arc<afflux_net::Progress>,
     pub scenario: Arc<afflux_scenario::Scenario>,
 }
 
-/// Queues, and completion times so far.
+/// Queues and completion times at an instant of the run.
 #[pyclass(frozen, get_all, module = "afflux._core")]
 pub struct View {
     now_ns: u64,
-    /// Node, port, the node at the other end, bytes; longest first.
+    /// Queues, longest first: node, port, node at the other end, and length in bytes.
     queues: Vec<(String, u32, String, u64)>,
     queued_bytes: u64,
     drops: u64,
@@ -22,14 +22,14 @@ pub struct View {
     ecn_marks: u64,
     pause_frames: u64,
     timeouts: u64,
-    /// Steps of a histogram: from, to (exclusive), count.
+    /// Histogram bins of completion times: lower bound, upper bound (exclusive), count.
     fct_ns: Vec<(u64, u64, u64)>,
     slowdown: Vec<(f64, f64, u64)>,
 }
 
 #[pymethods]
 impl Progress {
-    /// Simulated time.
+    /// Simulated time in ns.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.shared.now_ps() / 1_000
@@ -45,7 +45,8 @@ impl Progress {
         self.shared.flows_finished()
     }
 
-    /// Queues and completion times as they were shortly before; asks for the next view. `None` before the first, and with the engine of flows.
+    /// Returns queues and completion times of a recent instant, and requests the next view. `None`
+    /// before the first view, and with the flow-level engine.
     fn view(&self) -> Option<View> {
         let seen = self.shared.view(self.scenario.warmup.0)?;
         let topology = &self.scenario.plan.topology;
@@ -66,7 +67,7 @@ impl Progress {
         })
     }
 
-    /// Stops the run soon; nothing of it is written.
+    /// Stops the run soon. Nothing of it is written.
     fn cancel(&self) {
         self.shared.cancel();
     }

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! Results of a run for Python.
 
 use crate::errors::from_results;
 use crate::table::Table;
@@ -20,25 +20,25 @@ pub struct Result {
 
 #[pymethods]
 impl Result {
-    /// The result directory, if one was written.
+    /// Path of the result directory, if one was written.
     #[getter]
     fn dir(&self) -> Option<&PathBuf> {
         self.dir.as_ref()
     }
 
-    /// `summary.json`.
+    /// Text of `summary.json`.
     #[getter]
     fn summary(&self) -> &str {
         &self.summary
     }
 
-    /// Names of the tables that were recorded.
+    /// Names of the recorded tables.
     #[getter]
     fn recorded(&self) -> Vec<&'static str> {
         Tables::new(&self.scenario, &self.output).recorded().into_iter().map(Kind::name).collect()
     }
 
-    /// A table by name; without rows if it was not recorded.
+    /// Returns a table by name. It has no rows if it was not recorded.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let kind = Kind::from_name(name).ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
         let table = py.detach(|| Tables::new(&self.scenario, &self.output).get(kind)).map_err(|error| from_results(py, error))?;

@@ -1,4 +1,4 @@
-//! Validated scenarios, and running them.
+//! Validated scenarios, and functions to run them.
 
 use crate::congestion;
 use crate::errors::{Failure, from_scenario};
@@ -24,7 +24,7 @@ pub struct Scenario {
     pub inner: Arc<afflux_scenario::Scenario>,
 }
 
-/// What a run will come to.
+/// Estimate of a run, made without running it.
 #[pyclass(frozen, get_all, module = "afflux._core")]
 pub struct Expected {
     payload_bytes: u64,
@@ -32,22 +32,24 @@ pub struct Expected {
     least_hops: u64,
     most_hops: u64,
     flows: u64,
-    /// When it ends, and whether flows are then under way.
+    /// End of the run in ns, and whether flows are still in progress then.
     end_ns: u64,
     cut: bool,
-    /// Why packet-hops are not known more closely, and at which nodes.
+    /// Reason why the number of packet-hops is uncertain, and the nodes concerned.
     doubt: Option<(String, Vec<String>)>,
     complete: bool,
-    /// Part of the payload that was followed flow by flow; the rest is counted by its size.
+    /// Share of the payload whose flows were followed individually. The rest is estimated from its
+    /// size.
     followed: f64,
-    /// How many times longer flows that a link limits take than at the rate of their NIC.
+    /// Factor by which flows limited by a link take longer than at the rate of their NIC.
     crowding: f64,
     memory_bytes: u64,
-    /// Rows that `[record]` asks for, all tables together.
+    /// Number of rows that `[record]` requests, in all tables together.
     records: u64,
 }
 
-/// A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line.
+/// Warning about a valid key without effect, or with another effect than its name suggests. `str`
+/// returns the whole line.
 #[pyclass(frozen, eq, module = "afflux._core")]
 #[derive(PartialEq)]
 pub struct Warning(afflux_scenario::Warning);
@@ -83,7 +85,8 @@ impl Warning {
     }
 }
 
-/// Reads and validates a scenario file. With `most_flows` a random process is drawn up to about so many flows: such a scenario is for estimates.
+/// Reads and validates a scenario file. `most_flows` limits random traffic to about this many
+/// flows. Such a scenario is for estimates only.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None, most_flows=None))]
 pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>, most_flows: Option<u64>) -> PyResult<Scenario> {
@@ -91,7 +94,8 @@ pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Opt
     validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }
 
-/// Validates scenario text as if it stood in `path` (inputs are relative to it, or in the directory `store` under their SHA-256).
+/// Validates scenario text as if it were read from `path`. Input files are relative to `path`, or
+/// are in the directory `store` under their SHA-256.
 #[pyfunction]
 #[pyo3(signature = (text, path, *, set=Vec::new(), seed=None, threads=None, store=None))]
 pub fn parse(
@@ -122,13 +126,13 @@ impl Scenario {
         &self.inner.name
     }
 
-    /// SHA-256 of all that determines the result.
+    /// SHA-256 of everything that determines the result.
     #[getter]
     fn hash(&self) -> &str {
         &self.inner.hash
     }
 
-    /// The resolved scenario as TOML: what was written, and all defaults as comments.
+    /// The resolved scenario as TOML: the keys as written, and all defaults as comments.
     #[getter]
     fn resolved(&self) -> &str {
         &self.inner.resolved
@@ -139,7 +143,7 @@ impl Scenario {
         self.inner.notes.clone()
     }
 
-    /// What is valid and yet does not do what it seems to say.
+    /// Warnings about valid settings that do not do what they seem to say.
     #[getter]
     fn warnings(&self) -> Vec<Warning> {
         self.inner.warnings.iter().cloned().map(Warning).collect()
@@ -155,7 +159,7 @@ impl Scenario {
         self.inner.plan.run.threads
     }
 
-    /// When the simulation stops; `None`: when nothing is left to happen.
+    /// Time in ns at which the simulation stops. `None`: when no events are left.
     #[getter]
     fn until_ns(&self) -> Option<u64> {
         self.inner.plan.run.until.map(|time| time.round_ns())
@@ -183,39 +187,41 @@ impl Scenario {
         self.inner.plan.topology.links.len()
     }
 
-    /// Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node.
+    /// Name, `"host"` or `"switch"`, tier above the hosts, and rack or pod of every node.
     #[getter]
     fn nodes(&self) -> Vec<(&str, &'static str, u8, Option<u32>)> {
         let kind = |kind| if kind == NodeKind::Host { "host" } else { "switch" };
         self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
     }
 
-    /// The keys of `[switch]` that hold for a switch of this name, overrides and every default included, as TOML. `None`: there is no such switch.
+    /// Returns the keys of `[switch]` that apply to the switch `name` as TOML, including overrides
+    /// and all defaults. `None`: there is no such switch.
     fn switch_settings(&self, name: &str) -> Option<&str> {
         let mut switches = self.inner.plan.topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
         switches.find(|node| node.name == name).and_then(|node| self.inner.switch_settings.get(node.config as usize)).map(String::as_str)
     }
 
-    /// Is a congestion control written in Python, as `[host.python]` says?
+    /// True if the scenario uses a congestion control written in Python (`[host.python]`).
     #[getter]
     fn has_own_congestion(&self) -> bool {
         self.inner.own_congestion.is_some()
     }
 
-    /// The priority of each DSCP, as `[host] dscp_to_priority` says.
+    /// Priority of each DSCP, from `[host] dscp_to_priority`.
     #[getter]
     fn priority_of_dscp(&self) -> Vec<u8> {
         self.inner.packets.priority_of_dscp.to_vec()
     }
 
-    /// Addresses that the scenario gives to hosts, and their numbers.
+    /// Addresses that the scenario assigns to hosts, with the hosts' numbers.
     #[getter]
     fn addresses(&self) -> Vec<(String, u32)> {
         self.inner.plan.topology.addresses.iter().map(|(address, host)| (address.to_string(), *host)).collect()
     }
 
-    /// The fabric tier by tier, from the top down: height, name, count, hosts of each rack, links to the tier below and within (count, rates in
-    /// bits per second, delays in nanoseconds), least and most oversubscription, and named hosts of each rack.
+    /// Returns the tiers of the fabric from the top down. Each has: height, name, number of nodes,
+    /// hosts of each rack, links to the tier below and links within the tier (count, rates in
+    /// bit/s, delays in ns), minimum and maximum oversubscription, and named hosts of each rack.
     #[allow(clippy::type_complexity)]
     fn tiers(
         &self,
@@ -225,20 +231,21 @@ impl Scenario {
         afflux_scenario::tiers(&self.inner.plan.topology).into_iter().map(tier).collect()
     }
 
-    /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
+    /// Both ends of every link as indices of `nodes`, its rate in bit/s and its delay in ns.
     #[getter]
     fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
         self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
     }
 
-    /// Headroom of every port of a switch with flow control: both ends as indices of `nodes`, what it has, what SONiC's formula gives, and the least
-    /// with which nothing is ever lost, in bytes.
+    /// Headroom in bytes of every switch port with flow control: both ends as indices of `nodes`,
+    /// the configured value, the value of SONiC's formula, and the least value that guarantees no
+    /// loss.
     #[getter]
     fn headrooms(&self) -> Vec<(u32, u32, u64, u64, u64)> {
         afflux_net::headrooms(&self.inner.plan).into_iter().map(|port| (port.node, port.peer, port.bytes(), port.sonic(), port.worst_case())).collect()
     }
 
-    /// What a run will come to.
+    /// Returns an estimate of the run.
     fn expected(&self, py: Python<'_>) -> PyResult<Expected> {
         let (plan, scenario) = (&self.inner.plan, self.inner.clone());
         let found = run_interruptible(py, move || afflux_net::expected(&scenario.plan).map(|found| (Memory::of(&scenario.plan, &found), found)))?;
@@ -268,20 +275,22 @@ impl Scenario {
         })
     }
 
-    /// Are there switches with flow control?
+    /// True if any switch uses flow control.
     #[getter]
     fn has_flow_control(&self) -> bool {
         self.inner.plan.switches.iter().any(|switch| switch.pfc.is_some())
     }
 
-    /// Of every link the share of frames that it loses, how often it is down, and whether its directions differ.
+    /// Returns for every link the share of frames that it loses, how many times it goes down, and
+    /// whether its directions differ.
     fn link_faults(&self) -> Vec<(f64, usize, bool)> {
         let differs = |link: &Link| link.rate_of(true) != link.rate || link.loss_of(true) != link.loss;
         self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len(), differs(link))).collect()
     }
 
-    /// The flows that are known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end. Applications'
-    /// are in neither.
+    /// Returns the flows that are known before the run
+    /// (`id,start_ns,src,dst,bytes,class,deadline_ns`), and the number of flows that start after
+    /// others end. Flows of applications are in neither.
     fn flow_list(&self) -> PyResult<(Table, usize)> {
         exchange::planned(&self.inner)
     }
@@ -290,10 +299,13 @@ impl Scenario {
         format!("<Scenario {:?} seed {}>", self.inner.name, self.seed())
     }
 
-    /// Simulates on a thread of its own, with the GIL released, and writes the result directory `out` if one is given.
-    /// `on_progress` is called about every `interval` seconds; an exception in it, or Ctrl-C, stops the run and leaves
-    /// nothing behind. `force` replaces a result whose files are as afflux wrote them, `repair` a damaged one too. `whole_process` counts the time since the process began. `congestion` makes the congestion control of each TCP connection,
-    /// `paced` says that it has a rate; then no directory is written. `[host.python]` of the scenario is the same, with a directory.
+    /// Simulates on a separate thread with the GIL released, and writes the result directory `out`
+    /// if one is given. `on_progress` is called about every `interval` seconds. An exception in it,
+    /// or Ctrl-C, stops the run and leaves nothing behind. `force` replaces a result whose files
+    /// are as afflux wrote them, `repair` also replaces a damaged result. `whole_process` counts
+    /// the time since the start of the process. `congestion` creates the congestion control of each
+    /// TCP connection, and `paced` says that it sets a pacing rate. Then no directory is written.
+    /// `[host.python]` of the scenario does the same and writes a directory.
     #[pyo3(signature = (out=None, *, force=false, repair=false, on_progress=None, interval=0.1, whole_process=false, congestion=None, paced=false))]
     #[allow(clippy::too_many_arguments)]
     fn run(
@@ -340,7 +352,8 @@ impl Scenario {
         let calls = raised.is_some();
         let mut receive = spawned(move || {
             let run = move || simulate(scenario, plan, out.as_deref(), replace, started, &progress);
-            // A thread that Python knows keeps its state from call to call of a class; else each call would make one and throw it away.
+            // A thread that Python knows keeps its thread state between calls of a Python class.
+            // Otherwise each call would create and destroy one.
             if calls { Python::attach(|py| py.detach(run)) } else { run() }
         })?;
         let mut shown = Instant::now();

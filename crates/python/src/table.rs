@@ -1,4 +1,5 @@
-//! Arrow tables over the PyCapsule interface, and their columns as Python lists for those who have no Arrow.
+//! Arrow tables over the PyCapsule interface, and their columns as Python lists for users without
+//! Arrow.
 
 use crate::errors::RunError;
 use crate::interrupt::run_interruptible;
@@ -21,10 +22,11 @@ use std::path::{Path, PathBuf};
 const SCHEMA_CAPSULE: &CStr = c"arrow_schema";
 const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
 
-/// Rows of the batches in which a file is read.
+/// Rows per batch when a file is read.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Bytes that may come out of a table without asking. Real tables of runs compress well: time series repeat values.
+/// Limit on the expanded size of a table in bytes. It is generous, because real tables compress
+/// well: time series repeat values.
 const TABLE_BYTES: u64 = 2_000_000_000;
 
 /// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
@@ -51,7 +53,7 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name()).collect()
     }
 
-    /// A column as a list; nulls are `None`.
+    /// Returns a column as a list. Nulls are `None`.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let index = self.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_string()))?;
         let list = PyList::empty(py);
@@ -80,7 +82,7 @@ impl Table {
 
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyCapsule>>) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer answer a wish for other types with its own.
+        // The interface permits a producer to ignore the requested types.
         let _ = requested_schema;
         let batches = RecordBatchIterator::new(self.batches.clone().into_iter().map(Ok), self.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM_CAPSULE)
@@ -98,7 +100,7 @@ fn append(list: &Bound<'_, PyList>, array: &dyn Array) -> PyResult<()> {
     }
 }
 
-/// Reads a Parquet file whole, up to a limit of its expanded size.
+/// Reads a whole Parquet file, up to a limit on its expanded size.
 #[pyfunction]
 pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     if !path.is_file() {

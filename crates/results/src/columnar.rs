@@ -1,5 +1,6 @@
-//! Parquet files of flat columns, to and from Arrow. With the typed columns of the `parquet` crate: its own conversion from Arrow handles nested and many
-//! more types, and takes a fifth of the time in which afflux compiles.
+//! Parquet files of flat columns, read and written as Arrow. This module uses the typed columns of
+//! the `parquet` crate. The crate's own conversion from Arrow also handles nested and many more
+//! types, and would take a fifth of the compile time of afflux.
 
 mod read;
 mod write;

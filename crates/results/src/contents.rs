@@ -1,4 +1,5 @@
-//! Files of a result directory that is to be replaced. Only files that afflux wrote, and that nobody changed since, are deleted.
+//! Check of a result directory that will be replaced. Only files that afflux wrote and that are
+//! unchanged since are deleted.
 
 use crate::durable::{digest, hex};
 use serde_json::{Map, Value};
@@ -10,17 +11,17 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The summary, the last file that a run writes.
+/// Name of the summary, the last file that a run writes.
 pub(crate) const SUMMARY: &str = "summary.json";
-/// A file of results on shared storage, which is written after the summary.
+/// File that points to results on shared storage. It is written after the summary.
 const STORED: &str = "stored.url";
 const OWN_DIGEST: &str = "summary_digest";
 
-/// Names in a directory at one instant, and what tells a file from another version of it.
+/// File names in a directory at one instant, and the state that distinguishes versions of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents(BTreeMap<OsString, State>);
 
-/// Inode, size in bytes, time of the last change of the content. Copies by hard links leave all three.
+/// Inode, size in bytes, and modification time of a file. Copies by hard links preserve all three.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     inode: u64,
@@ -29,7 +30,7 @@ struct State {
 }
 
 impl Contents {
-    /// A directory that does not exist has no content.
+    /// Reads the directory. A missing directory counts as empty.
     pub fn of(dir: &Path) -> io::Result<Self> {
         let entries = match fs::read_dir(dir) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
@@ -42,23 +43,24 @@ impl Contents {
         entries.map(|entry| entry.and_then(state)).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Names in `dir` that are new since, or whose file is another one.
+    /// Returns the names in `dir` that are new since, or whose file was replaced or changed.
     pub fn appeared(&self, dir: &Path) -> io::Result<Vec<String>> {
         let now = Self::of(dir)?;
         Ok(now.0.iter().filter(|(name, state)| self.0.get(*name) != Some(state)).map(|(name, _)| name.to_string_lossy().into_owned()).collect())
     }
 }
 
-/// Files of a result that `--force` does not delete.
+/// Files in a result directory that `--force` refuses to delete.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
     /// Names that summary.json does not list.
     Unlisted(Vec<String>),
-    /// A file whose SHA-256 is not that in summary.json.
+    /// A file whose SHA-256 differs from the one in summary.json.
     Changed(String),
 }
 
-/// The first files in `dir` that are not as its summary.json says. `None` as well where it has no digests: results of versions before 0.2.
+/// Returns the first files in `dir` that do not match its summary.json. Also `None` if the summary
+/// has no digests, as in results of versions before 0.2.
 pub(crate) fn foreign(dir: &Path) -> io::Result<Option<Foreign>> {
     let text = match fs::read(dir.join(SUMMARY)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -86,7 +88,8 @@ pub(crate) fn foreign(dir: &Path) -> io::Result<Option<Foreign>> {
     Ok(None)
 }
 
-/// The summary's digest of itself is that of its text with an empty digest.
+/// True if the summary matches its own digest. That digest is computed over the text with an empty
+/// digest.
 fn is_sealed(text: &[u8], summary: &Map<String, Value>) -> bool {
     let Some(Value::String(own)) = summary.get(OWN_DIGEST) else { return true };
     let text = String::from_utf8_lossy(text);

@@ -1,7 +1,8 @@
-//! Result directories appear under their name only when they are complete.
+//! Result directories, which appear under their final name only when they are complete.
 //!
-//! The writer of the directory `x` holds the lock `.x.lock` beside it, and writes into `.x.partial-<unique>`, which is renamed when it is complete.
-//! So there is one writer at a time, and what of that kind lies there when the lock is free was left by a process that was killed.
+//! The writer of the directory `x` holds the lock `.x.lock` next to it. It writes into
+//! `.x.partial-<unique>`, and renames this directory when it is complete. So there is only one
+//! writer at a time. While the lock is free, any such file was left by a killed process.
 
 use crate::ResultsError;
 use crate::contents::{Contents, Foreign, SUMMARY, foreign};
@@ -13,61 +14,66 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a claim waits for the lock: a writer that was killed may take this long to be gone.
+/// Longest wait of a claim for the lock. A killed writer may take this long to disappear.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Results that a new one may replace.
+/// Existing results that a new result may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replace {
     Nothing,
-    /// Results whose files are as afflux wrote them.
+    /// Results whose files are unchanged since afflux wrote them.
     Intact,
-    /// Results of a batch, which repairs damaged ones.
+    /// Also damaged results, which a batch repairs.
     Damaged,
 }
 
 impl Replace {
-    /// The option `--force`.
+    /// Returns the setting for the option `--force`.
     pub fn forced(force: bool) -> Self {
         if force { Self::Intact } else { Self::Nothing }
     }
 }
 
-/// The right to write a result directory. Dropped before it is completed, it leaves nothing behind.
+/// Exclusive right to write a result directory. A claim that is dropped before completion leaves
+/// nothing behind.
 #[derive(Debug)]
 pub struct Claim {
-    /// As it was asked for, for messages.
+    /// Path as given by the user, for messages.
     asked: PathBuf,
     place: Place,
     partial: PathBuf,
     replace: Replace,
-    /// Content of the directory when it was claimed. Other files that are there in the end are not deleted.
+    /// Content of the directory at the time of the claim. Files that appear later are not deleted.
     there: Contents,
     /// SHA-256 of the files written so far, by name.
     digests: BTreeMap<String, String>,
-    /// Dropped last.
+    /// Last field, so that the lock is released last.
     _lock: Lock,
 }
 
-/// The name of a result directory, and the names beside it that belong to its writers.
+/// Path of a result directory, and the names next to it that its writers use.
 #[derive(Debug)]
 struct Place {
     parent: PathBuf,
     name: OsString,
 }
 
-/// True if this is a finished result directory.
+/// True if `dir` is a finished result directory.
 pub fn is_complete(dir: &Path) -> bool {
     dir.join(SUMMARY).is_file()
 }
 
-/// Checks, before the simulation, that results can be written to `dir`, and reserves it. Results that are there are replaced, if `replace` says so, once the
-/// new ones are complete. A directory that is neither a result nor empty is not replaced, and neither is a result with files that afflux did not write.
+/// Checks before the simulation that results can be written to `dir`, and reserves it. If `replace`
+/// allows it, existing results are replaced once the new ones are complete. A directory that is
+/// neither a result nor empty is never replaced, and neither is a result with files that afflux did
+/// not write.
 ///
 /// # Errors
-/// [`ResultsError::Exists`], [`NotAResult`](ResultsError::NotAResult), [`Unlisted`](ResultsError::Unlisted) and [`Changed`](ResultsError::Changed) for
-/// files of others, [`Busy`](ResultsError::Busy) when another run is
-/// writing it, [`Name`](ResultsError::Name) for `/` or `..`, [`InFile`](ResultsError::InFile) below a file, and what the file system says.
+/// [`ResultsError::Exists`], [`NotAResult`](ResultsError::NotAResult),
+/// [`Unlisted`](ResultsError::Unlisted) and [`Changed`](ResultsError::Changed) for existing files,
+/// [`Busy`](ResultsError::Busy) if another run is writing to `dir`, [`Name`](ResultsError::Name)
+/// for `/` or `..`, [`InFile`](ResultsError::InFile) for a path below a file, and errors of the
+/// file system.
 pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     let mut place = Place::of(dir)?;
     refuse_what_is_there(dir, &place, replace)?;
@@ -77,7 +83,7 @@ pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     })?;
     place.parent = place.parent.canonicalize().map_err(ResultsError::io(dir))?;
     let lock = Lock::take(&place.lock(), PATIENCE).map_err(ResultsError::io(dir))?.ok_or_else(|| ResultsError::Busy(dir.to_path_buf()))?;
-    // Another writer may have finished while this one waited.
+    // Another writer may have finished during the wait for the lock.
     refuse_what_is_there(dir, &place, replace)?;
     let there = claimed(dir, &place, replace)?;
     place.clear().map_err(ResultsError::io(dir))?;
@@ -86,7 +92,8 @@ pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     Ok(Claim { asked: dir.to_path_buf(), place, partial, replace, there, digests: BTreeMap::new(), _lock: lock })
 }
 
-/// Removes what killed writers of the result directory `dir` left beside it. Does nothing while one is at work.
+/// Removes files that killed writers of the result directory `dir` left next to it. Does nothing
+/// while a writer is active.
 ///
 /// # Errors
 /// Errors of the file system.
@@ -98,10 +105,11 @@ pub fn clear(dir: &Path) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes the files of a result that another machine made, each by its name and content; a result that is there is replaced.
+/// Writes a result that another machine produced, from its files by name and content. Replaces an
+/// existing result.
 ///
 /// # Errors
-/// As [`claim`] and [`write`](crate::write).
+/// The errors of [`claim`] and [`write`](crate::write).
 pub fn adopt(files: &[(String, Vec<u8>)], dir: &Path) -> Result<(), ResultsError> {
     let mut claim = claim(dir, Replace::Damaged)?;
     for (name, content) in files {
@@ -122,7 +130,8 @@ fn refuse_what_is_there(dir: &Path, place: &Place, replace: Replace) -> Result<(
     }
 }
 
-/// The content of the directory, which may be deleted. It is taken before the digests are compared: a file that changes in between counts as changed.
+/// Returns the content of the directory, which may then be deleted. It is read before the digests
+/// are compared, so that a file that changes in between counts as changed.
 fn claimed(dir: &Path, place: &Place, replace: Replace) -> Result<Contents, ResultsError> {
     let path = place.dir();
     let there = Contents::of(&path).map_err(ResultsError::io(dir))?;
@@ -146,10 +155,10 @@ const OLD: &str = "old-";
 impl Place {
     fn of(dir: &Path) -> Result<Self, ResultsError> {
         let absolute = std::path::absolute(dir).map_err(ResultsError::io(dir))?;
-        // The directory behind a symbolic link is replaced, not the link.
+        // A symbolic link is resolved, so that its target is replaced and not the link.
         let absolute = absolute.canonicalize().unwrap_or(absolute);
         let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Err(ResultsError::Name(dir.to_path_buf())) };
-        // Two paths to one directory must meet at one lock.
+        // Two paths to one directory must use the same lock.
         let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf());
         Ok(Self { parent, name: name.to_os_string() })
     }
@@ -170,7 +179,7 @@ impl Place {
         self.parent.join(name)
     }
 
-    /// With the lock held: removes what is left of killed writers.
+    /// Removes leftovers of killed writers. The caller must hold the lock.
     fn clear(&self) -> std::io::Result<()> {
         for entry in fs::read_dir(&self.parent)? {
             let entry = entry?;
@@ -178,7 +187,7 @@ impl Place {
             let rest = name.as_encoded_bytes().strip_prefix(b".").and_then(|name| name.strip_prefix(self.name.as_encoded_bytes())?.strip_prefix(b"."));
             let is = |what: &str| rest.is_some_and(|rest| rest.starts_with(what.as_bytes()));
             if is(OLD) && fs::symlink_metadata(self.dir()).is_err() {
-                // It was killed between two renames: the old result is all there is.
+                // The writer was killed between two renames, so the old result is the only one.
                 durable::rename(&entry.path(), &self.dir())?;
             } else if is(OLD) || is(PARTIAL) {
                 durable::remove_all(&entry.path())?;
@@ -187,11 +196,13 @@ impl Place {
         Ok(())
     }
 
-    /// Gives `new` the name of the old directory, at once where the file system can, so that there is no instant without results. The content of the old
-    /// directory is compared with `known` when it has lost its name, and is deleted only then. If it has other files, it gets its name back.
+    /// Gives `new` the name of the old directory. If the file system supports it, this is one
+    /// atomic swap, so that there is no instant without results. Afterwards the old content is
+    /// compared with `known`, and deleted only if it is unchanged. If it has other files, the old
+    /// directory gets its name back.
     fn replace(&self, new: &Path, known: &Contents) -> std::io::Result<Replaced> {
         if durable::swap(new, &self.dir()).is_ok() {
-            // The old directory has the partial name now, and goes with the claim.
+            // The old directory now has the partial name, so dropping the claim deletes it.
             let appeared = known.appeared(new).unwrap_or_else(|error| vec![error.to_string()]);
             if appeared.is_empty() {
                 return Ok(Replaced::Done);
@@ -214,7 +225,7 @@ impl Place {
         outcome
     }
 
-    /// A name beside the directory for a result that does not get its name.
+    /// Returns another name next to the directory, for a result that cannot get its intended name.
     fn other(&self) -> PathBuf {
         let mut name = self.name.clone();
         name.push(format!(".new-{}", durable::unique()));
@@ -223,17 +234,17 @@ impl Place {
 }
 
 impl Claim {
-    /// Path at which the results will be.
+    /// Returns the final path of the results.
     pub fn dir(&self) -> PathBuf {
         self.place.dir()
     }
 
-    /// SHA-256 of the files written so far, by name.
+    /// Returns the SHA-256 of the files written so far, by name.
     pub(crate) fn digests(&self) -> BTreeMap<String, String> {
         self.digests.clone()
     }
 
-    /// Writes a file, and digests it.
+    /// Writes a file and stores its digest.
     pub(crate) fn write<E>(&mut self, name: &str, fill: impl FnOnce(&mut NewFile) -> Result<(), E>) -> Result<(), ResultsError>
     where
         E: Into<Unwritten>,
@@ -250,12 +261,12 @@ impl Claim {
         self.write(name, |file| std::io::Write::write_all(file, text.as_bytes()))
     }
 
-    /// Gives the directory its name. Its files have been synchronised.
+    /// Gives the directory its final name. Its files are already synchronised to disk.
     pub(crate) fn complete(self) -> Result<(), ResultsError> {
         let dir = self.dir();
         let exists = fs::symlink_metadata(&dir).is_ok();
         if exists && self.replace == Replace::Nothing {
-            // Another program made it, which takes no lock.
+            // Another program, which does not use the lock, created the directory.
             return Err(ResultsError::Exists(self.asked.clone()));
         }
         let asked = self.asked.clone();
@@ -265,14 +276,15 @@ impl Claim {
         }
     }
 
-    /// Gives the new directory its name, or, if other files appeared in the old one, another name: files that appeared, and that name.
+    /// Gives the new directory its final name. If other files appeared in the old directory, uses
+    /// another name and returns the new files and that name.
     fn rename(mut self, exists: bool) -> std::io::Result<Option<(Vec<String>, PathBuf)>> {
         durable::synchronise(&self.partial)?;
         let replaced =
             if exists { self.place.replace(&self.partial, &self.there)? } else { durable::rename(&self.partial, &self.dir()).map(|()| Replaced::Done)? };
         let refused = match replaced {
             Replaced::Done => None,
-            // The run may have taken hours: its result is not lost with the refusal.
+            // The run may have taken hours, so its result is kept in spite of the refusal.
             Replaced::Refused(names) => {
                 let other = self.place.other();
                 durable::rename(&self.partial, &other)?;
@@ -289,25 +301,26 @@ impl Claim {
     }
 }
 
-/// The outcome of replacing a directory.
+/// Outcome of the replacement of a directory.
 enum Replaced {
     Done,
-    /// Files appeared in it: it is as it was.
+    /// Files appeared in the old directory, which is unchanged.
     Refused(Vec<String>),
-    /// Files appeared in it, but it could not get its name back: it has the partial name.
+    /// Files appeared in the old directory, and it could not get its name back. It has the partial
+    /// name.
     Stuck(std::io::Error),
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Nothing to tell anybody: what cannot be removed is found by the next run.
+        // Errors are ignored: the next run finds and removes the leftovers.
         if !self.partial.as_os_str().is_empty() {
             let _ = durable::remove_all(&self.partial);
         }
     }
 }
 
-/// Why a file could not be filled.
+/// Reason why a file could not be written.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
     Io(std::io::Error),

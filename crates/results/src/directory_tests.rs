@@ -63,7 +63,7 @@ fn force_keeps_its_hands_off_what_is_no_result() {
     assert!(matches!(claim(Path::new("/"), Replace::Intact), Err(ResultsError::Name(_) | ResultsError::NotAResult(_))));
 }
 
-/// What a killed writer of `x` leaves.
+/// Creates the leftovers of a killed writer of `x`.
 fn leftovers(root: &Path) {
     fs::create_dir(root.join(".x.partial-12ab")).unwrap();
     fs::write(root.join(".x.partial-12ab/flows.parquet"), "half").unwrap();
@@ -76,7 +76,7 @@ fn what_a_killed_writer_left_is_removed_and_a_living_one_is_respected() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("x");
     leftovers(root.path());
-    // Of another result.
+    // Leftover of another result.
     fs::create_dir(root.path().join(".x-2.partial-3")).unwrap();
     let first = claim(&dir, Replace::Nothing).unwrap();
     let there = names(root.path());
@@ -125,7 +125,7 @@ fn what_a_link_points_to_is_replaced() {
     result(&link, true, "new");
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "new");
-    // One that points nowhere is not a result.
+    // A link without a target is not a result.
     std::os::unix::fs::symlink("nowhere", root.path().join("dangling")).unwrap();
     assert!(matches!(claim(&root.path().join("dangling"), Replace::Intact), Err(ResultsError::NotAResult(_))));
     assert_eq!(names(root.path()), ["dangling", "link", "x"]);
@@ -139,7 +139,7 @@ fn a_result_that_a_kill_left_aside_comes_back() {
     fs::rename(&dir, root.path().join(".x.old-1")).unwrap();
     clear(&dir).unwrap();
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "old");
-    // Once there is a new one, it is a leftover.
+    // Once a new result exists, the old one is a leftover.
     fs::create_dir(root.path().join(".x.old-1")).unwrap();
     clear(&dir).unwrap();
     assert_eq!(names(root.path()), ["x"]);
@@ -162,13 +162,13 @@ fn a_file_that_appears_during_the_run_is_not_deleted() {
         fs::remove_file(dir.join("notes.txt")).unwrap();
         fs::remove_dir_all(other).unwrap();
     }
-    // Without a swap by the file system.
+    // The case of a file system that cannot swap directories.
     let place = Place::of(&dir).unwrap();
     let known = Contents::of(&dir).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     assert_eq!(known.appeared(&dir).unwrap(), ["notes.txt"]);
     assert_eq!(place.other().parent(), Some(place.parent.as_path()));
-    // A directory that was not there.
+    // The case of a directory that did not exist before.
     let other = root.path().join("y");
     let mut new = claim(&other, Replace::Intact).unwrap();
     new.text(SUMMARY, "new").unwrap();

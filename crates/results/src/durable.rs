@@ -1,4 +1,5 @@
-//! What changes the disk: files that are digested while they are written, locks, renames. Every change is announced to [`fault`].
+//! Operations that change the disk: files with digests, locks, renames. Each change is announced to
+//! [`fault`].
 
 use crate::fault::{self, Step, step};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
@@ -11,26 +12,26 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits for a lock asks for it.
+/// Interval between two attempts to take a lock.
 const ASK: Duration = Duration::from_millis(20);
 
-/// SHA-256, hexadecimal.
+/// Returns a digest in hexadecimal.
 pub fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SHA-256 of these bytes, hexadecimal.
+/// Returns the SHA-256 of these bytes in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes))
 }
 
-/// A file that is being written, and digested on the way.
+/// A file that is being written. Its digest is computed at the same time.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
     path: PathBuf,
     digest: Sha256,
-    /// With faults requested: the next write is the rest of one that was cut in two.
+    /// True if the next write is the second half of a write that was split for a requested fault.
     rest: bool,
 }
 
@@ -40,7 +41,7 @@ impl NewFile {
         Ok(Self { file: File::create(path)?, path: path.into(), digest: Sha256::new(), rest: false })
     }
 
-    /// Takes it to the disk. Its SHA-256.
+    /// Synchronises the file to disk and returns its SHA-256.
     pub fn finish(self) -> io::Result<String> {
         step(Step::Write, "synchronise", &self.path)?;
         self.file.sync_all()?;
@@ -66,7 +67,7 @@ impl Write for NewFile {
     }
 }
 
-/// Makes a directory, and those that it is in.
+/// Creates a directory and its missing parents.
 pub fn make_dirs(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -75,7 +76,7 @@ pub fn make_dirs(dir: &Path) -> io::Result<()> {
         make_dirs(parent)?;
     }
     match make_dir(dir) {
-        // Somebody else did in the meantime.
+        // Another process created the directory in the meantime.
         Err(_) if dir.is_dir() => Ok(()),
         Ok(()) => synchronise(dir.parent().unwrap_or(dir)),
         error => error,
@@ -87,7 +88,7 @@ pub fn make_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir(dir)
 }
 
-/// Makes names that were added to or removed from a directory last.
+/// Synchronises a directory, so that added and removed names are permanent.
 pub fn synchronise(dir: &Path) -> io::Result<()> {
     step(Step::Write, "synchronise", dir)?;
     File::open(dir)?.sync_all()
@@ -98,13 +99,13 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Swaps two directories at once; not every file system can.
+/// Swaps two directories atomically. Some file systems do not support this.
 pub fn swap(one: &Path, other: &Path) -> io::Result<()> {
     step(Step::Write, "swap", other)?;
     Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
 }
 
-/// Removes a directory with all that is in it; one that is not there is none.
+/// Removes a directory with all its content. A missing directory is not an error.
 pub fn remove_all(dir: &Path) -> io::Result<()> {
     step(Step::Remove, "remove", dir)?;
     if fault::is_armed() && dir.is_dir() {
@@ -118,31 +119,33 @@ pub fn remove_all(dir: &Path) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Part of a temporary name that nobody else has.
+/// Returns a unique part of a temporary name.
 pub fn unique() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// An exclusive lock: a file that exists while it is held. It goes with the process, however that ends; the file that a killed process leaves locks
-/// nothing, and the next holder removes it.
+/// An exclusive lock, held by means of a lock file. It ends with the process, for whatever reason
+/// the process ends. The file that a killed process leaves is not locked, and the next holder
+/// removes it.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    /// Locked as long as it is open.
+    /// The file is locked as long as it is open.
     _file: File,
 }
 
 impl Lock {
-    /// `None` if somebody else holds it for longer than `patience`.
+    /// Takes the lock. `None` if another process holds it for longer than `patience`.
     pub fn take(path: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let until = Instant::now() + patience;
         loop {
-            // A full disk has room to open the file that a killed writer left.
+            // Opening a file that a killed writer left works even on a full disk.
             let room = if path.exists() { Step::Remove } else { Step::Write };
             step(room, "lock", path)?;
             let file = File::options().create(true).truncate(false).write(true).open(path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                // Whoever held it may have removed the file after we opened it: then it locks nothing.
+                // The previous holder may have removed the file after it was opened here. Then the
+                // lock is worthless.
                 Ok(()) if is_at(&file, path)? => return Ok(Some(Self { path: path.into(), _file: file })),
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() >= until => return Ok(None),
@@ -155,7 +158,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Nothing to tell anybody: a file that cannot be removed locks nothing.
+        // Errors are ignored: a file that cannot be removed is not locked.
         let _ = step(Step::Remove, "unlock", &self.path).and_then(|()| fs::remove_file(&self.path));
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong when results are written.
+//! Errors of writing results.
 
 use std::path::{Path, PathBuf};
 
@@ -34,26 +34,27 @@ pub enum ResultsError {
 }
 
 impl ResultsError {
-    /// Does the user have to choose differently (exit 2), as opposed to a failure while running (exit 1)?
+    /// True if the user has to change the request (exit 2). False for a failure of the run (exit
+    /// 1).
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Unlisted { .. } | Self::Changed(_) | Self::Name(_) | Self::InFile(_))
     }
 
-    /// For `map_err`: names the file.
+    /// Returns a function for `map_err` that adds the file name.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
     }
 }
 
-/// Names for a message.
+/// Formats names for a message.
 fn list(names: &[String]) -> String {
     const MOST: usize = 3;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| name.escape_debug().collect()).collect();
     format!("{}{}", shown.join(", "), if names.len() > MOST { ", …" } else { "" })
 }
 
-/// What the system says, without its number.
+/// Returns the system's error text without its number.
 fn cause(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()

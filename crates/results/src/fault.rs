@@ -1,7 +1,9 @@
-//! Faults on request, for tests (docs/dev/faults.md): the process is killed, interrupted, or finds the disk full at a chosen step of its writing.
+//! Injected faults for tests (docs/dev/faults.md): at a chosen step of writing, the process is
+//! killed or interrupted, or finds the disk full.
 //!
-//! Every function here and in Python's `afflux.files.durable` that changes something on disk announces it with [`step`]. The environment variable
-//! `AFFLUX_FAULT` says what happens at which step; without it a step is one look at a cell that is set once.
+//! Every function here and in Python's `afflux.files.durable` that changes the disk announces it
+//! with [`step`]. The environment variable `AFFLUX_FAULT` selects the fault and the step. Without
+//! it, a step costs one read of a cell that is set once.
 
 use rustix::process::{Signal, getpid, kill_process};
 use std::fs::File;
@@ -12,12 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const VARIABLE: &str = "AFFLUX_FAULT";
 
-/// What a step is about to do.
+/// Kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Needs room on the disk: create, write, synchronise, rename.
+    /// The step needs space on the disk: create, write, synchronise, rename.
     Write,
-    /// Needs none: remove, open what is there.
+    /// The step needs no space: remove, or open an existing file.
     Remove,
 }
 
@@ -27,7 +29,7 @@ enum Fault {
     Signal(Signal, u64),
     /// `FULL@n`: from step n on the disk is full.
     Full(u64),
-    /// `TRACE@file`: a line per step is appended to the file.
+    /// `TRACE@file`: one line per step is appended to the file.
     Trace(PathBuf),
 }
 
@@ -37,7 +39,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 /// Announces a change on disk.
 ///
 /// # Errors
-/// Only the requested one: no room left.
+/// Only the requested error: no space left on the device.
 #[inline]
 pub fn step(kind: Step, what: &str, path: &Path) -> io::Result<()> {
     match FAULT.get_or_init(requested) {
@@ -46,7 +48,7 @@ pub fn step(kind: Step, what: &str, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Is any fault requested? Writes are then taken in two halves, with a step between them.
+/// True if a fault is requested. Each write is then split into two halves with a step between them.
 pub fn is_armed() -> bool {
     FAULT.get_or_init(requested).is_some()
 }
@@ -55,7 +57,7 @@ fn requested() -> Option<Fault> {
     let text = std::env::var(VARIABLE).ok()?;
     let fault = parsed(&text);
     if fault.is_none() {
-        // A test that mistypes it must not pass.
+        // Abort, because a test with a mistyped variable must not pass.
         eprintln!("{VARIABLE}={text}: expected KILL@n, INT@n, TERM@n, FULL@n or TRACE@file");
         std::process::abort();
     }
@@ -80,7 +82,7 @@ impl Fault {
             Self::Signal(signal, at) if number == *at => {
                 kill_process(getpid(), *signal)?;
                 if *signal == Signal::KILL {
-                    // It may take an instant to arrive.
+                    // The signal may take an instant to arrive.
                     loop {
                         std::thread::park();
                     }

@@ -1,16 +1,20 @@
-//! Digests of the content of a run, equal for equal results whatever the engine, the threads, the machine or the file
-//! format.
+//! Digests of the content of a run. Equal results have equal digests, regardless of engine,
+//! threads, machine and file format.
 //!
 //! # The encoding (version 1)
-//! SHA-256 over: the name of the digest with its version (`afflux flows 1`), then the number of rows and the rows in
-//! canonical order. Whole numbers are little-endian, 8 bytes (signed ones in two's complement); a string is its length in
-//! bytes and its UTF-8; what may be absent is a byte 0, or a byte 1 and the value; times are picoseconds. The fields are those of the functions
-//! below, in their order.
+//! SHA-256 over: the name of the digest with its version (`afflux flows 1`), the number of rows,
+//! and the rows in canonical order. Whole numbers are little-endian with 8 bytes (signed ones in
+//! two's complement). A string is its length in bytes followed by its UTF-8. An optional value is a
+//! byte 0, or a byte 1 followed by the value. Times are in picoseconds. The functions below define
+//! the fields and their order.
 //!
-//! - `flows` ([`Hashes::result`]): by position in the plan. The split is included if it was recorded. When a flow without completion time ended is not, so
-//!   that digests of earlier versions stay.
-//! - `ports` ([`Hashes::ports`]): by time, node, port, queue. A run without port series has the digest of no rows.
-//! - `counters` ([`Hashes::counters`]): the totals, those of balancers only if there are any, then the links.
+//! - `flows` ([`Hashes::result`]): in the order of the plan. The split is included if it was
+//!   recorded. The end of a flow without completion time is excluded, so that digests of earlier
+//!   versions stay valid.
+//! - `ports` ([`Hashes::ports`]): by time, node, port, queue. A run without port series has the
+//!   digest of no rows.
+//! - `counters` ([`Hashes::counters`]): the totals (those of balancers only if any is not zero),
+//!   then the links.
 
 use crate::times::completion;
 use afflux_net::record::{BalanceCounters, Counters, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
@@ -18,7 +22,7 @@ use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
 use sha2::{Digest, Sha256};
 
-/// SHA-256, hexadecimal.
+/// SHA-256 digests in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hashes {
     pub result: String,
@@ -56,7 +60,8 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     out.finish()
 }
 
-// Records are taken apart without `..`: a new field has to be put into the digest, or left out on purpose.
+// Records are destructured without `..`, so that a new field must be added to the digest or
+// excluded explicitly.
 
 fn flow_record(out: &mut Canonical, record: &FlowRecord) {
     let FlowRecord {
@@ -120,7 +125,7 @@ fn ports(output: &Output) -> String {
 fn counters(output: &Output) -> String {
     let mut out = Canonical::new("afflux counters 1");
     let Counters { balance, .. } = output.counters;
-    // What has been added since counts only where there is some.
+    // Counters added in later versions are included only if they are not zero.
     let counted = |(name, count): &(&str, u64)| !["drops_mtu", "cnps"].contains(name) || *count > 0;
     output.counters.list().into_iter().filter(counted).for_each(|(_, count)| out.u64(count));
     if balance != BalanceCounters::default() {
@@ -135,7 +140,7 @@ fn counters(output: &Output) -> String {
     out.finish()
 }
 
-/// The encoding, on its way into the digest.
+/// Encoder of the canonical form, which feeds the digest.
 struct Canonical {
     digest: Sha256,
     buffer: Vec<u8>,
@@ -196,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_encoding_stays_the_same() {
-        // A change here is a new version: raise the numbers in the names.
+        // A change of these bytes requires a new version: raise the numbers in the names.
         let mut out = Canonical::new("n");
         out.u64(258);
         out.option(None, Canonical::u64);

@@ -1,4 +1,5 @@
-//! Result directories: Arrow schemas, Parquet, pcapng, summaries. The only crate that sees Arrow.
+//! Result directories: Arrow schemas, Parquet, pcapng, summaries. No other crate uses Arrow, except
+//! for the Python interface.
 //!
 //! ```text
 //! let claim = afflux_results::claim(dir, replace)?;       // before the simulation: refuses what cannot work
@@ -6,8 +7,9 @@
 //! let summary = afflux_results::write(claim, &scenario, &output, started, progress)?;
 //! ```
 //!
-//! A directory has its name only when it is complete; [`is_complete`] tells. Times are picoseconds in [`Output`] and
-//! nanoseconds in everything written here; see [`times`] for how they are rounded.
+//! A directory gets its final name only when it is complete, which [`is_complete`] checks. Times
+//! are picoseconds in [`Output`] and nanoseconds in all written files. [`times`] documents the
+//! rounding.
 
 mod columnar;
 mod contents;
@@ -41,20 +43,21 @@ use afflux_net::Progress;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 
-/// Writes a finished run into `claim`'s directory, which appears under its name only now, complete. The summary is
-/// written last: its processor time covers everything else.
+/// Writes a finished run into the directory of `claim`, and then gives the directory its final
+/// name. The summary is written last, so that its processor time includes all other files.
 ///
 /// # Errors
-/// [`ResultsError::Cancelled`] if the run is cancelled while its files are being written (nothing is left behind); input and output errors.
-/// A result that fails a check of its own (see [`Summary::failed_checks`]) is written all the same.
+/// [`ResultsError::Cancelled`] if the run is cancelled while its files are being written (nothing
+/// is left behind), and input and output errors. A result that fails one of its own checks (see
+/// [`Summary::failed_checks`]) is written nevertheless.
 pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart, progress: &Progress) -> Result<Summary, ResultsError> {
     write_with(claim, scenario, output, started, progress, &[])
 }
 
-/// The same with further files, each by its name and content.
+/// Writes a finished run like [`write`], with additional files given by name and content.
 ///
 /// # Errors
-/// As [`write`].
+/// The errors of [`write`].
 pub fn write_with(
     mut claim: Claim,
     scenario: &Scenario,
@@ -119,7 +122,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(dir.join("scenario.toml")).unwrap(), scenario.resolved);
         let text = std::fs::read_to_string(dir.join("summary.json")).unwrap();
         assert_eq!(text, summary.to_json());
-        // The digests of all other files, and its own with that left empty.
+        // The summary has the digests of all other files, and its own digest, computed with an
+        // empty value in its place.
         let digests: Vec<_> = files.iter().filter(|name| **name != "summary.json").map(|name| (name.to_string(), digest_of(&dir.join(name)))).collect();
         assert_eq!(summary.digests.clone().into_iter().collect::<Vec<_>>(), digests);
         let own = summary.summary_digest.unwrap();

@@ -1,4 +1,4 @@
-//! What a run cost the process it ran in.
+//! Cost of a run: wall time, processor time, and the build of the program.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
@@ -6,45 +6,48 @@ use std::time::{Duration, Instant};
 
 static BUILD: OnceLock<&str> = OnceLock::new();
 
-/// Sets `build` of the summaries that this process writes: version and commit. The first call counts.
+/// Sets `build` of the summaries that this process writes: version and commit. Only the first call
+/// has an effect.
 ///
-/// The program at the end of the crate graph calls it. If this crate knew the commit itself, each commit would compile it again.
+/// The program at the end of the crate graph calls it. If this crate knew the commit itself, each
+/// commit would recompile it.
 pub fn set_build(build: &'static str) {
     let _ = BUILD.set(build);
 }
 
-/// The bare version in a program that has not said what it is.
+/// Returns the build, or the bare version if the program has not set it.
 pub(crate) fn build() -> &'static str {
     BUILD.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
 }
 
-/// When the clocks of a run started: `wall_s` and `cpu_s` of the summary count from here.
+/// Start of a run's clocks: `wall_s` and `cpu_s` of the summary are counted from here.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessStart {
     wall: Instant,
-    /// Wall time that had passed before `wall`.
+    /// Wall time that had passed before `wall` and counts.
     earlier: Duration,
-    /// Processor time of the process that is not counted.
+    /// Processor time of the process before the start, which does not count.
     cpu: Duration,
 }
 
 impl ProcessStart {
-    /// From now on: for a run that is one of several in a process.
+    /// Starts now, for one of several runs in a process.
     pub fn now() -> Self {
         Self { wall: Instant::now(), earlier: Duration::ZERO, cpu: processor_time() }
     }
 
-    /// From the start of the process, loading of the program included: for a process that does one run.
+    /// Starts with the process, including the time to load the program, for a process that does a
+    /// single run.
     pub fn of_process() -> Self {
         Self { wall: Instant::now(), earlier: age().unwrap_or_default(), cpu: Duration::ZERO }
     }
 
-    /// Wall-clock time since then.
+    /// Returns the wall-clock time since the start.
     pub fn wall(&self) -> Duration {
         self.earlier + self.wall.elapsed()
     }
 
-    /// User and system time of all threads of the process since then.
+    /// Returns the user and system time of all threads of the process since the start.
     pub fn cpu(&self) -> Duration {
         processor_time().saturating_sub(self.cpu)
     }
@@ -55,7 +58,7 @@ fn processor_time() -> Duration {
     Duration::new(t.tv_sec.unsigned_abs(), u32::try_from(t.tv_nsec).unwrap_or(0))
 }
 
-/// How long the process has existed, to a clock tick (10 ms); Linux only.
+/// Returns the age of the process with a resolution of a clock tick (10 ms). Linux only.
 #[cfg(target_os = "linux")]
 fn age() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;

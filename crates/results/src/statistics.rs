@@ -1,14 +1,15 @@
-//! Means and percentiles, as numpy computes them.
+//! Means and percentiles, computed like numpy's.
 
-/// Percentiles of finite numbers, with their mean.
+/// Sorted finite numbers, with their mean.
 pub struct Distribution {
-    /// Ascending.
+    /// Values in ascending order.
     values: Vec<f64>,
     mean: f64,
 }
 
 impl Distribution {
-    /// `None` of nothing. The mean is summed in the order given, so that it is the same every time.
+    /// Returns `None` for an empty sample. The mean is summed in the given order, so that it is
+    /// reproducible.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         if values.is_empty() {
             return None;
@@ -26,14 +27,15 @@ impl Distribution {
         self.mean
     }
 
-    /// The `q`-quantile, `0 <= q <= 1`, by linear interpolation: `numpy.quantile(values, q)`, to the last bit.
+    /// Returns the `q`-quantile, `0 <= q <= 1`, with linear interpolation: `numpy.quantile(values,
+    /// q)`, to the last bit.
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q * (self.values.len() - 1) as f64;
         let below = position.floor();
         let t = position - below;
         let a = self.values[below as usize];
         let b = self.values[(below as usize + 1).min(self.values.len() - 1)];
-        // numpy's _lerp: from whichever end is nearer.
+        // Like numpy's `_lerp`, interpolate from the nearer end.
         if t < 0.5 { a + (b - a) * t } else { b - (b - a) * (1.0 - t) }
     }
 }
@@ -51,7 +53,7 @@ mod tests {
         assert_eq!(d.quantile(0.5), 35.0);
         assert_eq!(d.quantile(0.95), 48.0);
         assert_eq!(d.quantile(1.0), 50.0);
-        // numpy.quantile([1.1, 2.7, 3.3], [0.99, 0.999])
+        // Values of numpy.quantile([1.1, 2.7, 3.3], [0.99, 0.999]).
         let d = Distribution::of(vec![3.3, 1.1, 2.7]).unwrap();
         assert_eq!((d.quantile(0.99), d.quantile(0.999)), (3.288, 3.2988));
         assert_eq!(Distribution::of(vec![7.0]).unwrap().quantile(0.999), 7.0);

@@ -1,11 +1,11 @@
-//! A small run, made by hand.
+//! A small handmade run for tests.
 
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
 use afflux_scenario::{Job, JobKind, Packets, Scenario, Warning};
 use afflux_units::{Rate, Span, Time};
 
-/// A flow that starts at `start` ps.
+/// Returns a flow that starts at `start` ps.
 pub fn flow(src: u32, dst: u32, bytes: u64, start: u64) -> Flow {
     Flow {
         id: 100,
@@ -24,7 +24,8 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: u64) -> Flow {
     }
 }
 
-/// One that took `fct` ps, a third of it in queues, and of the rest a third propagation.
+/// Returns the record of a flow that took `fct` ps: a third of it queueing, and a third of the rest
+/// propagation.
 pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
     let queueing = fct / 3;
     FlowRecord {
@@ -45,7 +46,8 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
     }
 }
 
-/// Four hosts under two leaves with two spines; links 0–3 are the hosts', 4–7 the uplinks.
+/// Returns four hosts under two leaves with two spines. Links 0–3 belong to the hosts, links 4–7
+/// are uplinks.
 pub fn topology() -> Topology {
     let node = |name: &str, kind, group, tier| Node { name: name.into(), kind, config: 0, group, tier };
     let mut nodes: Vec<Node> = (0..4).map(|host| node(&format!("host{host}"), NodeKind::Host, Some(host / 2), 0)).collect();
@@ -56,7 +58,8 @@ pub fn topology() -> Topology {
     Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, ..Default::default() }
 }
 
-/// Three flows: finished in a job, unfinished with a deadline, not started.
+/// Returns a run with three flows: one finished in a job, one unfinished with a deadline, one not
+/// started.
 pub fn run() -> (Scenario, Output) {
     let flows = vec![
         Flow { id: 7, job: 0, deadline: Some(Span::from_us(50)), ..flow(0, 2, 50_000, 1_000_000) },

@@ -1,6 +1,6 @@
-//! A flow's times in whole nanoseconds, rounded so that everything that should add up does.
+//! Times of a flow in whole nanoseconds, rounded so that all sums stay exact.
 //!
-//! Inside, times are picoseconds. Written are
+//! The simulator uses picoseconds. The results contain
 //!
 //! - `start_ns`: the start, rounded;
 //! - `fct_ns`: the completion time `finish - start`, rounded;
@@ -15,15 +15,16 @@ use afflux_net::record::{FlowRecord, Split, Status};
 use afflux_net::spec::{Flow, Start};
 use afflux_units::Span;
 
-/// As written; nanoseconds.
+/// Times of a flow in ns, as written to results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowTimes {
-    /// When the flow started; for one that had not when the run ended, when it was to start; `None` if that depended on other flows.
+    /// Start of the flow. For a flow that had not started at the end of the run: its planned start,
+    /// or `None` if that depended on other flows.
     pub start_ns: Option<i64>,
     pub finish_ns: Option<i64>,
     pub fct_ns: Option<i64>,
     pub ideal_ns: i64,
-    /// `fct_ns / ideal_ns`; always finite.
+    /// `fct_ns / ideal_ns`. Always finite.
     pub slowdown: Option<f64>,
 }
 
@@ -41,7 +42,7 @@ impl FlowTimes {
     }
 }
 
-/// Completion time of a finished flow.
+/// Returns the completion time of a finished flow.
 pub fn completion(record: &FlowRecord) -> Option<Span> {
     match record.status {
         Status::Finished => record.start.zip(record.finish).map(|(start, finish)| finish.since(start)),
@@ -49,7 +50,7 @@ pub fn completion(record: &FlowRecord) -> Option<Span> {
     }
 }
 
-/// A flow that takes no time at all (both ends on one host) is not slowed down.
+/// Returns the slowdown. It is 1 for a flow that takes no time (both ends on one host).
 fn slowdown(fct_ns: i64, ideal_ns: i64) -> Option<f64> {
     match (fct_ns, ideal_ns) {
         (0, 0) => Some(1.0),
@@ -58,7 +59,7 @@ fn slowdown(fct_ns: i64, ideal_ns: i64) -> Option<f64> {
     }
 }
 
-/// Where a finished flow's time went, in nanoseconds; the sum is `fct_ns`.
+/// Split of a finished flow's completion time in ns. The sum of the parts is `fct_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitNs {
     pub propagation: i64,
@@ -70,12 +71,13 @@ pub struct SplitNs {
     pub pacing: i64,
     pub window: i64,
     pub application: i64,
-    /// Of the queueing: in the sender's own host.
+    /// Part of the queueing time that was spent in the sender's own host.
     pub host: i64,
 }
 
 impl SplitNs {
-    /// `None` for a flow that has not finished, and for one whose parts do not add up to its completion time (a failed check).
+    /// Returns `None` for an unfinished flow, and for a flow whose parts do not add up to its
+    /// completion time (a failed check).
     pub fn of(record: &FlowRecord) -> Option<Self> {
         completion(record).filter(|_| checks::split(record).is_none())?;
         let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = record.split;
@@ -98,7 +100,7 @@ impl SplitNs {
     }
 }
 
-/// Lengths laid end to end.
+/// Cumulative sum of lengths, in ps and rounded to ns.
 #[derive(Default)]
 struct Boundaries {
     ps: u64,
@@ -106,7 +108,7 @@ struct Boundaries {
 }
 
 impl Boundaries {
-    /// The next length between rounded boundaries.
+    /// Returns the next length in ns, between two rounded boundaries.
     fn next(&mut self, ps: u64) -> i64 {
         self.ps += ps;
         let before = std::mem::replace(&mut self.ns, Span(self.ps).round_ns());
@@ -114,7 +116,7 @@ impl Boundaries {
     }
 }
 
-/// For columns: counts and times fit by far.
+/// Converts to the type of columns. Counts and times are far below its maximum.
 pub(crate) fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -155,8 +157,8 @@ mod tests {
         }
     }
 
-    /// Boundaries at 1400, 2800, 4200 and 5600 ps become 1, 3, 4 and 6 ns: the parts are 1, 2, 1 and 2 ns, where each
-    /// rounded by itself would be 1 and the sum two short.
+    /// Boundaries at 1400, 2800, 4200 and 5600 ps become 1, 3, 4 and 6 ns: the parts are 1, 2, 1
+    /// and 2 ns. Rounded separately, each part would be 1 ns, and the sum would be two short.
     #[test]
     fn a_worked_example() {
         let split = Split { recovery: 1_400, queueing: 1_400, ..Split::default() };

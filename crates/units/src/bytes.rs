@@ -1,5 +1,5 @@
-//! Byte counts. Decimal prefixes are powers of ten, binary ones powers of two: `"9MB"` is 9,000,000 B and
-//! `"9MiB"` 9,437,184 B.
+//! Byte counts. Decimal prefixes are powers of ten, binary prefixes powers of two: `"9MB"` is
+//! 9,000,000 B and `"9MiB"` is 9,437,184 B.
 
 use crate::parse::{self, ParseError, Unit};
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Quantities with units: simulated time, byte counts, rates, probabilities.
 //!
-//! A quantity is parsed once, at the edge, into one of these types; nothing behind the edge handles a bare
-//! number with a unit in somebody's head. Text forms: `"1us"`, `"100Gbps"`, `"9MB"` (decimal: 9,000,000 B),
-//! `"9MiB"` (binary), `"20%"`.
+//! Quantities are parsed at the input into one of these types, so that the rest of the code never
+//! handles a bare number with an implied unit. Text forms: `"1us"`, `"100Gbps"`, `"9MB"` (decimal:
+//! 9,000,000 B), `"9MiB"` (binary), `"20%"`.
 
 mod bytes;
 mod parse;

@@ -1,8 +1,8 @@
-//! The one reader of "number + unit" text.
+//! Parser of texts that consist of a number and a unit.
 
 use thiserror::Error;
 
-/// Why a quantity could not be read.
+/// Reason why a quantity could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     #[error("`{found}` is not a {what}: write {expected}")]
@@ -15,17 +15,17 @@ pub enum ParseError {
     TooLarge { found: String, what: &'static str },
 }
 
-/// One unit: its spelling and how many base units it is.
+/// One unit: its spelling, and its size in base units.
 pub(crate) type Unit = (&'static str, u128);
 
-/// Reads `text` as a decimal number followed by one of `units`; the value is rounded to the nearest whole base
-/// unit. Decimal arithmetic throughout, so `"0.1us"` is exactly 100,000 ps.
+/// Parses `text` as a decimal number followed by one of `units`. The value is rounded to the
+/// nearest whole base unit. All arithmetic is decimal, so `"0.1us"` is exactly 100,000 ps.
 pub(crate) fn quantity(text: &str, what: &'static str, expected: &'static str, units: &[Unit]) -> Result<u64, ParseError> {
     let found = || text.to_string();
     let malformed = || ParseError::Malformed { found: found(), what, expected };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
-    // Exponents ("1e6") are not accepted: units carry the scale.
+    // Exponents ("1e6") are not accepted: units express the scale.
     let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     if number.is_empty() {
         return Err(malformed());

@@ -12,15 +12,15 @@ impl Probability {
     pub const ZERO: Probability = Probability(0.0);
     pub const ONE: Probability = Probability(1.0);
 
-    /// `None` outside 0…1.
+    /// Returns `None` for values outside 0…1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Probability(value))
     }
     pub fn get(self) -> f64 {
         self.0
     }
-    /// The probability as a threshold for a uniform 64-bit draw: the event happens iff `draw < threshold`, or
-    /// always when this returns `None`.
+    /// Returns the probability as a threshold for a uniform 64-bit draw: the event happens if `draw
+    /// < threshold`. `None`: the event always happens.
     pub fn threshold(self) -> Option<u64> {
         (self.0 < 1.0).then_some((self.0 * 18_446_744_073_709_551_616.0) as u64)
     }

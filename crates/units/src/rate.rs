@@ -17,7 +17,7 @@ const READ_UNITS: &[Unit] = &[
     ("Gb/s", 1_000_000_000),
 ];
 
-/// Bits per second.
+/// A rate in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(pub u64);
 
@@ -28,7 +28,8 @@ impl Rate {
     pub const fn from_mbps(mbps: u64) -> Self {
         Rate(mbps * 1_000_000)
     }
-    /// Time to serialise `bytes` at this rate, however many; of frames as [`Pace`] has it. The longest time there is stands for longer ones.
+    /// Returns the time to serialise any number of bytes at this rate. For a frame (below 2^17
+    /// bytes) it equals [`Pace::of`]. Times beyond the largest [`Span`] saturate.
     pub const fn serialize(self, bytes: u64) -> Span {
         if bytes < Pace::MOST {
             return Span(self.pace().of(bytes));
@@ -36,14 +37,15 @@ impl Rate {
         let time = (bytes as u128 * 8_000_000_000_000 + self.0 as u128 / 2) / self.0 as u128;
         Span(if time > u64::MAX as u128 { u64::MAX } else { time as u64 })
     }
-    /// This rate as a multiplication.
+    /// Returns this rate as a multiplier.
     pub const fn pace(self) -> Pace {
         assert!(self.0 > 0, "validated: no link without rate");
         const BYTE: u64 = 8_000_000_000_000;
         if BYTE.is_multiple_of(self.0) {
             return Pace { multiplier: BYTE / self.0, half: 0, shift: 0 };
         }
-        // As many fractional bits as keep the product of 2^17 bytes within 64 bits.
+        // Use as many fractional bits as possible while the product with 2^17 bytes fits in 64
+        // bits.
         let mut shift = 0;
         while shift < 40 && (8_000_000_000_000u128 << (shift + 1)) / (self.0 as u128) < (1 << 46) {
             shift += 1;
@@ -56,8 +58,9 @@ impl Rate {
     }
 }
 
-/// Picoseconds per byte in fixed point. Exact for rates that divide 8 Tbps, which all Ethernet rates from 10 Gbps to 1.6 Tbps do; for
-/// others each frame's time is rounded to the nearest picosecond, from a product that is right to 2^-9 ps at 1 Mbps and better above.
+/// Picoseconds per byte in fixed point. Exact for rates that divide 8 Tbps, which include all
+/// Ethernet rates from 10 Gbps to 1.6 Tbps. For other rates each frame's time is rounded to the
+/// nearest picosecond, from a product whose error is 2^-9 ps at 1 Mbps and smaller at higher rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     multiplier: u64,
@@ -66,10 +69,11 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Bytes from which on a product may not fit.
+    /// Number of bytes from which a product may not fit in 64 bits.
     const MOST: u64 = 1 << 17;
 
-    /// Time of `bytes`, below 2^17: those of a frame. More are for [`Rate::serialize`].
+    /// Returns the time in ps of `bytes` below 2^17, as in frames. [`Rate::serialize`] handles
+    /// larger numbers.
     #[inline(always)]
     pub const fn of(self, bytes: u64) -> u64 {
         debug_assert!(bytes < Self::MOST);
@@ -97,16 +101,17 @@ mod tests {
     fn serialization() {
         assert_eq!(Rate::from_gbps(100).serialize(1_500), Span(120_000));
         assert_eq!(Rate::from_gbps(400).serialize(1_500), Span::from_ns(30));
-        // Against exact division.
+        // Compares with exact division.
         for rate in [1_000_000, 3_000_000, 33_333_333_333, 7, 999_999_937, 2_666_666_667, 1_600_000_000_000] {
             for bytes in [1u64, 64, 1_500, 9_216, 65_535, 131_071] {
                 let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;
                 let ours = Rate(rate).serialize(bytes).0 as u128;
-                // One picosecond, or half a unit in the last of the multiplier's 45 bits or more.
+                // Tolerance: one picosecond, or half a unit in the last of the multiplier's 45 or
+                // more bits.
                 assert!(ours.abs_diff(exact) <= 1 + (exact >> 46), "{rate} bps, {bytes} B: {ours}, exactly {exact}");
             }
         }
-        // Far more than a frame: blocks of files, buffers, flows.
+        // Sizes far above a frame: blocks of files, buffers, flows.
         for rate in [1_200_000_000, 450_000_000_000, 100_000_000_000, 1_000_000, 7] {
             for bytes in [131_072u64, 1_000_000, 134_217_728, 10_000_000_000] {
                 let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;

@@ -22,7 +22,7 @@ const READ_UNITS: &[Unit] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub u64);
 
-/// A moment: picoseconds since the start of the simulation.
+/// An instant, in picoseconds since the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
@@ -43,7 +43,7 @@ impl Span {
     pub const fn from_s(s: u64) -> Self {
         Span(s * 1_000_000_000_000)
     }
-    /// Nanoseconds, rounded to the nearest (halves up).
+    /// Returns nanoseconds, rounded to the nearest (halves up).
     pub const fn round_ns(self) -> u64 {
         (self.0 + 500) / 1_000
     }
@@ -60,7 +60,7 @@ impl Time {
     pub const fn round_ns(self) -> u64 {
         (self.0 + 500) / 1_000
     }
-    /// Time since `earlier`; panics if `earlier` is later.
+    /// Returns the time since `earlier`. Panics if `earlier` is later.
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0 - earlier.0)
     }

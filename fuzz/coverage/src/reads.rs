@@ -1,4 +1,5 @@
-//! One program for all readers, so that it is linked once: `AFFLUX_FUZZ_TARGET` names the one that is fuzzed.
+//! Coverage-guided fuzzer of the readers. One program contains all readers, so it is linked once.
+//! `AFFLUX_FUZZ_TARGET` selects the reader.
 #![no_main]
 
 use afflux_fuzz::parsers::{TARGETS, Target, target};

@@ -1,6 +1,7 @@
 #!/bin/bash
-# batch.sh RATE CASES SEEDS, as in batch.sh 100M "push read" "1 2 3": results in RUNS/RATE-CASE-SEED. UMLSIM is the program that port.diff changes, DIR the folder
-# with guest.sh and conns (outside /tmp, which guests mount over), RUNS where results go.
+# batch.sh RATE CASES SEEDS, for example batch.sh 100M "push read" "1 2 3"
+# Writes results to RUNS/RATE-CASE-SEED. UMLSIM is the program patched by port.diff, DIR the folder
+# with guest.sh and conns (outside /tmp, which guests mount over), RUNS the folder for results.
 set -u
 for seed in $3; do for case in $2; do
   case $1 in
@@ -20,7 +21,8 @@ for seed in $3; do for case in $2; do
   cubicread) own= guest="CASE=read CC=cubic" ;;
   dctcp) own= guest="CASE=push CC=dctcp" ;;
   esac
-  # One name for the folder: the kernel mixes its command line into its random numbers.
+  # All runs use the same folder name, because the kernel mixes its command line into its random
+  # numbers.
   "$UMLSIM" hosts=6 $net queue=4e6 kmin=176000 kmax=352000 pmax=0.05 phase=$seed seed=$seed snap=64 $own dir=/tmp/umlsim \
     "append=SCEN=$DIR/guest.sh DIR=$DIR CONNS=16 BYTES=$size COUNT=$count GAP=$gap AT=$at END=$end $guest" > "$RUNS/out" 2>&1
   mkdir -p "$RUNS/$1-$case-$seed"

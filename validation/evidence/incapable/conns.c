@@ -1,13 +1,16 @@
-// TCP connections that tell how they fared. One line per connection and end:
+// Opens TCP connections and reports their results, one line per connection and side:
 //   KIND start connected finished bytes ecn ecn_seen retransmissions timeouts cwnd delivered_ce
-// Times are seconds of the guest's monotonic clock, -1 where it did not happen before END.
+// Times are seconds of the guest's monotonic clock, -1 for events that did not happen before END.
 //
-//   conns sink  PORT END                              take and discard
-//   conns serve PORT END                              a request of 8 bytes says how many are wanted
-//   conns bulk  ADDR PORT END N CONNECT GAP SEND      N connections, GAP apart from CONNECT on, that send from SEND on
-//   conns push  ADDR PORT END N AT GAP BYTES          N connections, GAP apart from AT on, each sends BYTES (the sender opens)
-//   conns off                                         ends the machine
-//   conns read  ADDR PORT END N AT GAP BYTES          likewise, each asks for BYTES (the receiver opens)
+//   conns sink  PORT END                          receives and discards
+//   conns serve PORT END                          sends as many bytes as a request of 8 bytes states
+//   conns bulk  ADDR PORT END N CONNECT GAP SEND  opens N connections, GAP apart from CONNECT on;
+//                                                they send from SEND on
+//   conns push  ADDR PORT END N AT GAP BYTES      opens N connections, GAP apart from AT on; each
+//                                                sends BYTES (the sender opens)
+//   conns off                                     powers the machine off
+//   conns read  ADDR PORT END N AT GAP BYTES      opens N connections, GAP apart from AT on; each
+//                                                requests BYTES (the receiver opens)
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +72,7 @@ static long sent(int s, long most) {
   return n;
 }
 static long taken(int s) { long n = 0, r; while (!over && (r = recv(s, buf, sizeof buf, 0)) > 0) n += r; return n; }
-// All has been acknowledged once the peer has seen the end and closes.
+// All data has been acknowledged once the peer has received the end of the stream and closes.
 static double closed(int s) { shutdown(s, SHUT_WR); return !over && recv(s, buf, 1, 0) == 0 ? now() : -1; }
 
 static void one(char **v, int i, int listening) {

@@ -1,13 +1,14 @@
 #!/bin/bash
-# init of one kernel that has all hosts as network namespaces behind a bridge, and Linux's own RED at the port to host 1. From the kernel's command line: DIR (of this
-# file and conns) CASE CC FALLBACK ECN2 RATE (Mbps) SEED BYTES COUNT GAP AT END CONNS PASS (nodrop), as in
+# init of one kernel that has all hosts as network namespaces behind a bridge, with Linux's own RED
+# at the port to host 1. Variables of the kernel's command line: DIR (of this file and conns) CASE
+# CC FALLBACK ECN2 RATE (Mbps) SEED BYTES COUNT GAP AT END CONNS PASS (nodrop). Example:
 # linux mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro init=$DIR/red.sh con=null con0=null,fd:1 time-travel=inf-cpu DIR=$DIR RATE=100 CASE=push SEED=1
 #   BYTES=400000 COUNT=20 GAP=0.5 AT=3 END=18 CONNS=28
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mkdir -p /run/netns
 C=$DIR/conns
 now() { local u _; read u _ < /proc/uptime; echo ${u%.*}; }
-# Namespaces begin with the default of the first.
+# Namespaces start with the default of the first namespace.
 V4=/proc/sys/net/ipv4
 echo ${CC:-htcp} > $V4/tcp_congestion_control
 read release < /proc/sys/kernel/osrelease
@@ -19,7 +20,8 @@ for i in 1 2 3 4 5 6; do
   ip link set p$i master br0 up gso_max_segs 1
   ip -n h$i link set lo up; ip -n h$i link set eth0 up gso_max_segs 1
   ip -n h$i addr add 10.0.0.$i/24 dev eth0
-  # tbf is timed by timers: a frame and a half of credit, as otherwise what comes late is lost.
+  # tbf is driven by timers, so it has a credit of a frame and a half. Otherwise late timers would
+  # lose capacity.
   ip netns exec h$i tc qdisc add dev eth0 root tbf rate ${RATE}mbit burst 3200 limit 10000000
   ip netns exec h$i bash -c "echo 1 > $V4/tcp_ecn; echo ${FALLBACK:-1} > $V4/tcp_ecn_fallback; echo 1 > $V4/tcp_no_metrics_save
     echo 4096 131072 6291456 > $V4/tcp_rmem; echo 4096 16384 4194304 > $V4/tcp_wmem; echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
@@ -38,7 +40,7 @@ reverse) in_ 2 sink 5002 $END > /tmp/serve & in_ 1 push 10.0.0.2 5002 $END $COUN
 push) in_ 2 push 10.0.0.1 5001 $END $COUNT $AT.0$((SEED*13)) $GAP $BYTES > /tmp/own & ;;
 esac
 for i in 3 4 5 6; do in_ $i bulk 10.0.0.1 5001 $END $CONNS 0.$((500+i*7)) 0.011 1.0$((i*SEED*13%90+10)) > /tmp/bulk$i & done
-# The queue, from AT to a second before END.
+# Samples the queue from AT to a second before END.
 ( while [ $(now) -lt $AT ]; do sleep 0.1; done
   while [ $(now) -lt $((END-1)) ]; do tc -s qdisc show dev p1; sleep 0.097; done > /tmp/queue ) &
 wait

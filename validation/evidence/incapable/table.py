@@ -1,4 +1,5 @@
-"""Tables of what connections did behind a port that drops frames which are not ECN-capable: with Linux kernels, and with afflux.
+"""Tables of connections behind a port that drops frames which are not ECN-capable, with Linux
+kernels and with afflux.
 
 python -m validation.evidence.incapable.table linux RUNS   # folders RATE-CASE-SEED of batch.sh, and consoles RATE-CASE-SEED.log of red.sh
 python -m validation.evidence.incapable.table afflux -n 3  # runs port.toml
@@ -19,9 +20,10 @@ import afflux
 HERE = Path(__file__).parent
 SCENARIO = HERE / "port.toml"
 KMAX = 352_000
-#: When the port is measured, seconds.
+#: Interval in seconds in which the port is measured.
 MEASURED = {"100M": (3, 29), "1G": (2, 13)}
-#: Keys of port.toml at the other rate, and of the cases. Only a connection that is opened by its sender has a handshake on the port's way.
+#: Keys of port.toml for the other rate, and for the cases. Only a connection that its sender opens
+#: has a handshake in the direction of the port.
 RATES: dict[str, dict[str, Any]] = {
     "100M": {},
     "1G": {
@@ -50,7 +52,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 class Connection(NamedTuple):
-    """Times in seconds; negative: not before the end."""
+    """Times of a connection in seconds. Negative: not before the end."""
 
     start: float
     connected: float
@@ -62,7 +64,8 @@ class Connection(NamedTuple):
 
 
 class Port(NamedTuple):
-    """Of the receiver, while it was measured: bytes, share of the time above kmax, drops of frames that are not ECN-capable."""
+    """The receiver's port during the measurement: mean bytes, share of the time above kmax, drops
+    of frames that are not ECN-capable."""
 
     mean: float
     above: float
@@ -70,12 +73,13 @@ class Port(NamedTuple):
 
 
 def told(lines: list[list[str]]) -> list[Connection]:
-    """The connections that come later: as their sender tells them. A server does not know when its connection was asked for, its client does."""
+    """Returns the connections that start later, as their senders report them. The start of a
+    connection is taken from the client, because the server does not know it."""
     serving = [row for row in lines if row[0] == "serve"]
     found = []
     for row in lines:
         if row[0] in ("push", "read"):
-            # The server has it open half a round trip after the client.
+            # The connection opens half a round trip later at the server than at the client.
             sends = min(serving, key=lambda one: abs(float(one[2]) - float(row[2]))) if serving else row
             found.append(Connection(float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(sends[5]), int(sends[7]), int(sends[8])))
     return sorted(found)
@@ -86,7 +90,7 @@ def connections(console: str) -> list[list[str]]:
 
 
 def of_kernels(folder: Path) -> tuple[list[Connection], Port]:
-    """One kernel per host, and the port outside."""
+    """Reads a run with one kernel per host and a separate port."""
     lines = [line for host in ("h1.log", "h2.log") for line in connections((folder / host).read_text(errors="replace"))]
     port = re.search(r"^port,1,(.*)$", (folder / "out").read_text(), re.MULTILINE)
     assert port, folder
@@ -95,7 +99,7 @@ def of_kernels(folder: Path) -> tuple[list[Connection], Port]:
 
 
 def of_red(log: Path) -> tuple[list[Connection], Port]:
-    """One kernel for all hosts, and its own RED."""
+    """Reads a run with one kernel for all hosts, and that kernel's RED."""
     console = log.read_text(errors="replace")
     port = re.search(r"^queue mean ([0-9.]+) above ([0-9.]+) ", console, re.MULTILINE)
     drops = re.search(r"marked \d+ early (\d+) pdrop", console)
@@ -113,7 +117,8 @@ def of_afflux(rate: str, case: str, seed: int) -> tuple[list[Connection], Port]:
     for row in pl.DataFrame(result.flows).filter(pl.col("class") == "victim").iter_rows(named=True):
         start, end = row["start_ns"] / 1e9, row["finish_ns"]
         finished = -1.0 if end is None else end / 1e9
-        # Among hundreds of segments that are ECN-capable some are marked.
+        # A connection without marks has no ECN, because some of hundreds of ECN-capable segments
+        # are marked.
         ecn = int(row["ecn_marked"] > 0 or case.startswith("reverse"))
         took = row["bytes"] if end is not None else row.get("delivered_bytes") or 0
         found.append(Connection(start, start, finished, took, ecn, row["packets_retransmitted"], row["timeouts"]))
@@ -124,7 +129,7 @@ def of_afflux(rate: str, case: str, seed: int) -> tuple[list[Connection], Port]:
 
 
 def rows(source: str, rate: str, case: str, seed: int, found: list[Connection], port: Port) -> Iterator[dict[str, Any]]:
-    """One row for the connections with ECN, one for those without."""
+    """Yields one row for the connections with ECN, and one for those without."""
     end = 18.0 if source.endswith("RED") else {"100M": 30.0, "1G": 14.0}[rate]
     for ecn in (1, 0):
         some = [one for one in found if one.ecn == ecn]

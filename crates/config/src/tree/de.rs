@@ -1,6 +1,7 @@
-//! A tree read into a document by serde, with errors that know their key.
+//! Deserializer from a tree into a document, with errors that name the key.
 //!
-//! An enum of tables is chosen by the key `kind`; errors inside it keep their place (serde's own tagged enums lose it).
+//! The key `kind` selects the table of an enum. Errors inside such a table keep their path, which
+//! serde's own tagged enums lose.
 
 use super::{Entry, Key, Segment, Tree, Value};
 use crate::spelling;
@@ -9,23 +10,23 @@ use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoD
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A key with something wrong about it.
+/// An error at a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     pub key: Key,
     pub message: String,
-    /// The input file (and its line) where it really is.
+    /// Input file, and its line if known, that contains the mistake.
     pub input: Option<(PathBuf, Option<usize>)>,
 }
 
-/// The key that tells which table this is.
+/// Key that selects a variant of an enum of tables.
 const TAG: &str = "kind";
 
 impl Wrong {
     pub fn at(key: Key, message: impl Into<String>) -> Self {
         Wrong { key, message: message.into(), input: None }
     }
-    /// In `file`, which `key` names.
+    /// Returns an error inside `file`, which the value of `key` names.
     pub fn input(key: Key, file: &Path, line: Option<usize>, message: impl Into<String>) -> Self {
         Wrong { key, message: message.into(), input: Some((file.to_path_buf(), line)) }
     }
@@ -86,7 +87,7 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// What serde expects, in words of the file.
+/// Describes the value that serde expects in the terms of a scenario file.
 fn wanted(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
@@ -130,7 +131,7 @@ impl<'de> Deserializer<'de> for &'de Tree {
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
         visitor.visit_newtype_struct(self)
     }
-    /// `default` is the kind of a table that does not say, or empty.
+    /// `default` is the kind of a table without the key `kind`, or empty if the key is required.
     fn deserialize_enum<V: Visitor<'de>>(self, default: &'static str, known: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Text(text) => visitor.visit_enum(Choice { name: text, tagged: None }),
@@ -151,7 +152,7 @@ impl<'de> Deserializer<'de> for &'de Tree {
             other => Err(Wrong::new(format!("found {}: write {}", other.shown(), spelling::list(known.iter().copied())))),
         }
     }
-    /// Arrays of a fixed length: serde itself does not look at elements beyond it.
+    /// Checks the length of fixed-length arrays, because serde ignores surplus elements.
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Array(items) if items.len() != length => Err(de::Error::invalid_length(items.len(), &visitor)),
@@ -200,7 +201,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// A word, or a table chosen by its `kind`.
+/// A word, or a table with its `kind`.
 struct Choice<'de> {
     name: &'de str,
     tagged: Option<&'de [Entry]>,
@@ -230,7 +231,7 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Wrong> {
         match self.tagged {
             Some(entries) => seed.deserialize(Untagged(entries)),
-            // The name alone, where no key has to be written.
+            // The name alone is valid if the kind has no required key.
             None => seed.deserialize(Untagged(&[])).map_err(|_| Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))),
         }
     }
@@ -242,7 +243,7 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
     }
 }
 
-/// The table without its `kind`.
+/// A table without its key `kind`.
 struct Untagged<'de>(&'de [Entry]);
 
 impl<'de> Deserializer<'de> for Untagged<'de> {

@@ -8,7 +8,7 @@ pub enum Segment {
     Index(usize),
 }
 
-/// A path from the top of the document.
+/// A key's path from the top of the document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Key(Vec<Segment>);
 
@@ -19,7 +19,7 @@ impl Key {
     pub fn is_top(&self) -> bool {
         self.0.is_empty()
     }
-    /// Reads `a.b[1].c`; `a.b.1.c` is the same.
+    /// Parses `a.b[1].c`, or its equivalent `a.b.1.c`.
     pub fn parse(text: &str) -> Option<Key> {
         let mut key = Vec::new();
         for part in text.split('.') {
@@ -40,7 +40,7 @@ impl Key {
         }
         Some(Key(key))
     }
-    /// This key inside `outer`.
+    /// Returns this path inside `outer`.
     pub fn within(mut self, outer: Segment) -> Key {
         self.0.insert(0, outer);
         self
@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-/// From text that is known to be well-formed.
+/// Converts text that is known to be well-formed.
 impl From<&str> for Key {
     fn from(text: &str) -> Key {
         Key::parse(text).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A scenario as written: TOML values that remember where they came from.
+//! A scenario as written: TOML values with their origins.
 
 mod de;
 mod key;
@@ -9,12 +9,12 @@ pub use de::Wrong;
 pub use key::{Key, Segment};
 pub use read::NotToml;
 
-/// Where a value was written.
+/// Origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// Line of the file, from 1.
     Line(usize),
-    /// `--set` or another option of the command line, as given.
+    /// `--set` or another command line option, as given.
     Option(String),
 }
 
@@ -30,7 +30,7 @@ pub enum Value {
     Integer(i64),
     Float(f64),
     Boolean(bool),
-    /// TOML knows dates; scenarios do not.
+    /// A TOML date. Scenarios do not use dates.
     Datetime(String),
     Array(Vec<Tree>),
     /// Entries in the order of the file.
@@ -40,13 +40,13 @@ pub enum Value {
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: String,
-    /// Where the key stands.
+    /// Origin of the key.
     pub origin: Origin,
     pub tree: Tree,
 }
 
 impl Value {
-    /// The value as a person would recognise it in a message.
+    /// Returns the value as error messages show it.
     pub fn shown(&self) -> String {
         match self {
             Value::Text(text) => format!("\"{text}\""),
@@ -61,7 +61,7 @@ impl Value {
 }
 
 impl Tree {
-    /// The value at `key`, if something is written there.
+    /// Returns the value at `key`, if there is one.
     fn at(&self, key: &Key) -> Option<&Tree> {
         key.segments().iter().try_fold(self, |tree, segment| match (&tree.value, segment) {
             (Value::Table(entries), Segment::Name(name)) => entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree),
@@ -70,17 +70,17 @@ impl Tree {
         })
     }
 
-    /// Is something written at `key`?
+    /// True if there is a value at `key`.
     pub fn has(&self, key: &Key) -> bool {
         self.at(key).is_some()
     }
 
-    /// Is the number 0 written at `key`?
+    /// True if the value at `key` is the number 0.
     pub fn is_zero(&self, key: &Key) -> bool {
         self.at(key).is_some_and(|tree| matches!(tree.value, Value::Integer(0)))
     }
 
-    /// Where `key`, or the innermost table around it that was written, stands.
+    /// Returns the origin of `key`, or of the innermost written table that would contain it.
     pub fn origin_of(&self, key: &Key) -> Origin {
         let (mut tree, mut origin) = (self, &self.origin);
         for segment in key.segments() {

@@ -1,10 +1,10 @@
-//! TOML text to a tree.
+//! Parser from TOML text to a tree.
 
 use super::{Entry, Origin, Tree, Value};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// Why text is not TOML: the line and what is wrong with it.
+/// TOML syntax error: its line and a message.
 #[derive(Debug)]
 pub struct NotToml {
     pub line: Option<usize>,
@@ -28,10 +28,10 @@ impl Tree {
     }
 }
 
-/// Where lines begin.
+/// Start offsets of the lines of a text.
 struct Lines {
     starts: Vec<usize>,
-    /// Text may end with a line's end; what is missing is missing in the line before.
+    /// Number of the last line. An offset behind a final line break belongs to this line.
     last: usize,
 }
 

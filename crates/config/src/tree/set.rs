@@ -1,10 +1,11 @@
-//! What the command line changes: `--set key.path=value`.
+//! Changes of a scenario by the command line: `--set key.path=value`.
 
 use super::{Entry, Key, Origin, Segment, Tree, Value};
 use crate::spelling;
 
 impl Tree {
-    /// Puts `value` (TOML, or a bare word taken as text) at `key`, making tables on the way.
+    /// Sets `key` to `value` (TOML, or a bare word that is read as text), and creates missing
+    /// tables.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let origin = Origin::Option(format!("--set {key}={value}"));
         let path = Key::parse(key.trim()).ok_or_else(|| format!("\"{key}\" is not a key path: write --set switch.buffer=9MB or --set traffic[0].load=0.5"))?;
@@ -59,7 +60,8 @@ impl Tree {
     }
 }
 
-/// The table of an array that has this `name`, or this `class` if no other one has it.
+/// Returns the index of the array's table with this `name`, or else of the only table with this
+/// `class`.
 fn element(items: &[Tree], wanted: &str) -> Result<usize, String> {
     let text = |tree: &Tree, key: &str| match &tree.value {
         Value::Table(entries) => entries.iter().find(|entry| entry.name == key).and_then(|entry| match &entry.tree.value {
@@ -119,7 +121,7 @@ fn from_text(text: &str, origin: &Origin) -> Value {
     }
 }
 
-/// The same value with all parts from `origin`.
+/// Returns the same value with `origin` as the origin of all its parts.
 fn stamped(value: Value, origin: &Origin) -> Value {
     let tree = |tree: Tree| Tree { value: stamped(tree.value, origin), origin: origin.clone() };
     match value {

@@ -1,6 +1,6 @@
-//! Facts of a scenario that decide what its other tables may say.
+//! Properties of a generated scenario that restrict the choices for its other tables.
 
-/// The kind of most of a scenario's traffic.
+/// Kind of the transport of most of a scenario's traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     Tcp,
@@ -18,19 +18,19 @@ pub enum Family {
 
 /// A transport of the scenario.
 pub struct Named {
-    /// `None`: the default.
+    /// Name of the transport. `None`: the default transport.
     pub name: Option<String>,
     pub family: Family,
     pub facts: TransportFacts,
 }
 
-/// Flow control that the mode of RDMA asks of switches.
+/// Flow control that the chosen RDMA mode requires from switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pauses {
     Any,
     /// Every switch needs flow control.
     Needed,
-    /// Switches stop when hosts tell them to.
+    /// Switches obey PAUSE frames of hosts.
     Obeyed,
 }
 
@@ -41,7 +41,7 @@ pub struct TransportFacts {
     pub paused: Option<bool>,
     /// Flows can follow each other on one connection.
     pub persistent: bool,
-    /// The transport may go on for ever, so that the scenario needs `run.until`.
+    /// True if the transport may run for ever, so that the scenario needs `run.until`.
     pub endless: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `[host]`.
+//! Generator of `[host]`.
 
 use super::facts::Family;
 use super::switch::{marking, processor, queues};
@@ -6,7 +6,8 @@ use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int};
 use toml::Value;
 
-/// `pauses`: switches pause, or have a memory management unit. The second: there is a storm without an end.
+/// Returns the table `[host]`, and whether it contains a storm of PAUSE frames without an end.
+/// `pauses`: switches use PFC or have a memory management unit.
 pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pauses: bool) -> (Keys, bool) {
     let mut keys = Keys::default();
     let profile = match family {
@@ -31,7 +32,7 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
     }
     keys.may(c, 15, "mtu", |c| c.of(&["600B", "1000B", "1500B", "4000B", "9000B"]));
     keys.may(c, 25, "delay", |c| c.time(1, 5_000));
-    // No queue by urgency beside flow control.
+    // pFabric's priority queue cannot be combined with flow control.
     let urgent = family == Family::Pfabric && !pauses && c.chance(70);
     if urgent {
         keys.put("scheduling", "pfabric");
@@ -81,7 +82,7 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
         }
     }
     let mut endless = false;
-    // A host that tells its switch to stop, where somebody listens.
+    // A host that sends PAUSE frames without cause, if its switch uses flow control.
     if !paused.is_empty() && c.chance(15) {
         let mut storm = Keys::default();
         storm.put("priority", int(c.of(paused)));
@@ -117,7 +118,7 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
     (keys, endless)
 }
 
-/// Timing of real hosts, or none.
+/// Returns the timing of real hosts, or none.
 fn timing(c: &mut Choices) -> Value {
     if c.chance(40) {
         return "exact".into();

@@ -1,4 +1,5 @@
-//! Scenario files at random: every kind of fabric, switch, transport and traffic, mostly valid, and small.
+//! Generator of random scenario files: every kind of fabric, switch, transport and traffic. They
+//! are small and mostly valid.
 
 mod facts;
 mod host;
@@ -18,12 +19,14 @@ use transport::{rdma_plan, transport};
 /// Purpose of the random stream.
 const SCENARIO: u64 = 0x7363_656e_6172_696f;
 
-/// From this seed on everything is drawn; scenarios of smaller seeds stay what they are and lack what came later: switches that trim, PI², disciplines,
-/// credits and PFC on virtual output queues, disciplines on memory management units, changes of one direction of a link, its MTU and convergence, traffic that
-/// stops, connections that are given up, D3 that ends, `rocev2`, and `run.stall`.
+/// First seed whose scenarios use all features. Scenarios of smaller seeds never change, and lack
+/// later features: trimming switches, PI², AQM disciplines, credits and PFC on virtual output
+/// queues, AQM disciplines on memory management units, changes of one direction of a link, MTU and
+/// convergence of links, traffic that stops, connections that give up, D3 that ends, `rocev2`, and
+/// `run.stall`.
 pub const NEWER: u64 = 1_000;
 
-/// Scenario number `number` of `seed`; it names files in `data`.
+/// Returns scenario number `number` of `seed` as TOML. The scenario refers to files in `data`.
 pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
     let mut stream = Stream::new(seed, SCENARIO, number);
     let mut choices = Choices::new(&mut stream);
@@ -32,7 +35,7 @@ pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
     written(&scenario(&mut choices, data, trims))
 }
 
-/// The scenario that these choices make, as TOML.
+/// Returns the scenario that `source` selects, as TOML.
 pub fn text(source: &mut dyn Source, data: &Path) -> String {
     written(&scenario(&mut Choices::new(source), data, false))
 }
@@ -41,7 +44,8 @@ fn written(table: &Table) -> String {
     toml::to_string(table).expect("tables, texts and numbers")
 }
 
-/// Some changes of links are of one direction; no rates where switches pause.
+/// Restricts some link changes to one direction. Rates stay symmetric where switches send PAUSE
+/// frames.
 fn one_way(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
     for (list, both, one) in [("override", ["delay", "mtu"].as_slice(), "rate"), ("fault", &["down"], "loss")] {
         let Some(Value::Array(changes)) = fabric.0.get_mut(list) else { continue };
@@ -60,7 +64,7 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     keys.put("format", int(1));
     keys.may(c, 20, "name", |_| "random");
     keys.may(c, 10, "description", |_| "made at random");
-    // Many small ones, and some that go on for longer.
+    // Many small scenarios, and some longer ones.
     let packets = if c.chance(25) { c.scale(8_000, 250_000) } else { c.scale(100, 16_000) };
     let family = c.weighted(&[
         (20, Family::Tcp),
@@ -105,7 +109,8 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         host.put("transports", named);
     }
     endless |= fabric.cut || !switch_facts.paused.is_empty() || transports.iter().any(|transport| transport.facts.endless);
-    // Nanoseconds that all frames take on one host's link. Hosts send at the same time, so the run is mostly shorter.
+    // Time in ns that all frames take on one host's link. Hosts send simultaneously, so most runs
+    // are shorter.
     let long = packets * 12_000_000 / fabric.mbps;
     let until_ns = (endless || c.chance(45)).then(|| {
         let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000)) + if family == Family::Hadoop { 20_000_000 } else { 0 };

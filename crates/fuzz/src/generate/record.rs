@@ -1,10 +1,11 @@
-//! `[record]`.
+//! Generator of `[record]`.
 
 use super::topology::Fabric;
 use crate::choices::{Choices, Keys};
 use toml::Value;
 
-/// `until_ns`: when the run ends, if that is known; without it samples are rare.
+/// Returns the table `[record]`. `until_ns`: end of the run in ns, if known. Otherwise sampling
+/// intervals are long.
 pub fn record(c: &mut Choices, fabric: &Fabric, until_ns: Option<u64>, conweave: bool) -> Keys {
     let mut keys = Keys::default();
     let interval = |c: &mut Choices| match until_ns {

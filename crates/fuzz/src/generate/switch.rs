@@ -1,14 +1,14 @@
-//! `[switch]`.
+//! Generator of `[switch]`.
 
 use super::facts::{Family, Pauses};
 use super::topology::Fabric;
 use crate::choices::{Choices, Keys, int, ints};
 use toml::Value;
 
-/// Settings of switches on which those of hosts and traffic depend.
+/// Settings of switches that restrict the choices for hosts and traffic.
 #[derive(Debug, Clone, Default)]
 pub struct SwitchFacts {
-    /// Priorities that are paused.
+    /// Lossless priorities (PFC).
     pub paused: Vec<u64>,
     pub conweave: bool,
 }
@@ -66,7 +66,7 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
         _ => memory(c, &mut keys, &mut facts, sharing, fabric, pauses == Pauses::Needed),
     }
     let pauses_here = managed || obeys || !facts.paused.is_empty();
-    // Scenarios of older seeds stay what they are.
+    // Scenarios of older seeds must not change.
     let anywhere = c.1 && (voq || pauses_here);
     let disciplined = !urgent && (anywhere || !voq && !pauses_here) && (family == Family::Hull || c.chance(25));
     let aqm = if disciplined { discipline(c, &mut keys, family, entropies) } else { "off" };
@@ -108,7 +108,7 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
     (keys, facts)
 }
 
-/// Virtual output queues and their DRAM.
+/// Sets virtual output queues and their DRAM.
 fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
     let mut voq = Keys::default();
     let ingress = c.of(&["core", "port"]);
@@ -142,7 +142,7 @@ fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
     if c.1 && c.chance(40) {
         let count = c.weighted(&[(4, 1), (3, 2), (1, 8)]);
         let paused = c.some_below(count, 8);
-        // All frames that may wait below `xoff` have to fit into the memory.
+        // The memory must hold all frames that may wait below `xoff`.
         ["reserved", "dynamic"].iter().for_each(|name| drop(voq.0.remove(*name)));
         voq.put("dram", "500MB");
         let xoff = c.scale(2_000, 100_000);
@@ -158,7 +158,7 @@ fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
     keys.put("voq", voq);
 }
 
-/// A memory management unit, with flow control or without.
+/// Sets a memory management unit, with or without flow control.
 fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &str, fabric: &Fabric, needed: bool) {
     let mut mmu = Keys::default();
     let with = needed || c.chance(60);
@@ -241,7 +241,7 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
     facts.paused = paused;
 }
 
-/// Flow control of these priorities, with what `headroom` adds.
+/// Sets flow control of these priorities. `headroom` adds further keys.
 fn pauses_of(c: &mut Choices, keys: &mut Keys, paused: &[u64], headroom: impl FnOnce(&mut Choices, &mut Keys)) {
     let mut pfc = Keys::default();
     pfc.put("priorities", ints(paused));
@@ -344,7 +344,7 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
     kind
 }
 
-/// How queues are served; returns how many there are.
+/// Sets the scheduling. Returns the number of queues.
 fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, shares: bool, limits: bool, disciplined: bool) -> u64 {
     match c.weighted(&[(9, "fifo"), (5, "strict"), (6, "blocks")]) {
         "strict" if !fair => {
@@ -376,7 +376,7 @@ fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, shares: boo
     }
 }
 
-/// The quantum of queues that take turns.
+/// Sets the quantum of queues that share bandwidth in rounds.
 fn turns(c: &mut Choices, keys: &mut Keys, blocks: &[Value]) {
     let shares = |block: &Value| block.get("weight").is_some() || block.get("bandwidth").is_some();
     if blocks.iter().any(shares) {
@@ -384,11 +384,11 @@ fn turns(c: &mut Choices, keys: &mut Keys, blocks: &[Value]) {
     }
 }
 
-/// Queues by class, with what `more` adds to each.
+/// Returns a table for each class queue. `more` adds further keys to each.
 pub fn queues(c: &mut Choices, mut more: impl FnMut(&mut Choices, &mut Keys)) -> Vec<Value> {
     let count = c.range(2, 8);
     let service = c.of(&["strict", "weight", "bandwidth"]);
-    // One that shares at least.
+    // At least one queue shares bandwidth.
     let shares = c.range(1, count);
     let mut left = 100;
     let explicit = c.chance(40);
@@ -511,7 +511,7 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
     }
 }
 
-/// Switches that differ in a key or two.
+/// Sets an override with a change of a key or two for some switches.
 fn overrides(c: &mut Choices, keys: &mut Keys, fabric: &Fabric, sharing: &str, family: Family) {
     if !c.chance(15) {
         return;

@@ -1,32 +1,32 @@
-//! `[topology]`.
+//! Generator of `[topology]`.
 
 use crate::choices::{Choices, Keys, int};
 use std::path::Path;
 use toml::Value;
 
-/// What the rest of a scenario depends on.
+/// Properties of the fabric that restrict the choices for the rest of a scenario.
 #[derive(Debug, Clone)]
 pub struct Fabric {
     pub kind: &'static str,
     pub hosts: u64,
-    /// Hosts hang on racks, of which there are several.
+    /// True if there are several racks.
     pub racks: bool,
-    /// Frames can be pinned to paths: hosts have one link, and paths are short.
+    /// True if frames can be pinned to paths: each host has one link, and paths are short.
     pub pins: bool,
-    /// Some pairs of hosts have several paths.
+    /// True if some pairs of hosts have several paths.
     pub several: bool,
-    /// Hosts' links differ in rate, or no load can be stated for another reason.
+    /// True if hosts' links differ in rate, or the load is undefined for another reason.
     pub uneven: bool,
-    /// Patterns of links, of switches, and of what can be captured.
+    /// Patterns that match links, switches, or links that can be captured.
     pub links: Vec<String>,
     pub switches: Vec<&'static str>,
-    /// The slowest host's rate in megabits per second.
+    /// Rate of the slowest host in Mbit/s.
     pub mbps: u64,
-    /// Most ports of a switch, roughly.
+    /// Approximate number of ports of the largest switch.
     pub ports: u64,
-    /// The longest delay of a path, there and back, roughly.
+    /// Approximate longest round-trip delay in ns.
     pub round_trip_ns: u64,
-    /// A link goes down and never comes up again.
+    /// True if a link goes down and never comes up again.
     pub cut: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
     ]);
     keys.put("kind", kind);
     let (mbps, ns) = (c.weighted(RATES), c.weighted(DELAYS_NS));
-    // Few packets need no large fabric.
+    // The number of hosts is limited by the number of packets.
     let most = packets.ilog2().clamp(6, 12) as u64;
     let mut fabric = Fabric {
         kind,
@@ -133,7 +133,7 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
             keys.put("hosts_per_pair", int(hosts));
             keys.put("rate", rate(mbps));
             keys.put("delay", delay(ns));
-            // Four pods of two pairs of edge switches.
+            // Four pods with two edge switches each.
             fabric.hosts = 8 * hosts;
             fabric.several = true;
             fabric.switches = vec!["edge*", "agg0", "core*"];
@@ -165,7 +165,7 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
             fabric.switches = vec!["level0_*", "level1_0"];
         }
         "hpcc" => {
-            // Two leaves of four hosts, two spines: `data/fabric.txt`.
+            // The file `data/fabric.txt` has two leaves with four hosts each, and two spines.
             fabric.hosts = 8;
             keys.put("file", data.join("fabric.txt").display().to_string());
             (fabric.pins, fabric.several, fabric.mbps) = (true, true, 25_000);
@@ -178,7 +178,7 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
     (keys, fabric)
 }
 
-/// Switches in a ring, or all joined with each other, with hosts anywhere.
+/// Generates switches in a ring or a full mesh, with hosts at random switches.
 fn custom(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric, mbps: u64, ns: u64) {
     let switches = c.range(1, 4);
     fabric.hosts = c.range(2, 10);
@@ -217,7 +217,7 @@ fn custom(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric, mbps: u64, ns: 
     }
 }
 
-/// Links that differ, lose frames, or are down for a time.
+/// Adds changes of links: other rates and delays, loss, and down times.
 fn changes(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric) {
     if c.chance(20) {
         let mut change = Keys::default();

@@ -1,4 +1,4 @@
-//! `[[traffic]]`.
+//! Generator of `[[traffic]]`.
 
 use super::facts::{Family, Named, TransportFacts};
 use super::topology::Fabric;
@@ -11,14 +11,14 @@ pub struct Drawn<'a> {
     pub fabric: &'a Fabric,
     pub data: &'a Path,
     pub family: Family,
-    /// The default transport, then those with names.
+    /// The default transport, followed by the named ones.
     pub transports: &'a [Named],
     pub paused: &'a [u64],
-    /// `run.until` is given, so that traffic without an end of its own has one.
+    /// True if `run.until` is set, so that traffic may be endless.
     pub ends: bool,
 }
 
-/// Blocks that send so many frames in all, roughly. The second: what they need `run.until` for.
+/// Returns traffic blocks that send about `packets` frames in all.
 pub fn traffic(c: &mut Choices, around: &Drawn, packets: u64) -> Vec<Value> {
     let count = c.weighted(&[(4, 1), (4, 2), (2, 3)]);
     let mut blocks = Vec::new();
@@ -121,7 +121,7 @@ fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
             }
         }
         "partition_aggregate" => {
-            // About twenty queries, from as many hosts as there are.
+            // About twenty queries in all, for any number of hosts.
             let (ms, queries) = (c.scale(1, 20), c.scale(1, 20));
             keys.put("duration", format!("{ms}ms"));
             keys.put("queries_per_second", (queries * 1_000 / ms) as f64 / hosts as f64);
@@ -205,7 +205,7 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: 
     keys.may(c, 10, "seed", |c| int(c.range(0, 1_000)));
     keys.may(c, 30, "start", |c| c.time(1, 500_000));
     if c.1 && !kind.starts_with("hadoop") && kind != "background" && c.chance(15) {
-        // Starts are at most at 500 us.
+        // Flows start at 500 us at the latest.
         keys.put("stop", c.time(500_001, 3_000_000));
     }
     let paused = if kind == "datagram" { None } else { facts.paused };
@@ -285,7 +285,7 @@ fn random(c: &mut Choices, keys: &mut Keys, around: &Drawn, bytes: u64) {
     }
 }
 
-/// Sizes with this mean, roughly.
+/// Sets flow sizes with about this mean.
 fn sizes(c: &mut Choices, keys: &mut Keys, around: &Drawn, mean: u64) {
     let mean = mean.clamp(1, 4_000_000);
     match c.range(0, 9) {
@@ -315,7 +315,7 @@ fn sizes(c: &mut Choices, keys: &mut Keys, around: &Drawn, mean: u64) {
     }
 }
 
-/// Jobs with machines so quick that they are done in simulated milliseconds.
+/// Sets Hadoop jobs on machines so fast that jobs end within simulated milliseconds.
 fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
     keys.may(c, 60, "framework", |c| c.of(&words("Framework")));
     if kind == "hadoop" {
@@ -356,7 +356,9 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
     }
     cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
     if keys.0.get("framework").and_then(Value::as_str) != Some("tez") {
-        // Some fetches fail. The hosts are left alone for less than the run, which Tez has no limit for.
+        // Short time-outs make some fetches fail. The penalty of the host after a failure is
+        // limited to less than the run. Tez has no key for this limit, so it gets no short
+        // time-outs.
         let mut fails = false;
         for name in ["fetch_connect_timeout", "fetch_read_timeout"] {
             if c.chance(20) {
@@ -371,7 +373,7 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
             cluster.may(c, 20, name, |_| true);
         }
     }
-    // Tasks of milliseconds do not wait a second for the resource manager.
+    // Without this, tasks of milliseconds would wait a second for the resource manager.
     cluster.put("unregister", if c.chance(50) { "0s" } else { "300us" });
     cluster.may(c, 40, "message_delay", |_| "100us");
     let mut disks = Keys::default();

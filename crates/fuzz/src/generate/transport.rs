@@ -1,4 +1,4 @@
-//! `[host.transport]` and `[host.transports.NAME]`.
+//! Generator of `[host.transport]` and `[host.transports.NAME]`.
 
 use super::facts::{Family, Pauses, RdmaPlan, TransportFacts};
 use super::topology::Fabric;
@@ -51,7 +51,7 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
             if c.1 {
                 keys.may(c, 40, "forget", |c| c.time(20_000, 5_000_000));
             }
-            // Scenarios of old seeds keep their end.
+            // Scenarios of old seeds keep `run.until`.
             facts.endless = !c.1;
         }
         Family::Nack => {
@@ -123,7 +123,7 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
         keys.put("initial_window", int(window));
     }
     keys.may(c, 15, "max_window", |c| int(window.max(10) + c.range(0, 40)));
-    // The default of 200 ms makes silences, and no events.
+    // The default of 200 ms would give long silences without events.
     keys.may(c, 85, "min_rto", |c| c.of(&["200us", "1ms", "1ms", "5ms", "900ns"]));
     keys.may(c, 30, "initial_rto", |c| c.of(&["300us", "1ms", "10ms"]));
     keys.may(c, 15, "max_rto", |c| c.of(&["1s", "10s"]));
@@ -181,7 +181,7 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
     }
 }
 
-/// Parameters of a congestion control.
+/// Sets the parameters of a congestion control.
 fn control(c: &mut Choices, keys: &mut Keys, kind: &str, ns3: bool) {
     let mut own = Keys::default();
     match kind {
@@ -215,7 +215,8 @@ fn control(c: &mut Choices, keys: &mut Keys, kind: &str, ns3: bool) {
             own.may(c, 30, "tick", |c| c.of(&["100us", "4ms"]));
         }
         "ledbatpp" => {
-            // Queues of a fabric are short, and so are runs.
+            // Queues of a fabric and runs are short, so the default parameters would have no
+            // effect.
             own.may(c, 80, "target", |c| c.time(1_000, 500_000));
             own.may(c, 30, "slowest", |c| int(c.range(1, 20)));
             own.may(c, 30, "constant", |c| c.real(0.1, 10.0));
@@ -307,7 +308,7 @@ fn rdma(c: &mut Choices, keys: &mut Keys, plan: RdmaPlan) {
         keys.may(c, 30, "rto_low_frames", |c| int(c.range(0, 5)));
         keys.may(c, 40, "bdp", |c| c.size(9_000, 100_000));
         if plan.mode == "irn_pfc" {
-            // It has one time-out.
+            // `irn_pfc` has a single time-out.
             ["rto_low", "rto_low_frames"].iter().for_each(|name| drop(keys.0.remove(*name)));
             let rto = keys.0.remove("rto_high").expect("just put");
             keys.0.insert("rto".into(), rto);
@@ -357,7 +358,7 @@ fn pfabric(c: &mut Choices, keys: &mut Keys) {
     } else {
         keys.may(c, 30, "rto", |_| "fixed");
     }
-    // A fixed time-out below the round trip repeats for ever.
+    // A fixed time-out below the round-trip time would cause endless retransmissions.
     keys.put("min_rto", c.of(&["300us", "1ms", "3ms"]));
     let most = c.range(2, 40);
     keys.may(c, 60, "max_window", |_| int(most));

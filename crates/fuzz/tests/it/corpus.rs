@@ -1,4 +1,5 @@
-//! Every kept input goes through its reader: none may panic. What a fuzzer has found is kept here, too, once it is mended.
+//! Replays all kept inputs through their readers: none may panic. Inputs that a fuzzer found are
+//! added after the defect is fixed.
 
 use afflux_fuzz::parsers::{TARGETS, target};
 use std::fs;
@@ -15,7 +16,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Its panic names the reader and the file, which the panic of the reader does not.
+/// Runs one input. The panic message names the reader and the file, which the reader's own panic
+/// does not.
 fn replay(path: &Path, run: fn(&[u8])) {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let ended = std::panic::catch_unwind(|| run(&bytes));

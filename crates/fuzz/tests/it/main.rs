@@ -1,4 +1,4 @@
-//! Tests of the fuzzer itself, in one binary: linking is the slow part.
+//! Tests of the fuzzer itself. They share one binary, because linking is the slow part.
 
 mod corpus;
 mod scenarios;

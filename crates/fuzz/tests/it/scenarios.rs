@@ -1,4 +1,5 @@
-//! Random scenarios, as many as `make test` has time for: both engines and 1, 2, 3 and 7 threads agree, and no check of a run fails.
+//! Random scenarios within the time budget of `make test`: both engines and 1, 2, 3 and 7 threads
+//! agree, and no check of a run fails.
 
 use afflux_fuzz::examine::{Limits, Verdict, examine};
 use afflux_fuzz::{data, generate};
@@ -8,15 +9,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use toml::{Table, Value};
 
-/// Packet-hops of all scenarios together, each counted once though it runs five times.
+/// Total packet-hops of all scenarios. Each scenario counts once although it runs five times.
 const HOPS: u64 = 1_000_000;
-/// None alone may take most of them: many small ones see more.
+/// Packet-hop limit per scenario. Many small scenarios cover more than a few large ones.
 const LARGEST: u64 = 20_000;
 const SEED: u64 = 1_020;
 const _: () = assert!(SEED >= generate::NEWER);
-/// Most of what is drawn is valid; far more than this many would mean that hardly anything is.
+/// Most scenarios to draw. Most drawn scenarios are valid, so a need for more would indicate a
+/// defect of the generator.
 const MOST: u64 = 2_000;
-/// A machine that is busy with other things ends early, but not before it has seen some; a run that takes long there is stopped, and not compared.
+/// Wall-time limit for a busy machine, after at least `LEAST` scenarios. A run that takes too long
+/// is stopped and not compared.
 const WALL: Duration = Duration::from_secs(10);
 const LEAST: u64 = 20;
 
@@ -40,7 +43,7 @@ fn random_scenarios_hold_in_both_engines() {
     assert!(sound >= LEAST && sound > 4 * refused, "{sound} scenarios were valid, {refused} were not");
 }
 
-/// All that is drawn from `NEWER` on, in the first scenarios.
+/// Checks that the first scenarios contain every feature of `NEWER`.
 #[test]
 fn everything_newer_is_drawn() {
     fn tables<'a>(value: &'a Value, name: &str, found: &mut Vec<(String, &'a Table)>) {
@@ -108,7 +111,7 @@ fn everything_newer_is_drawn() {
     }
 }
 
-/// Scenarios that have broken, made small.
+/// Runs shrunk scenarios that were broken once.
 #[test]
 fn what_was_found_holds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");

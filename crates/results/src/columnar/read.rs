@@ -1,4 +1,5 @@
-//! A Parquet file as record batches. Columns that are nested, or of other types than integers, floats, booleans and strings, are not read.
+//! Reader of Parquet files as record batches. It supports flat columns of integers, floats,
+//! booleans and strings.
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -13,7 +14,7 @@ use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Why a file, or a column of it, cannot be read.
+/// Reason why a file, or one of its columns, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     #[error("{}", in_words(.0))]
@@ -32,7 +33,8 @@ pub enum Unreadable {
 
 pub const DAMAGED: &str = "the file is damaged: its pages contradict its header";
 
-/// What the decoder says of damage is about its own variables.
+/// Describes a decoder error for users. The decoder's own messages about damage mention its
+/// internal variables.
 fn in_words(error: &ParquetError) -> String {
     let said = error.to_string();
     match (said.split_once("Disabled feature at compile time: "), error) {
@@ -42,7 +44,7 @@ fn in_words(error: &ParquetError) -> String {
     }
 }
 
-/// Why a file has no columns: it is cut off, or is not Parquet.
+/// Error text for a file without columns: it is truncated or not a Parquet file.
 const NOT_PARQUET: &str = "it is no Parquet file, or breaks off: its end is not that of one";
 
 pub struct Reader {
@@ -62,14 +64,14 @@ impl Reader {
         self.file.metadata().file_metadata().num_rows().max(0) as u64
     }
 
-    /// Of all columns, nested ones by the name of the outermost.
+    /// Returns the names of all columns. A nested column has the name of its outermost field.
     pub fn names(&self) -> Vec<&str> {
         let fields = self.file.metadata().file_metadata().schema().get_fields();
         fields.iter().map(|field| field.name()).collect()
     }
 
-    /// All rows of some columns, at most `rows` in a batch (memory for as many is reserved), and the schema of these columns. Ends with an error where
-    /// more than `most` bytes come out of the file.
+    /// Returns the schema and all rows of some columns, with at most `rows` rows per batch (memory
+    /// is reserved for as many). Fails if more than `most` bytes are decoded.
     pub fn batches<'a>(
         &'a self,
         names: &[&str],
@@ -87,7 +89,7 @@ impl Reader {
             fields.push(Field::new(name, data_type, column.max_def_level() > 0));
             places.push(place);
         }
-        // The sizes that the file itself states, before anything is decoded.
+        // Uses the sizes that the file states, before anything is decoded.
         let sizes =
             self.file.metadata().row_groups().iter().flat_map(|group| places.iter().map(|place| group.column(*place).uncompressed_size().max(0) as u64));
         if sizes.fold(0, u64::saturating_add) > most {
@@ -104,10 +106,10 @@ struct Groups<'a> {
     schema: SchemaRef,
     places: Vec<usize>,
     rows: usize,
-    /// The row group after the one that is open.
+    /// Index of the row group that follows the open one.
     next: usize,
     open: Vec<ColumnReader>,
-    /// Bytes that may still come out, of `most`.
+    /// Bytes that may still be decoded, out of `most`.
     left: u64,
     most: u64,
 }
@@ -155,14 +157,14 @@ impl Iterator for Groups<'_> {
     }
 }
 
-/// `None` for types, and nested columns, that are not read.
+/// Returns the Arrow type of a column. `None` for unsupported types and nested columns.
 fn type_of(column: &ColumnDescriptor) -> Option<DataType> {
     if column.max_rep_level() > 0 || column.max_def_level() > 1 || column.path().parts().len() > 1 {
         return None;
     }
     let whole = || match (column.logical_type_ref(), column.converted_type()) {
         (Some(LogicalType::Integer(integer)), _) => Some(integer.is_signed),
-        // A column of nulls alone.
+        // A column that holds only nulls.
         (Some(LogicalType::Unknown), _) => Some(true),
         (Some(_), _) => None,
         (None, ConvertedType::NONE | ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => Some(true),
@@ -193,7 +195,8 @@ fn shown(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// A column of the next batch; `None` if its texts have more than `most` bytes. One long text may be repeated in every row of a small file.
+/// Returns a column of the next batch, or `None` if its texts exceed `most` bytes. This limit is
+/// needed because a small file may repeat one long text in every row.
 fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Result<Option<ArrayRef>, Unreadable> {
     let nullable = field.is_nullable();
     Ok(Some(match column {
@@ -228,10 +231,10 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Re
     }))
 }
 
-/// Values of a column, without the nulls, and where there are some.
+/// Decoded values of a column without its nulls, and the positions of the nulls.
 struct Found<T> {
     values: Vec<T>,
-    /// 1 for a value, 0 for null; `None` if no value is null.
+    /// 1 for a value, 0 for null. `None` if there are no nulls.
     levels: Option<Vec<i16>>,
 }
 
@@ -263,7 +266,8 @@ impl<T: Clone> Found<T> {
 
     fn numbers<A: ArrowPrimitiveType>(self, native: impl Fn(T) -> A::Native) -> ArrayRef {
         if self.levels.is_none() {
-            // The values are in this memory already: a `map` between types of one size is in place.
+            // The conversion reuses the memory of the values: `map` between types of the same size
+            // works in place.
             let values: Vec<A::Native> = self.values.into_iter().map(native).collect();
             return Arc::new(PrimitiveArray::<A>::new(values.into(), None));
         }

@@ -1,4 +1,4 @@
-//! Record batches into a Parquet file, each as a row group.
+//! Writer of record batches to a Parquet file. Each batch becomes a row group.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type};
@@ -14,7 +14,7 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows that are in memory a second time, as Parquet's values, while they are encoded.
+/// Rows per encoding step. Only these rows are in memory twice.
 const AT_ONCE: usize = 4_096;
 
 /// Writes columns of 32 and 64 bit integers, doubles, booleans and strings, compressed with Snappy.
@@ -24,7 +24,7 @@ pub struct Writer<W: Write + Send> {
 
 impl<W: Write + Send> Writer<W> {
     /// # Errors
-    /// A column of another type, or an output error.
+    /// Fails for a column of an unsupported type, or with an output error.
     pub fn new(file: W, schema: &Schema) -> Result<Self> {
         let fields = schema.fields().iter().map(|field| described(field)).collect::<Result<_>>()?;
         let message = Type::group_type_builder("schema").with_fields(fields).build()?;
@@ -74,7 +74,7 @@ fn put(column: &mut SerializedColumnWriter, array: &dyn Array, nullable: bool) -
         }
         DataType::Utf8 => {
             let strings = array.as_string::<i32>();
-            // One copy for all; the values share it.
+            // All values share one copy of the text.
             let ends = strings.value_offsets();
             let first = ends[0];
             let text = Bytes::copy_from_slice(&strings.value_data()[first as usize..ends[strings.len()] as usize]);
@@ -98,7 +98,7 @@ fn numbers<A: ArrowPrimitiveType, P: typed::DataType<T = A::Native>>(
     values_of::<P>(column, &values, levels(array, nullable))
 }
 
-/// 1 where there is a value; `None` where there always is one.
+/// Returns 1 for each value and 0 for each null. `None` for a column that is not nullable.
 fn levels(array: &dyn Array, nullable: bool) -> Option<Vec<i16>> {
     nullable.then(|| (0..array.len()).map(|row| i16::from(array.is_valid(row))).collect())
 }

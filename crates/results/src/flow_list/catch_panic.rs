@@ -1,4 +1,4 @@
-//! Panics of a library that are taken for an answer, and not printed.
+//! Calls into a library whose panics count as an answer and are not printed.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -8,7 +8,8 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The value that `work` returns; `None` if it panics. Nothing of `work` may be used after a panic.
+/// Returns the result of `work`, or `None` if it panics. After a panic, no data of `work` may be
+/// used.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

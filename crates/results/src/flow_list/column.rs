@@ -1,4 +1,4 @@
-//! One column of a batch, with errors that name the row.
+//! One column of a batch, whose errors name the row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 
 pub struct Column<'a> {
     name: &'static str,
-    /// Rows of the file before this batch; the first row is row 1.
+    /// Number of rows of the file before this batch. The first row of the file is row 1.
     before: usize,
     array: Option<&'a ArrayRef>,
 }
@@ -19,7 +19,7 @@ impl<'a> Column<'a> {
         Self { name, before, array: batch.column_by_name(name) }
     }
 
-    /// Whole numbers in the range of `T`, none of them null.
+    /// Returns whole numbers in the range of `T`. A null is an error.
     pub fn numbers<T: TryFrom<i128>>(&self) -> Result<Vec<T>, String> {
         let values = self.numbers_or_none()?;
         values.into_iter().enumerate().map(|(row, value)| value.ok_or_else(|| self.at(row, "null"))).collect()
@@ -60,9 +60,11 @@ impl<'a> Column<'a> {
         array.as_primitive::<P>().iter().enumerate().map(number).collect()
     }
 
-    /// As pandas writes a column of whole numbers of which some are missing: NaN is none.
+    /// Reads whole numbers from floats, as pandas writes an integer column with missing values. NaN
+    /// is null.
     fn floats<T: TryFrom<i128>, P: ArrowPrimitiveType<Native: Into<f64>>>(&self, array: &ArrayRef) -> Result<Vec<Option<T>>, String> {
-        // Above 2^53 not every whole number has a float: what is written there is not what was meant.
+        // Above 2^53 not every whole number has a float, so the value may differ from the intended
+        // one.
         let exact = |value: f64| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
         let number = |(row, value): (usize, Option<P::Native>)| match value.map(Into::into) {
             None => Ok(None),

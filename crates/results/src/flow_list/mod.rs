@@ -1,4 +1,5 @@
-//! Flow lists as Parquet files: the columns of the CSV form, of any integer type; hosts may be strings.
+//! Flow lists in Parquet files, with the columns of the CSV form. Columns of numbers may have any
+//! integer type, and hosts may be strings.
 
 mod catch_panic;
 mod column;
@@ -19,13 +20,15 @@ pub struct ParquetFlowLists;
 
 const REQUIRED: [&str; 4] = ["start_ns", "src", "dst", "bytes"];
 const OPTIONAL: [&str; 5] = ["id", "class", "deadline_ns", "dscp", "priority"];
-/// Rows that are decoded at a time.
+/// Rows per decoded batch.
 const ROWS: usize = 4_096;
-/// Longer texts are no names; how many different ones a column may have is bounded by what may come out of the file.
+/// Longest name in bytes. The number of different names per column is limited by the unpacked size
+/// of the file.
 const LONGEST_NAME: usize = 255;
 
 impl afflux_scenario::Reader for ParquetFlowLists {
-    /// Other columns are named, not read. A null class is the block's, a null deadline is none.
+    /// Reads a flow list. Unknown columns are reported by name, not read. A null class means the
+    /// class of the block, a null deadline means none.
     fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
         catch_panic::caught(|| read(path, most_rows)).unwrap_or_else(|| Err(DAMAGED.into()))
@@ -75,7 +78,7 @@ fn unreadable(error: Unreadable) -> String {
     }
 }
 
-/// Numbers of the different texts of each column.
+/// Numbers assigned to the distinct texts of each column.
 #[derive(Default)]
 struct Texts {
     src: HashMap<String, u32>,
@@ -112,7 +115,7 @@ fn append(columns: &mut FlowColumns, texts: &mut Texts, batch: &RecordBatch) -> 
     Ok(())
 }
 
-/// Numbers, or strings: names or addresses.
+/// Appends hosts, given as numbers or as strings (names or addresses).
 fn hosts(known: &mut HostColumn, texts: &mut HashMap<String, u32>, column: &Column) -> Result<(), String> {
     if !column.is_text() {
         if let HostColumn::Numbers(rows) = known {

@@ -21,7 +21,7 @@ fn ints(values: &[i64]) -> ArrayRef {
     Arc::new(Int64Array::from(values.to_vec()))
 }
 
-/// Values of a column that afflux itself does not write; where the levels are 0 there is none.
+/// Values of a column of a type that afflux itself does not write. A level of 0 is a null.
 enum Values {
     Whole32(&'static [i32]),
     Whole64(&'static [i64]),
@@ -29,7 +29,7 @@ enum Values {
     Text(&'static [&'static str], &'static [i16]),
 }
 
-/// A file with columns as `schema` says, in one row group.
+/// Reads a file with one row group whose columns have the given schema.
 fn foreign(schema: &str, columns: &[Values]) -> Result<FlowColumns, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("flows.parquet");

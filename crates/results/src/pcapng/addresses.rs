@@ -1,10 +1,11 @@
-//! IPv4 addresses of hosts: the scenario's, else 10.x.y.z with the 24 bits of the host's number + 1.
+//! IPv4 addresses of hosts: from the scenario, or else 10.x.y.z with the 24 bits of the host's
+//! number + 1.
 
 use afflux_net::spec::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Hosts with an address that is not made of their number.
+/// Hosts whose address is not derived from their number.
 #[derive(Debug, Default)]
 pub struct Addresses {
     own: BTreeMap<u32, [u8; 4]>,
@@ -22,7 +23,7 @@ impl Addresses {
                 own.entry(*host).or_insert(octets);
             }
         }
-        // Where a made address belongs to another host, the next network that does not: 11.x.y.z, ….
+        // If a derived address belongs to another host, use the next free network: 11.x.y.z, ….
         for host in (0..topology.hosts).filter(|host| !own.contains_key(host)).collect::<Vec<_>>() {
             let [_, x, y, z] = made(host);
             if let Some(first) = (10..=u8::MAX).find(|first| !taken.contains(&[*first, x, y, z])).filter(|first| *first != 10) {
@@ -58,7 +59,7 @@ mod tests {
         let given = ["10.0.0.3", "192.0.2.1", "2001:db8::1", "10.0.0.1"].map(|text| text.parse().unwrap());
         let topology = Topology { hosts: 4, addresses: given.into_iter().zip([0, 1, 2, 3]).collect(), ..Topology::default() };
         let addresses = Addresses::of_hosts(&topology);
-        // Host 2 has no IPv4 address, and 10.0.0.3 is that of host 0.
+        // Host 2 has no IPv4 address, and 10.0.0.3 belongs to host 0.
         assert_eq!([0, 1, 2, 3].map(|host| addresses.of(host)), [[10, 0, 0, 3], [192, 0, 2, 1], [11, 0, 0, 3], [10, 0, 0, 1]]);
         assert_eq!(Addresses::default().of(255), [10, 0, 1, 0]);
     }

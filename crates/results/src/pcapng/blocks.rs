@@ -1,4 +1,4 @@
-//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng), little-endian.
+//! Blocks of a pcapng file (draft-ietf-opsawg-pcapng), little-endian.
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -7,7 +7,7 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 const LINKTYPE_ETHERNET: u16 = 1;
 
-/// Section 4.1.
+/// Appends the section header block (section 4.1).
 pub fn section_header(out: &mut Vec<u8>) {
     block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
@@ -21,7 +21,7 @@ pub fn section_header(out: &mut Vec<u8>) {
     });
 }
 
-/// Section 4.2.
+/// Appends an interface description block (section 4.2).
 pub fn interface(out: &mut Vec<u8>, name: &str, rate_bps: u64, snaplen: u32) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend(LINKTYPE_ETHERNET.to_le_bytes());
@@ -35,14 +35,16 @@ pub fn interface(out: &mut Vec<u8>, name: &str, rate_bps: u64, snaplen: u32) {
     });
 }
 
-/// Section 4.5: what hosts are called. Nothing where none has a name.
+/// Appends a name resolution block with the names of hosts (section 4.5). Appends nothing if there
+/// are no names.
 pub fn names(out: &mut Vec<u8>, names: &[([u8; 4], &str)]) {
     if names.is_empty() {
         return;
     }
     block(out, NAME_RESOLUTION, |out| {
         for (address, name) in names {
-            // nrb_record_ipv4: the address, and its name ended by a zero. Names have no zeros and at most 100 bytes.
+            // nrb_record_ipv4: the address, and its zero-terminated name. Names contain no zeros
+            // and have at most 100 bytes.
             let record: Vec<u8> = address.iter().chain(name.as_bytes()).copied().chain([0]).collect();
             option(out, 1, &record);
         }
@@ -51,7 +53,8 @@ pub fn names(out: &mut Vec<u8>, names: &[([u8; 4], &str)]) {
     });
 }
 
-/// Section 4.3: the beginning of a frame of `length` bytes at one of the interfaces described before.
+/// Appends an enhanced packet block (section 4.3) with the first bytes of a frame of `length` bytes
+/// at one of the described interfaces.
 pub fn packet(out: &mut Vec<u8>, interface: u32, time_ns: u64, captured: &[u8], length: u32) {
     block(out, ENHANCED_PACKET, |out| {
         out.extend(interface.to_le_bytes());
@@ -63,7 +66,7 @@ pub fn packet(out: &mut Vec<u8>, interface: u32, time_ns: u64, captured: &[u8], 
     });
 }
 
-/// Type, length, body, length again.
+/// Appends a block: type, length, body, and length again.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -80,7 +83,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     padded(out, value);
 }
 
-/// To whole words of 32 bits.
+/// Appends bytes, padded to a multiple of 32 bits.
 fn padded(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
     out.resize(out.len().next_multiple_of(4), 0);

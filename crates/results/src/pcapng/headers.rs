@@ -1,9 +1,13 @@
-//! Real headers for simulated frames.
+//! Real protocol headers for simulated frames.
 //!
-//! Host `h` has its first IPv4 address of the scenario; one without (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits, by whichever NIC. Flow `f` (its position in the
-//! plan) has source port 32768 + f mod 2¹⁵ and destination port 1024 + f / 2¹⁵ (mod 2¹⁵), its further subflows source ports from 1024 to 32767; what
-//! answers has them the other way round. The first byte of payload has the sequence number 1, all are taken mod 2³². The priority is the class selector of the DSCP.
-//! Payload is zeros, so that all checksums are right; frame check sequences are left out, as network cards do.
+//! Host `h` has its first IPv4 address of the scenario. A host without one (below 2²⁴ − 1) has
+//! 10.x.y.z with the 24 bits of `h + 1`. Its MAC address is 02:00:… with the 32 bits of `h + 1`, at
+//! each of its NICs. Flow `f` (its position in the plan) has source port 32768 + f mod 2¹⁵ and
+//! destination port 1024 + f / 2¹⁵ (mod 2¹⁵). Its further subflows have source ports from 1024 to
+//! 32767. Frames of the answering side have the ports reversed. The first byte of payload has
+//! sequence number 1, and all sequence numbers are taken mod 2³². The priority is the class
+//! selector of the DSCP. The payload is all zeros, so that all checksums are correct. Frame check
+//! sequences are left out, as network cards do.
 
 use super::tcp::{Facts, Seen, Segment};
 use afflux_net::record::{CaptureKind, CaptureRecord, Control};
@@ -21,8 +25,9 @@ const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// Appends the frame up to `snaplen` bytes, at least its headers. Returns its whole length: what the simulation counts without the frame check
-/// sequence. Profiles of other simulators have frames smaller than real headers; none is shorter than its headers and payload.
+/// Appends the frame up to `snaplen` bytes, but at least its headers. Returns its full length in
+/// bytes: the simulated size without the frame check sequence. Profiles of other simulators have
+/// frames smaller than real headers, so the length is at least that of headers and payload.
 pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mut Seen, snaplen: usize) -> u32 {
     let start = out.len();
     let segment = match record.kind {
@@ -52,17 +57,17 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mu
 
 fn mac(host: u32) -> [u8; 6] {
     let [a, b, c, d] = host.wrapping_add(1).to_be_bytes();
-    // Locally administered, unicast.
+    // Locally administered unicast address.
     [0x02, 0, a, b, c, d]
 }
 
-/// RFC 791.
+/// Appends an IPv4 header (RFC 791).
 fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, protocol: u8, carried: u16) {
     let start = out.len();
     let traffic_class = record.priority << 5 | record.ecn;
     out.extend([0x45, traffic_class]);
     out.extend((IPV4 as u16 + carried).to_be_bytes());
-    // No identification, don't fragment, time to live 64, checksum to come.
+    // No identification, don't fragment, time to live 64; the checksum is filled in below.
     out.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     out.extend(facts.addresses.of(record.src));
     out.extend(facts.addresses.of(record.dst));
@@ -70,26 +75,26 @@ fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, protocol: u8, 
     out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Source and destination port of a frame.
+/// Returns the source and destination port of a frame.
 fn ports(record: &CaptureRecord) -> [u16; 2] {
     let (low, high) = ((record.flow & 0x7FFF) as u16, ((record.flow >> 15) & 0x7FFF) as u16);
     let subflow = record.options.as_ref().and_then(|options| options.multipath).map_or(0, |multipath| multipath.subflow);
     let source = match subflow {
         0 => 0x8000 | low,
-        // Those of the flows before and after it are others.
+        // Spread subflows over the ports, so that neighbouring flows get different ones.
         number => 1_024 + ((u64::from(record.flow) * 63 + u64::from(number)) % 31_744) as u16,
     };
     let answers = record.answer && !matches!(record.kind, CaptureKind::Datagram | CaptureKind::Switch);
     if answers { [1_024 + high, source] } else { [source, 1_024 + high] }
 }
 
-/// RFC 9293, RFC 3168.
+/// Appends a TCP header (RFC 9293, RFC 3168).
 fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, segment: &Segment) {
     ports(record).into_iter().for_each(|port| out.extend(port.to_be_bytes()));
     out.extend(segment.sequence.to_be_bytes());
     out.extend(segment.acknowledged.to_be_bytes());
     let kind = match record.kind {
-        // §6.1.1: a SYN that asks has both flags.
+        // RFC 3168 §6.1.1: a SYN that requests ECN has both flags.
         CaptureKind::TcpControl(Control::Syn) => SYN | if record.ece { CWR } else { 0 },
         CaptureKind::TcpControl(Control::SynAck) => SYN | ACK,
         _ => ACK,
@@ -98,12 +103,12 @@ fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, segment: &Segment) {
     let words = (TCP + segment.options.len()) / 4;
     out.extend([(words as u8) << 4, flags]);
     out.extend(segment.window.to_be_bytes());
-    // Checksum to come, nothing urgent.
+    // The caller fills in the checksum. The urgent pointer is zero.
     out.extend([0, 0, 0, 0]);
     out.extend(&segment.options);
 }
 
-/// RFC 768.
+/// Appends a UDP header (RFC 768).
 fn udp(out: &mut Vec<u8>, record: &CaptureRecord, carried: u16) {
     ports(record).into_iter().for_each(|port| out.extend(port.to_be_bytes()));
     out.extend(carried.to_be_bytes());
@@ -118,7 +123,7 @@ fn sum16(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
 }
 
-/// RFC 1071, of an even number of bytes, beginning with `start`.
+/// Returns the checksum of RFC 1071 over an even number of bytes, with `start` as initial sum.
 pub fn checksum(bytes: &[u8], start: u32) -> u16 {
     let sum = start + sum16(bytes);
     let folded = (sum & 0xFFFF) + (sum >> 16);

@@ -1,4 +1,5 @@
-//! Captures as pcapng files with nanosecond stamps: `<from>-<to>.pcapng`, one direction of one link, or `<a>-<b>-both.pcapng`, both as two interfaces.
+//! Captures as pcapng files with nanosecond timestamps: `<from>-<to>.pcapng` for one direction of
+//! one link, or `<a>-<b>-both.pcapng` with both directions as two interfaces.
 
 mod addresses;
 mod blocks;
@@ -21,13 +22,14 @@ pub struct CaptureFile<'a> {
 }
 
 struct Interface<'a> {
-    /// `leaf0->spine1`.
+    /// Name of the interface, for example `leaf0->spine1`.
     name: String,
     rate_bps: u64,
     records: &'a [CaptureRecord],
 }
 
-/// The files of a run, with their names. Captures of parallel links are numbered from the second on: `a-b-2.pcapng`.
+/// Returns the files of a run with their names. Captures of parallel links are numbered from the
+/// second on: `a-b-2.pcapng`.
 pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, CaptureFile<'a>)> {
     let plan = &scenario.plan;
     let name = |node: u32| plan.topology.nodes[node as usize].name.as_str();
@@ -37,7 +39,7 @@ pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, Cap
         let link = &plan.topology.links[*id as usize];
         let (from, to) = if *reverse { (link.b, link.a) } else { (link.a, link.b) };
         let interface = Interface { name: format!("{}->{}", name(from), name(to)), rate_bps: link.rate.0, records };
-        // Its other direction came just before.
+        // The opposite direction of this link was the previous capture.
         if both == Some(*id)
             && let Some((_, file)) = files.last_mut()
         {
@@ -62,7 +64,7 @@ impl CaptureFile<'_> {
         out.flush()
     }
 
-    /// Addresses of the hosts that the scenario names and that occur, with their names.
+    /// Returns the addresses and names of the named hosts that occur in the capture.
     fn named(&self, facts: &Facts) -> Vec<([u8; 4], &str)> {
         let records = || self.interfaces.iter().flat_map(|interface| interface.records);
         let hosts: BTreeSet<u32> = records().flat_map(|record| [record.src, record.dst]).collect();
@@ -83,7 +85,7 @@ impl CaptureFile<'_> {
         let mut seen = Seen::new(&facts);
         let mut frame = Vec::new();
         let mut left: Vec<&[CaptureRecord]> = self.interfaces.iter().map(|interface| interface.records).collect();
-        // The earliest next; of two at once that of the first interface.
+        // Select the interface with the earliest frame, or the first interface if times are equal.
         while let Some(number) = (0..left.len()).filter(|&number| !left[number].is_empty()).min_by_key(|&number| left[number][0].time) {
             let record = &left[number][0];
             left[number] = &left[number][1..];

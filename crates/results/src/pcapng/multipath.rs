@@ -1,6 +1,7 @@
-//! Options of MPTCP (RFC 8684, version 1): what authenticates a connection, and where its data belong.
+//! MPTCP options (RFC 8684, version 1): authentication of a connection, and data sequence mappings.
 //!
-//! Simulated hosts draw no keys: they are made of the run's seed and the flow, so that a capture is the same every time.
+//! Simulated hosts do not draw keys. Keys are derived from the run's seed and the flow, so that a
+//! capture is reproducible.
 
 use super::side::Side;
 use afflux_net::record::{CaptureMultipath, Control};
@@ -11,17 +12,18 @@ const CAPABLE: u8 = 0x00;
 const JOIN: u8 = 0x10;
 const DSS: u8 = 0x20;
 const VERSION: u8 = 1;
-/// §3.1: H, HMAC-SHA256. A is not set: no checksums.
+/// Flag H, HMAC-SHA256 (§3.1). Flag A is not set: no checksums.
 const HMAC_SHA256: u8 = 0x01;
-/// §3.3: a data sequence number of eight bytes, and there is one; an acknowledgement of four bytes.
+/// Flags of §3.3: a data sequence number of eight bytes is present; an acknowledgement of four
+/// bytes.
 const MAPPING: u8 = 0x08 | 0x04;
 const ACKNOWLEDGES: u8 = 0x01;
 
-/// Of one connection.
+/// Keys of one connection.
 pub struct Session {
     seed: u64,
     flow: u32,
-    /// Of the host that asked, and of the one that answered.
+    /// Keys of the host that opened the connection, and of the host that answered.
     keys: [[u8; 8]; 2],
 }
 
@@ -45,24 +47,27 @@ impl Session {
         self.keys[side as usize]
     }
 
-    /// §3.2: the most significant 32 bits of the key's hash.
+    /// Returns the token: the most significant 32 bits of the key's hash (§3.2).
     fn token(&self, side: Side) -> [u8; 4] {
         first(&Sha256::digest(self.key(side)))
     }
 
-    /// §3.1: the initial data sequence number is the least significant 64 bits. The first byte of data is the one after it.
+    /// Returns the sequence number of the first data byte. It follows the initial data sequence
+    /// number, which is the least significant 64 bits of the key's hash (§3.1).
     fn first_byte(&self, side: Side) -> u64 {
         u64::from_be_bytes(first(&Sha256::digest(self.key(side))[24..])).wrapping_add(1)
     }
 
-    /// §3.2: of a side's own key and the other's, over its own random number and the other's.
+    /// Returns the HMAC (§3.2), keyed with the side's own key and the other side's key, over its
+    /// own and the other side's random number.
     fn hmac(&self, subflow: u8, side: Side) -> [u8; 32] {
         let other = side.other();
         let nonce = |side| self.drawn::<4>(b"nonce", subflow, side);
         hmac_sha256(&[self.key(side), self.key(other)].concat(), &[nonce(side), nonce(other)].concat())
     }
 
-    /// §3.1 and §3.2: of a segment that opens the connection or joins it; none in the fourth one, and in the last.
+    /// Appends the option of a segment that opens or joins a connection (§3.1, §3.2). The fourth
+    /// segment and the last one of a subflow carry none.
     pub fn opening(&self, out: &mut Vec<u8>, control: Control, side: Side, multipath: &CaptureMultipath) {
         let number = multipath.subflow;
         let nonce = self.drawn::<4>(b"nonce", number, side);
@@ -98,17 +103,18 @@ impl Session {
         out[start + 1] = (out.len() - start) as u8;
     }
 
-    /// §3.3: `payload` bytes from `data` on are those from `sequence` on of the subflow, and nothing has come the other way.
+    /// Appends a data sequence mapping (§3.3): `payload` bytes at `data` of the connection are at
+    /// `sequence` of the subflow. It acknowledges that no data has arrived from the other side.
     pub fn mapping(&self, out: &mut Vec<u8>, data: u64, sequence: u32, payload: u16) {
         out.extend([KIND, 22, DSS, MAPPING | ACKNOWLEDGES]);
         out.extend((self.first_byte(Side::Answers) as u32).to_be_bytes());
         out.extend(self.first_byte(Side::Asks).wrapping_add(data).to_be_bytes());
-        // From its initial sequence number, which the SYN had.
+        // Relative to the subflow's initial sequence number, which the SYN had.
         out.extend(sequence.wrapping_add(1).to_be_bytes());
         out.extend(payload.to_be_bytes());
     }
 
-    /// §3.3: everything before `data` has come.
+    /// Appends an acknowledgement (§3.3) of all data before `data`.
     pub fn acknowledgement(&self, out: &mut Vec<u8>, data: u64) {
         out.extend([KIND, 8, DSS, ACKNOWLEDGES]);
         out.extend((self.first_byte(Side::Asks).wrapping_add(data) as u32).to_be_bytes());
@@ -119,7 +125,7 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("a hash is longer")
 }
 
-/// RFC 2104, of a key not longer than a block.
+/// Returns the HMAC of RFC 2104 for a key that is not longer than a block.
 pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     const BLOCK: usize = 64;
     let mut padded = [0; BLOCK];

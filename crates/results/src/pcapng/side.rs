@@ -2,7 +2,8 @@
 
 use afflux_net::record::CaptureRecord;
 
-/// The side of a connection that a frame comes from: the host that asks for the connection, or the one that answers.
+/// Side of a connection that sends a frame: the host that opens the connection, or the host that
+/// answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     Asks,

@@ -1,4 +1,5 @@
-//! What TCP's headers say that a frame of the simulation does not spell out: ports, windows, options. One state per file.
+//! Fields of TCP headers that simulated frames do not contain: sequence numbers, windows, options.
+//! Each file has its own state.
 
 use super::addresses::Addresses;
 use super::multipath::Session;
@@ -7,22 +8,23 @@ use afflux_net::record::{CaptureKind, CaptureOptions, CaptureRecord, Control, Ou
 use afflux_net::spec::{FlowId, Plan, Receive, Recovery, TcpConfig};
 use std::collections::HashMap;
 
-/// Ethernet, IPv4 and TCP without options.
+/// Length in bytes of Ethernet, IPv4 and TCP headers without options.
 const HEADERS: u16 = 54;
-/// NOP NOP and the option of RFC 7323.
+/// Length in bytes of NOP, NOP and the timestamps option of RFC 7323.
 const TIMESTAMPS: u16 = 12;
-/// RFC 7323 §2.2: the largest window is 65535 times two to this.
+/// Largest window scale. RFC 7323 §2.2: the largest window is 65535 × 2^14.
 const MOST_SHIFT: u32 = 14;
 
-/// Where a segment that is not full stands in a subflow, and what it lacks: what follows stands so much earlier.
+/// Positions in a subflow of segments that are not full, with the number of missing bytes. Data
+/// after such a segment moves to the front by this number.
 type Short = HashMap<(FlowId, u8), Vec<(u64, u64)>>;
 
-/// What the captures of a run have in common.
+/// Data shared by all captures of a run.
 pub struct Facts<'a> {
     pub plan: &'a Plan,
     output: &'a Output,
     pub timestamps: bool,
-    /// Bytes of the frame check sequence, which captures do not have.
+    /// Length in bytes of the frame check sequence, which captures leave out.
     pub fcs: u16,
     pub addresses: Addresses,
     short: Short,
@@ -31,7 +33,7 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub fn of(plan: &'a Plan, output: &'a Output) -> Facts<'a> {
         let wire = &plan.wire;
-        // Whole Ethernet frames have their least length.
+        // Profiles with Ethernet's minimum frame size include the frame check sequence.
         let fcs = if wire.min_frame >= 64 { 4 } else { 0 };
         let mut facts = Facts {
             plan,
@@ -56,14 +58,14 @@ impl<'a> Facts<'a> {
         facts
     }
 
-    /// Settings of what is TCP, and the receive window of its connection.
+    /// Returns the TCP settings and the receive window of a TCP connection.
     fn tcp(&self, record: &CaptureRecord) -> Option<(&'a TcpConfig, Receive)> {
         let flows = &self.plan.flows;
         let flow = flows.get(record.flow as usize).or_else(|| self.output.started.get((record.flow as usize).checked_sub(flows.len())?))?;
         self.plan.transports.get(flow.transport as usize)?.parameters().segments()
     }
 
-    /// A place in a subflow that is told as if all segments before it were full ones.
+    /// Converts a position that assumes full segments to the actual position in the subflow.
     fn place(&self, record: &CaptureRecord, told: u64) -> u64 {
         let subflow = record.options.as_ref().and_then(|options| options.multipath).map(|multipath| multipath.subflow);
         let short = subflow.and_then(|subflow| self.short.get(&(record.flow, subflow)));
@@ -71,21 +73,21 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The variable parts of a segment's header.
+/// Variable parts of a segment's header.
 pub struct Segment {
     pub sequence: u32,
     pub acknowledged: u32,
     pub fin: bool,
     pub window: u16,
-    /// Padded to words.
+    /// Options, padded to 32-bit words.
     pub options: Vec<u8>,
 }
 
-/// What has been seen of connections in one file.
+/// State of the connections seen in one file.
 pub struct Seen<'a> {
     facts: &'a Facts<'a>,
     sessions: HashMap<FlowId, Session>,
-    /// The newest timestamp of each side.
+    /// Newest timestamp of each side.
     stamps: HashMap<(FlowId, u8, Side), u32>,
 }
 
@@ -94,15 +96,15 @@ impl<'a> Seen<'a> {
         Seen { facts, sessions: HashMap::new(), stamps: HashMap::new() }
     }
 
-    /// The next segment of the file.
+    /// Returns the header fields of the next segment of the file.
     pub fn segment(&mut self, record: &CaptureRecord) -> Segment {
         let place = self.facts.place(record, record.sequence) as u32;
         let closes = record.options.as_ref().and_then(|options| options.multipath).is_some_and(|multipath| multipath.closes);
-        // The SYN has the number before that of the first byte.
+        // Sequence number of the first byte. The SYN has the number before it.
         let first = 1u32;
         let (sequence, acknowledged, fin) = match record.kind {
             CaptureKind::TcpAck => {
-                // The other side's end is acknowledged with the own one.
+                // The acknowledgement of the other side's FIN carries this side's FIN.
                 let ends = record.last && !record.again;
                 (first + u32::from(record.last && record.again), first.wrapping_add(place).wrapping_add(record.last.into()), ends)
             }
@@ -126,7 +128,7 @@ impl<'a> Seen<'a> {
         let opens = matches!(record.kind, CaptureKind::TcpControl(Control::Syn | Control::SynAck));
         if opens {
             let beside = if self.facts.timestamps { TIMESTAMPS } else { 0 } + if options.multipath.is_some() { 24 } else { 0 };
-            // RFC 9293 §3.2; SACK permitted (RFC 2018); window scale.
+            // Maximum segment size (RFC 9293 §3.2), then SACK permitted (RFC 2018) or padding.
             out.extend([2, 4]);
             out.extend((config.mss + beside).to_be_bytes());
             out.extend(if config.recovery == Recovery::NewReno { [1, 1] } else { [4, 2] });
@@ -160,7 +162,9 @@ impl<'a> Seen<'a> {
         out
     }
 
-    /// RFC 7323, in milliseconds as Linux: frames of the simulation carry none, so it is when this one was seen, and the newest of the other side.
+    /// Appends the timestamps option (RFC 7323), in ms as in Linux. Simulated frames carry no
+    /// timestamps, so the option has the capture time of this frame and the newest timestamp of the
+    /// other side.
     fn stamp(&mut self, out: &mut Vec<u8>, record: &CaptureRecord, subflow: u8) {
         let (now, side) = ((record.time.0 / 1_000_000_000) as u32, Side::of(record));
         self.stamps.insert((record.flow, subflow, side), now);
@@ -171,7 +175,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Bytes that the receiver lets be outstanding at most.
+/// Returns the largest number of outstanding bytes that the receiver allows.
 fn most(receive: Receive) -> u64 {
     match receive {
         Receive::Unlimited => u64::MAX,
@@ -180,13 +184,13 @@ fn most(receive: Receive) -> u64 {
     }
 }
 
-/// The least with which its largest window can be told.
+/// Returns the least window scale that can express the receiver's largest window.
 fn shift(receive: Receive) -> u32 {
     (0..MOST_SHIFT).find(|shift| most(receive) >> shift <= u16::MAX.into()).unwrap_or(MOST_SHIFT)
 }
 
 fn window(record: &CaptureRecord, receive: Receive) -> u16 {
-    // A host that receives no data sets it no limit.
+    // A host that receives no data does not limit the sender.
     if !record.answer {
         return u16::MAX;
     }
@@ -194,7 +198,7 @@ fn window(record: &CaptureRecord, receive: Receive) -> u16 {
     let from = options.and_then(|options| options.multipath).map_or(record.sequence, |multipath| multipath.data);
     let edge = options.and_then(|options| options.edge);
     let bytes = edge.map_or(most(receive), |edge| edge.saturating_sub(from));
-    // RFC 7323 §2.2: that of a SYN is not scaled.
+    // RFC 7323 §2.2: the window of a SYN is not scaled.
     let scaled = if matches!(record.kind, CaptureKind::TcpControl(_)) { bytes } else { bytes >> shift(receive) };
     scaled.min(u16::MAX.into()) as u16
 }

@@ -22,7 +22,7 @@ fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// (type, body) of each block; checks both lengths.
+/// Returns (type, body) of each block, and checks both length fields.
 fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut blocks = Vec::new();
     while !bytes.is_empty() {
@@ -63,7 +63,7 @@ fn read(bytes: &[u8]) -> Vec<Packet> {
     blocks[2..].iter().map(packet).collect()
 }
 
-/// Of the transport header, with the pseudo-header; the payload is zeros.
+/// Returns the checksum over transport header and pseudo-header. The payload is all zeros.
 fn transport_checksum(frame: &[u8]) -> u16 {
     let segment = be16(frame, 16) - 20;
     let mut bytes = frame[26..34].to_vec();
@@ -143,7 +143,7 @@ fn datagrams_and_small_profiles() {
 
 #[test]
 fn checksum_of_rfc_1071() {
-    // The example of section 3: the sum is 0xddf2.
+    // Example of RFC 1071, section 3: the sum is 0xddf2.
     assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7], 0), !0xddf2);
 }
 
@@ -173,7 +173,7 @@ fn both_directions_share_a_file() {
     assert_eq!(packets, [(1, 1), (0, 2), (0, 5), (1, 5)]);
 }
 
-/// RFC 4231, test cases 2 and 1.
+/// Test cases 2 and 1 of RFC 4231.
 #[test]
 fn hmac() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

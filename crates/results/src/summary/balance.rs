@@ -1,4 +1,4 @@
-//! What the choice of paths did: how evenly they were used, and what came out of order.
+//! Statistics of load balancing: evenness of path use, and reordering.
 
 use crate::statistics::Distribution;
 use crate::tables::imbalances;
@@ -9,29 +9,30 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BalanceReport {
-    /// Flowlets that began after another of their flow that was still remembered.
+    /// Flowlets that began after another remembered flowlet of the same flow.
     pub flowlets: u64,
-    /// Changes of a flow's path at its source's ToR, or of its port where every switch chooses by itself.
+    /// Path changes of flows at the source ToR, or port changes where every switch chooses
+    /// independently.
     pub reroutes: u64,
     /// Control frames between switches.
     pub switch_frames: u64,
-    /// Null without ConWeave: see docs/results.md.
+    /// ConWeave's counters (see docs/results.md). Null without ConWeave.
     pub conweave: Option<BTreeMap<&'static str, u64>>,
-    /// Data frames that came to their host after one with a higher sequence number.
+    /// Data frames that arrived at their host after a frame with a higher sequence number.
     pub packets_reordered: u64,
-    /// Data frames that reached their host after one that was sent later, by cause.
+    /// Data frames that arrived at their host after a frame that was sent later, by cause.
     pub out_of_order: BTreeMap<&'static str, u64>,
     /// Null if `imbalance` is not recorded, or no uplink was used.
     pub imbalance: Option<ImbalanceStatistics>,
 }
 
-/// Of (maximum − minimum) / average of the bytes that a ToR's uplinks sent in a window: over all ToRs and windows in which anything was sent,
-/// from the end of the warm-up.
+/// Statistics of the imbalance (maximum − minimum) / average of the bytes that a ToR's uplinks sent
+/// in a window, over all ToRs and all windows with traffic since the end of the warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ImbalanceStatistics {
     pub windows: u64,
     pub mean: f64,
-    /// Its distribution: the 0 %, 5 %, … 100 % quantiles.
+    /// Quantiles of the distribution at 0 %, 5 %, … 100 %.
     pub cdf: Vec<f64>,
 }
 

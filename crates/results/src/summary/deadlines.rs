@@ -13,16 +13,17 @@ pub struct Deadlines {
     pub by_class: Named<DeadlineStatistics>,
 }
 
-/// Flows with a deadline that started, not in the warm-up.
+/// Statistics of flows with a deadline that started after the warm-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct DeadlineStatistics {
     pub flows: u64,
     pub met: u64,
-    /// Finished too late, given up, or still running after the deadline.
+    /// Flows that finished too late, were given up, or were still running after the deadline.
     pub missed: u64,
-    /// Of those missed: given up by their transport.
+    /// Missed flows that their transport gave up.
     pub terminated: u64,
-    /// `met / flows`, and `missed / flows`; null of none. Flows still running before their deadline when the run ended are in neither.
+    /// `met / flows` and `missed / flows`. Null without flows. Flows that still run before their
+    /// deadline at the end of the run count in neither.
     pub met_share: Option<f64>,
     pub missed_share: Option<f64>,
 }
@@ -45,7 +46,7 @@ impl DeadlineStatistics {
     }
 }
 
-/// `None` if no flow has a deadline.
+/// Returns `None` if no flow has a deadline.
 pub fn of(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
     if scenario.plan.flows.iter().all(|flow| flow.deadline.is_none()) {
         return None;

@@ -1,24 +1,26 @@
-//! Why a run ended when it did.
+//! Reason for the end of a run.
 
 use afflux_net::record::{Ended, Output};
 use afflux_net::spec::Bound;
 use afflux_scenario::Scenario;
 use serde::Serialize;
 
-/// A run that ended before it was done, or at `until`, because of its memory.
+/// Data on a run that reached its memory limit and ended before it was done or before `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EarlyEnd {
     pub reason: &'static str,
     pub limit_bytes: u64,
-    /// What sets the limit: `scenario`, `machine`, `control_group` or `address_space`.
+    /// Origin of the limit: `scenario`, `machine`, `control_group` or `address_space`.
     pub limit_of: &'static str,
-    /// What came to it: `records`, the bytes of all that is recorded, or `process`, the resident memory.
+    /// Quantity that reached the limit: `records` (bytes of all recorded data) or `process`
+    /// (resident memory).
     pub reached_by: &'static str,
-    /// The same scenario ends there again, whatever the machine and the threads.
+    /// True if the same scenario ends at the same point on any machine and with any number of
+    /// threads.
     pub repeatable: bool,
 }
 
-/// `done`, `until`, `max_memory` or `stalled`.
+/// Returns `done`, `until`, `max_memory` or `stalled`.
 pub fn ended_by(output: &Output) -> &'static str {
     match output.ended {
         Ended::Done => "done",
@@ -44,7 +46,7 @@ pub fn early(scenario: &Scenario, output: &Output) -> Option<EarlyEnd> {
     Some(EarlyEnd { reason: "max_memory", limit_bytes: max.bytes, limit_of, reached_by, repeatable: max.by.is_none() && output.ended == Ended::Records })
 }
 
-/// For a person.
+/// Returns a message for the user.
 pub fn note(scenario: &Scenario, output: &Output) -> Option<String> {
     let EarlyEnd { limit_bytes, limit_of, reached_by, .. } = early(scenario, output)?;
     let limit = match limit_of {

@@ -1,4 +1,4 @@
-//! Pause storms and deadlocks, with the names of what is concerned.
+//! Pause storms and deadlocks, with the names of their nodes and links.
 
 use super::paused_port::{PausedPort, link_name, paused_port};
 use afflux_net::record::Output;
@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PauseStorm {
     pub detected_ns: u64,
-    /// Null if it lasted to the end.
+    /// Time in ns of the end of the storm. Null if it lasted until the end of the run.
     pub restored_ns: Option<u64>,
     pub node: String,
     pub port: u32,
@@ -18,15 +18,15 @@ pub struct PauseStorm {
     pub action: &'static str,
 }
 
-/// A cycle of links, each paused because the next one is.
+/// A cycle of links, each paused because the next link is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadlockReport {
-    /// When it was seen.
+    /// Time of detection in ns.
     pub time_ns: u64,
     pub priority: u8,
-    /// `from>to` of each link; each ends where the next one begins.
+    /// Links as `from>to`. Each link ends where the next one begins.
     pub links: Vec<String>,
-    /// The ports that are paused, in the same order.
+    /// The paused ports, in the order of the links.
     pub ports: Vec<PausedPort>,
 }
 
@@ -57,7 +57,7 @@ pub fn deadlocks(scenario: &Scenario, output: &Output) -> Vec<DeadlockReport> {
     output.deadlocks.iter().map(report).collect()
 }
 
-/// What whoever ran it has to be told.
+/// Returns warnings for the user.
 pub fn warnings(scenario: &Scenario, output: &Output) -> Vec<String> {
     let deadlock = |d: &DeadlockReport| {
         let ports: Vec<String> = d.ports.iter().map(|p| format!("{} port {}", p.node, p.port)).collect();

@@ -1,50 +1,51 @@
-//! What applications got of the network, over the time in which they wanted something of it.
+//! Goodput of applications, over the time in which they had data to transfer.
 
 use super::groups::{Named, used_classes};
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 use serde::Serialize;
 
-/// `goodput` in `summary.json`.
+/// The key `goodput` in `summary.json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoodputGroups {
-    /// Classes that any flow has.
+    /// Goodput of each class that has flows.
     pub by_class: Named<ClassGoodput>,
 }
 
-/// Goodput of the flows of one class, and how evenly they share it.
+/// Goodput of the flows of one class, and how evenly the flows share it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassGoodput {
-    /// Payload of the class that applications can have, per second of the time in which at least one flow of the class was active, in bits per second. Null
-    /// if none was.
+    /// Payload of the class delivered to applications, per second of the time in which at least one
+    /// flow of the class was active, in bit/s. Null if no flow was active.
     pub bps: Option<f64>,
-    /// Jain's index of the goodputs of the class's flows, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything. Null if no flow
-    /// delivered anything.
+    /// Jain's index of the goodputs of the class's flows, (sum x)^2 / (n sum x^2): 1 if all are
+    /// equal, 1/n if one flow has everything. Null if no flow delivered anything.
     pub jain: Option<f64>,
-    /// Flows that `jain` is of: those that did not start in the warm-up.
+    /// Number of flows in `jain`: those that started after the warm-up.
     pub flows: u64,
 }
 
-/// Flows from a host to itself are left out: they do not use the network.
+/// Goodput of all flows, except flows from a host to itself, which do not use the network.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Goodput {
-    /// Payload that applications can have, bytes (with TCP in order, duplicates not counted).
+    /// Payload in bytes delivered to applications (with TCP in order, without duplicates).
     pub delivered_bytes: u64,
-    /// Picoseconds in which at least one flow was active.
+    /// Time in ps in which at least one flow was active.
     pub busy_ps: u64,
-    /// `delivered_bytes` over the busy time, bits per second; 0 without any.
+    /// `delivered_bytes` over the busy time, in bit/s. 0 without busy time.
     pub bps: f64,
-    /// The mean over flows that did not start in the warm-up of what each delivered over the time in which it was active; `None` without any.
+    /// Mean, over flows that started after the warm-up, of the payload delivered per active time of
+    /// the flow, in bit/s. `None` without such flows.
     pub flow_mean_bps: Option<f64>,
     pub groups: GoodputGroups,
 }
 
-/// What is added up of the flows of one class.
+/// Sums over the flows of one class.
 #[derive(Default)]
 struct Class {
     delivered: u128,
     active: Vec<(u64, u64)>,
-    /// Flows with a goodput, the sum of their goodputs, and that of the squares.
+    /// Number of flows with a goodput, the sum of their goodputs, and the sum of the squares.
     flows: u64,
     sum: f64,
     squares: f64,
@@ -92,12 +93,12 @@ pub(super) fn of(scenario: &Scenario, output: &Output) -> Goodput {
     }
 }
 
-/// Bits per second.
+/// Returns the rate in bit/s.
 fn rate(bytes: u128, ps: u64) -> f64 {
     (bytes * 8_000_000_000_000) as f64 / ps as f64
 }
 
-/// How long at least one of these spans lasts.
+/// Returns the time in which at least one of these spans is active.
 fn union(mut spans: Vec<(u64, u64)>) -> u64 {
     spans.sort_unstable();
     let (mut busy, mut until) = (0, 0);
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!(union(vec![(5, 9), (0, 3), (2, 4), (6, 7), (20, 20)]), 4 + 4);
     }
 
-    /// Flows of 1000 B each, as `(start, end)` in microseconds; the run ends at 1000 us.
+    /// Returns a run with flows of 1000 B each, given as `(start, end)` in us. The run ends at 1000
+    /// us.
     fn with(flows: &[(u64, u64)]) -> (Scenario, Output) {
         let (mut scenario, mut output) = run();
         scenario.plan.flows = flows.iter().map(|&(start, _)| flow(0, 1, 1_000, start * US)).collect();
@@ -133,7 +135,8 @@ mod tests {
         (scenario, output)
     }
 
-    /// A straggler that starts long after the others counts for its own time, not for the idle time before.
+    /// A straggler that starts long after the others adds its own time, not the idle time before
+    /// it.
     #[test]
     fn idle_time_before_a_straggler_does_not_count() {
         let (scenario, output) = with(&[(0, 10), (5, 15), (990, 1_000)]);
@@ -142,7 +145,8 @@ mod tests {
         assert_eq!((goodput.bps, goodput.flow_mean_bps), (3_000.0 * 8.0 / 25e-6, Some(800e6)));
     }
 
-    /// One that waits in a time-out is active: the busy time is long, and the mean over flows hardly changes.
+    /// A flow that waits for a time-out is active: the busy time is long, and the mean over flows
+    /// hardly changes.
     #[test]
     fn a_straggler_that_waits_is_active() {
         let (scenario, output) = with(&[(0, 10), (0, 10), (0, 10), (0, 1_000)]);
@@ -151,7 +155,8 @@ mod tests {
         assert_eq!(goodput.flow_mean_bps, Some((3.0 * 800e6 + 8e6) / 4.0));
     }
 
-    /// An unfinished flow has delivered something, and is active until the end; one that was given up until then; one that has not started never.
+    /// An unfinished flow has delivered data and is active until the end of the run. A flow that
+    /// was given up is active until then. A flow that has not started is never active.
     #[test]
     fn flows_that_do_not_finish() {
         let (scenario, mut output) = with(&[(0, 10), (100, 110), (900, 910), (950, 960)]);
@@ -165,7 +170,8 @@ mod tests {
         assert_eq!(goodput.flow_mean_bps, Some((800e6 + 200e6 + 40e6) / 3.0));
     }
 
-    /// Totals are of the whole run, means without what starts in the warm-up; what stays within a host is neither.
+    /// Totals include the whole run, means exclude flows that start in the warm-up. Flows within a
+    /// host are in neither.
     #[test]
     fn warm_up_and_local_flows() {
         let (mut scenario, output) = with(&[(0, 10), (20, 40), (30, 30)]);
@@ -178,25 +184,27 @@ mod tests {
         assert_eq!(of(&scenario, &output), Goodput { delivered_bytes: 0, busy_ps: 0, bps: 0.0, flow_mean_bps: None, groups });
     }
 
-    /// Two classes that overlap: each over its own busy time. Jain's index of 800, 800 and 200 Mbps is 1800^2 / (3 * (2 * 800^2 + 200^2)).
+    /// Two classes that overlap: each uses its own busy time. Jain's index of 800, 800 and 200 Mbps
+    /// is 1800^2 / (3 * (2 * 800^2 + 200^2)).
     #[test]
     fn each_class_has_its_own_time() {
         let (mut scenario, output) = with(&[(0, 10), (20, 30), (20, 60), (5, 15), (40, 50)]);
         scenario.plan.flows[3].class = 1;
-        // From a host to itself: of the class, but not in the network.
+        // A flow from a host to itself belongs to the class, but does not use the network.
         scenario.plan.flows[4] = Flow { dst: 0, ..scenario.plan.flows[4].clone() };
         let by_class = of(&scenario, &output).groups.by_class.0;
         let [(first, many), (second, one)] = &by_class[..] else { panic!("{by_class:?}") };
         assert_eq!((first.as_str(), many.bps, many.flows), ("default", Some(3_000.0 * 8.0 / 50e-6), 3));
         assert!((many.jain.unwrap() - 1_800.0 * 1_800.0 / (3.0 * 1_320_000.0)).abs() < 1e-12, "{many:?}");
         assert_eq!((second.as_str(), one), ("batch", &ClassGoodput { bps: Some(800e6), jain: Some(1.0), flows: 1 }));
-        // The warm-up: its flows count for the class, and not for the index.
+        // Flows of the warm-up count for the class, but not for the index.
         scenario.warmup = Span(US);
         let by_class = of(&scenario, &output).groups.by_class.0;
         assert_eq!((by_class[0].1.bps, by_class[0].1.flows), (Some(3_000.0 * 8.0 / 50e-6), 2));
     }
 
-    /// A class that delivered nothing has no index, and one that was never active no goodput either.
+    /// A class that delivered nothing has no index. A class that was never active has no goodput
+    /// either.
     #[test]
     fn classes_without_goodput() {
         let (mut scenario, mut output) = with(&[(0, 10), (0, 10)]);
@@ -208,7 +216,7 @@ mod tests {
         assert_eq!(found, [(Some(0.0), None, 1), (None, None, 0)]);
     }
 
-    /// What arrives after a flow was given up counts with its time.
+    /// Data that arrives after a flow was given up counts, and extends the flow's active time.
     #[test]
     fn late_arrivals_of_a_stopped_flow() {
         let (scenario, mut output) = with(&[(0, 10)]);

@@ -1,4 +1,4 @@
-//! Completion times and slowdowns: of all flows, by size and by class.
+//! Completion times and slowdowns of all flows, by size and by class.
 
 use crate::statistics::Distribution;
 use crate::times::FlowTimes;
@@ -10,12 +10,13 @@ use serde::ser::{SerializeMap, Serializer};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Groups<S> {
     pub all: S,
-    /// `le_100KB`, `100KB_10MB`, `gt_10MB`: payload bytes above the first bound, up to and including the second.
+    /// `le_100KB`, `100KB_10MB`, `gt_10MB`: payload bytes above the first bound, up to and
+    /// including the second.
     pub by_size: Named<S>,
     pub by_class: Named<S>,
 }
 
-/// A JSON object in this order.
+/// A JSON object with a fixed order of keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<S>(pub Vec<(String, S)>);
 
@@ -27,7 +28,7 @@ impl<S: Serialize> Serialize for Named<S> {
     }
 }
 
-/// Of the finished flows, nanoseconds; null if there are none.
+/// Completion times of the finished flows in ns. Null if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FctStatistics {
     #[serde(flatten)]
@@ -39,7 +40,7 @@ pub struct FctStatistics {
     pub p999_ns: Option<f64>,
 }
 
-/// Of the finished flows; null if there are none.
+/// Slowdowns of the finished flows. Null if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SlowdownStatistics {
     #[serde(flatten)]
@@ -49,18 +50,20 @@ pub struct SlowdownStatistics {
     pub p95: Option<f64>,
     pub p99: Option<f64>,
     pub p999: Option<f64>,
-    /// Mean of what these flows, and those that did not finish, would take alone. Slowdowns compare only where this is the same.
+    /// Mean ideal completion time in ns of these flows and of the unfinished ones. Slowdowns are
+    /// comparable only if this value is the same.
     pub ideal_mean_ns: Option<f64>,
 }
 
-/// Flows that did not start in the warm-up.
+/// Flows that started after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Sample {
-    /// Finished flows: those that the numbers are of.
+    /// Number of finished flows, from which the statistics are computed.
     pub count: u64,
-    /// Flows that started and have no completion time: the slow ones are missing.
+    /// Number of started flows without completion time. The statistics lack these slow flows.
     pub unfinished: u64,
-    /// `unfinished > 0`: the true mean and percentiles are higher, by an unknown amount.
+    /// True if `unfinished > 0`. The true mean and percentiles are then higher by an unknown
+    /// amount.
     pub censored: bool,
 }
 
@@ -91,7 +94,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
     )
 }
 
-/// Does any flow have it?
+/// Returns for each class whether it has flows.
 pub(super) fn used_classes(scenario: &Scenario, output: &Output) -> Vec<bool> {
     let mut used = vec![false; scenario.classes.len()];
     output.all_flows(&scenario.plan).for_each(|(flow, _)| used[usize::from(flow.class)] = true);
@@ -154,7 +157,7 @@ impl SlowdownStatistics {
     }
 }
 
-/// Names of the size classes: one more than there are bounds.
+/// Returns the names of the size classes: one more than there are bounds.
 fn size_names(bounds: &[u64]) -> Vec<String> {
     let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else { return vec!["all".into()] };
     let mut names = vec![format!("le_{}", size(first))];
@@ -163,7 +166,7 @@ fn size_names(bounds: &[u64]) -> Vec<String> {
     names
 }
 
-/// In the largest decimal unit of which it is a whole number.
+/// Formats a size in the largest decimal unit that gives a whole number.
 fn size(bytes: u64) -> String {
     let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
     match units.into_iter().find(|&(unit, _)| bytes > 0 && bytes.is_multiple_of(unit)) {

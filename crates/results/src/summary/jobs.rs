@@ -13,21 +13,22 @@ use std::collections::BTreeMap;
 pub struct JobSummary {
     #[serde(flatten)]
     pub all: JobStatistics,
-    /// Of each block of traffic that has jobs.
+    /// Statistics of each traffic block that has jobs.
     pub by_block: Named<JobStatistics>,
-    /// Of `query`, `coflow` and `job`, as far as the scenario has them.
+    /// Statistics of `query`, `coflow` and `job`, if the scenario has them.
     pub by_kind: Named<JobStatistics>,
-    /// Each job that an application runs.
+    /// One entry for each job that an application runs.
     pub each: Vec<JobRow>,
 }
 
-/// Jobs that did not start in the warm-up; times are of finished ones, nanoseconds, null if there are none.
+/// Statistics of jobs that started after the warm-up. Times are those of finished jobs in ns, null
+/// if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JobStatistics {
     pub started: u64,
     pub finished: u64,
     pub unfinished: u64,
-    /// `unfinished > 0`: the slow ones are missing.
+    /// True if `unfinished > 0`: the times lack the slow jobs.
     pub censored: bool,
     pub mean_ns: Option<f64>,
     pub p50_ns: Option<f64>,
@@ -36,7 +37,7 @@ pub struct JobStatistics {
     pub p999_ns: Option<f64>,
 }
 
-/// A job and its phases; null for what has not happened.
+/// A job and its phases. Times are null for events that have not happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobRow {
     pub name: String,
@@ -46,7 +47,7 @@ pub struct JobRow {
     pub phases: Vec<PhaseRow>,
 }
 
-/// From the start of a phase's first task to the end of its last.
+/// A phase, from the start of its first task to the end of its last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PhaseRow {
     pub name: &'static str,

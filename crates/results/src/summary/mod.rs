@@ -1,4 +1,4 @@
-//! `summary.json`: what a run was, what it cost, and what came of it.
+//! `summary.json`: identity, cost and results of a run.
 
 mod balance;
 mod deadlines;
@@ -33,84 +33,93 @@ use afflux_units::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Version of the result format: `summary.json`, the tables and their columns. It goes up when an older reader would misread a new result; a new reader
-/// migrates results of the previous version (`results/format.py`).
+/// Version of the result format: `summary.json`, the tables and their columns. It is raised if an
+/// older reader would misread a new result. A new reader migrates results of the previous version
+/// (`results/format.py`).
 pub const FORMAT: u32 = 3;
 
-/// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
-/// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
+/// Content of `summary.json`, with the keys in this order. Percentiles use linear interpolation
+/// like numpy's, over finished flows that started after the warm-up. Totals (flows, drops, goodput,
+/// …) cover the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// [`FORMAT`]; results of afflux 0.1 have none.
+    /// [`FORMAT`]. Results of afflux 0.1 lack it.
     pub format: u32,
     pub afflux_version: &'static str,
-    /// Version and commit of the program ([`set_build`](crate::set_build)); results before afflux 0.3 have none.
+    /// Version and commit of the program ([`set_build`](crate::set_build)). Results before afflux
+    /// 0.3 lack it.
     pub build: &'static str,
     pub name: String,
     pub scenario_hash: String,
     pub seed: u64,
     pub threads: u32,
     pub simulated_ns: u64,
-    /// `done`: nothing was left to happen, or all jobs were done; `until`; or `max_memory`.
+    /// `done` (no events were left, or all jobs were done), `until`, `max_memory` or `stalled`.
     pub ended_by: &'static str,
-    /// Null unless the run ended for want of memory.
+    /// Null unless the run reached its memory limit.
     pub early_end: Option<EarlyEnd>,
-    /// Of a run that ended without progress (`ended_by` is `stalled`): who waits for whom.
+    /// For a run that ended without progress (`ended_by` is `stalled`): which ports wait for which.
     pub stalled: Option<Stalled>,
-    /// Flows and jobs that start before this are left out of the statistics.
+    /// Start of the statistics in ns. Flows and jobs that start earlier are excluded.
     pub warmup_ns: u64,
-    /// Upper bounds of the size classes, bytes.
+    /// Upper bounds of the size classes in bytes.
     pub size_bounds: Vec<u64>,
     pub wall_s: f64,
-    /// User and system time of the whole process, until every file but this one is closed.
+    /// User and system time of the whole process in seconds, until every file but this one is
+    /// closed.
     pub cpu_s: f64,
-    /// Of that, the simulation's worker threads.
+    /// Part of `cpu_s` used by the simulation's worker threads.
     pub engine_cpu_s: f64,
     pub engine_wall_s: f64,
-    /// Null where the system does not tell.
+    /// Peak resident memory in bytes. Null if the system does not report it.
     pub peak_rss_bytes: Option<u64>,
     pub events: u64,
-    /// Frames of any kind delivered by a link.
+    /// Frames of any kind delivered by links, counted once per link.
     pub packet_hops: u64,
     pub flows: FlowCounts,
     pub fct: Groups<FctStatistics>,
     pub slowdown: Groups<SlowdownStatistics>,
-    /// Queueing in hosts and in the network. Null without `record.explain`, or where no transport tells them apart.
+    /// Queueing in hosts and in the network. Null without `record.explain`, or if no transport
+    /// distinguishes them.
     pub queueing: Option<Queueing>,
     /// Null if no flow has a deadline.
     pub deadlines: Option<Deadlines>,
     /// Null if there are no jobs.
     pub jobs: Option<JobSummary>,
-    /// Frames dropped for any reason but `in_discards`.
+    /// Dropped frames for all reasons except `in_discards`.
     pub drops: u64,
     pub drops_by_reason: DropReasons,
     pub in_discards: u64,
     pub ecn_marks: u64,
-    /// Congestion notifications of RDMA that receivers sent.
+    /// RDMA congestion notification packets sent by receivers.
     pub cnps: u64,
     pub pause_frames: u64,
-    /// Queues that watchdogs have found paused for too long.
+    /// Queues that watchdogs found paused for too long.
     pub pause_storms: Vec<PauseStorm>,
     /// Cycles of links that have paused each other.
     pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
     pub balance: BalanceReport,
-    /// Payload that applications can have: with TCP in order, duplicates not counted; all hosts together, without flows from a host to itself.
+    /// Payload delivered to applications: in order with TCP, without duplicates. Sum over all
+    /// hosts, without flows from a host to itself.
     pub delivered_bytes: u64,
-    /// How long at least one flow was active: from its start to its completion, until its sender gave it up and nothing of it arrived any more, or to the
-    /// end of the run.
+    /// Time in ns in which at least one flow was active. A flow is active from its start to its
+    /// completion. A flow that its sender gave up is active until its last data arrives, and an
+    /// unfinished flow until the end of the run.
     pub busy_ns: u64,
     /// `delivered_bytes` per second of `busy_ns`; 0 without flows.
     pub goodput_bps: f64,
-    /// The mean over flows that did not start in the warm-up of each one's payload over its completion time, or, if it did not finish, of what it
-    /// has delivered over the time in which it was active. Null without flows.
+    /// Mean, over flows that started after the warm-up, of each flow's payload per completion time,
+    /// in bit/s. An unfinished flow counts with its delivered payload per active time. Null without
+    /// flows.
     pub goodput_flow_mean_bps: Option<f64>,
     pub goodput: GoodputGroups,
     pub conservation: Conservation,
-    /// Checks of the result itself that failed, [`FAILED_SHOWN`] of them at most: defects of this program. Empty in any result that can be trusted.
+    /// Failed self-checks of the result, at most [`FAILED_SHOWN`]. Each is a defect of afflux.
+    /// Empty in a trustworthy result.
     pub failed_checks: Vec<FailedCheck>,
-    /// How many failed in all.
+    /// Total number of failed checks.
     pub failed_checks_total: u64,
     /// Null if the scenario has no prices.
     pub cost: Option<Cost>,
@@ -118,64 +127,66 @@ pub struct Summary {
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
-    /// What is valid in the scenario and yet does not do what it seems to say.
+    /// Warnings about valid settings of the scenario that do not do what they seem to say.
     pub warnings: Vec<Warned>,
-    /// What hosts are called, in their order; none if they have only numbers.
+    /// Names of the hosts, in the order of their numbers. Omitted if they have only numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_names: Vec<String>,
-    /// SHA-256 of every other file of the result directory, by name; empty if none was written.
+    /// SHA-256 of every other file of the result directory, by name. Omitted if no file was
+    /// written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, String>,
-    /// SHA-256 of `summary.json` itself with this value left empty; the last key.
+    /// SHA-256 of `summary.json` itself, computed with this value left empty. This is the last key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_digest: Option<String>,
 }
 
-/// A warning about the scenario: of its key, because the lines of the file it was read from are not those of the result's `scenario.toml`.
+/// A warning about the scenario. It names the key and no line, because the lines of the original
+/// file differ from those of the result's `scenario.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Warned {
     pub key: String,
     pub text: String,
 }
 
-/// What the fabric costs by the scenario's prices.
+/// Cost of the fabric, from the scenario's prices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
     pub currency: String,
     pub total: f64,
     pub switches: u64,
-    /// Ports of switches that a link is plugged into.
+    /// Switch ports that are connected to a link.
     pub ports: u64,
 }
 
-/// `started == finished + unfinished`.
+/// Numbers of flows. `started == finished + unfinished`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FlowCounts {
     pub started: u64,
     pub finished: u64,
-    /// Started, but still running at the end or given up.
+    /// Flows that started, and were still running at the end or given up.
     pub unfinished: u64,
-    /// Those that were still to start when the run ended.
+    /// Flows that had not started when the run ended.
     pub not_started: u64,
-    /// Those that started in the warm-up and are left out of the statistics.
+    /// Flows that started in the warm-up and are excluded from the statistics.
     pub in_warmup: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DropReasons {
-    /// No room in a buffer.
+    /// Frames dropped because a buffer was full.
     pub buffer: u64,
-    /// DRAM of a deep buffer could not keep up.
+    /// Frames dropped because the DRAM of a deep buffer was too slow.
     pub dram: u64,
-    /// RED, of frames that cannot be marked.
+    /// Frames that RED dropped because they cannot be marked.
     pub red: u64,
-    /// Lost on the wire.
+    /// Frames lost on the wire.
     pub loss: u64,
-    /// The link was down, or no path was left.
+    /// Frames dropped because the link was down or there was no path.
     pub down: u64,
-    /// Longer than the `mtu` of a link.
+    /// Frames dropped because they exceed the `mtu` of a link.
     pub mtu: u64,
-    /// The queue was in a storm of PAUSE frames.
+    /// Frames dropped because the watchdog detected a PAUSE storm at their queue.
     pub watchdog: u64,
 }
 
@@ -183,23 +194,23 @@ pub struct DropReasons {
 pub struct Conservation {
     pub packets: Balance,
     pub bytes: Balance,
-    /// Both balances close.
+    /// True if both balances hold.
     pub holds: bool,
 }
 
-/// A check that failed.
+/// A self-check that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedCheck {
-    /// The flow's `id`; null if it is about the whole run.
+    /// The flow's `id`. Null if the check concerns the whole run.
     pub flow: Option<i64>,
     pub check: &'static str,
     pub detail: String,
 }
 
-/// Failed checks that the summary lists.
+/// Largest number of failed checks that the summary lists.
 pub const FAILED_SHOWN: usize = 100;
 
-/// `sent == delivered + dropped + in_flight`; frames count once from end to end.
+/// Conservation: `sent == delivered + dropped + in_flight`. Each frame counts once from end to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Balance {
     pub sent: u64,
@@ -209,12 +220,13 @@ pub struct Balance {
 }
 
 impl Summary {
-    /// Indented, ending in a newline.
+    /// Returns indented JSON that ends with a newline.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
     }
 
-    /// With the digests of the files that it stands beside, and its own.
+    /// Returns the summary with the digests of the other files in its directory, and with its own
+    /// digest.
     pub(crate) fn sealed(mut self, digests: BTreeMap<String, String>) -> Self {
         self.digests = digests;
         self.summary_digest = Some(String::new());
@@ -229,7 +241,7 @@ fn host_names(topology: &Topology) -> Vec<String> {
     if named { hosts.iter().map(|host| host.name.clone()).collect() } else { Vec::new() }
 }
 
-/// The summary of a run; costs are counted from `started` until now.
+/// Returns the summary of a run. Its cost is counted from `started` until now.
 pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> Summary {
     let plan = &scenario.plan;
     let counters = &output.counters;

@@ -10,20 +10,21 @@ pub struct PausedPort {
     pub port: u32,
 }
 
-/// Both ends of a directed link: `2 * link` is that from its first node to its second.
+/// Returns both ends of a directed link. `2 * link` is the direction from the link's first node to
+/// its second.
 fn ends(topology: &Topology, direction: u32) -> (u32, u32) {
     let link = &topology.links[direction as usize / 2];
     if direction.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
 }
 
-/// The name of a directed link, `from>to`.
+/// Returns the name of a directed link, `from>to`.
 pub fn link_name(topology: &Topology, direction: u32) -> String {
     let name = |node: u32| topology.nodes[node as usize].name.as_str();
     let (from, to) = ends(topology, direction);
     format!("{}>{}", name(from), name(to))
 }
 
-/// The port that sends over a directed link.
+/// Returns the port that sends over a directed link.
 pub fn paused_port(topology: &Topology, direction: u32) -> PausedPort {
     let (from, _) = ends(topology, direction);
     let before = &topology.links[..direction as usize / 2];

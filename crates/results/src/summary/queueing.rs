@@ -1,22 +1,23 @@
-//! Where queues stood: in hosts, or in switches.
+//! Split of the queueing time between hosts and network.
 
 use crate::times::SplitNs;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 use serde::Serialize;
 
-/// Means of the finished flows that did not start in the warm-up and whose transport tells how long frames waited in their own host.
+/// Means over finished flows that started after the warm-up and whose transport reports the waiting
+/// time of frames in their own host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queueing {
-    /// How many.
+    /// Number of these flows.
     pub flows: u64,
-    /// Queueing in the sender's own host.
+    /// Mean queueing time in ns in the sender's own host.
     pub host_mean_ns: f64,
-    /// All other queueing, acknowledgements' included.
+    /// Mean of all other queueing time in ns, including that of acknowledgements.
     pub network_mean_ns: f64,
 }
 
-/// None without such flows, or where the split was not recorded.
+/// Returns `None` without such flows, or if the split was not recorded.
 pub fn of(scenario: &Scenario, output: &Output) -> Option<Queueing> {
     let plan = &scenario.plan;
     if !plan.record.explain {

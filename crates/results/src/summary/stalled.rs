@@ -1,4 +1,4 @@
-//! Who waits for whom, in a run that ended because nothing moved any more.
+//! Wait-for relation of ports in a run that ended because no frame moved any more.
 
 use super::paused_port::{PausedPort, link_name, paused_port};
 use afflux_net::record::{Ended, Output};
@@ -6,14 +6,14 @@ use afflux_scenario::Scenario;
 use afflux_units::{Span, Time};
 use serde::Serialize;
 
-/// So many of them are named in the warning.
+/// Number of ports that the warning names.
 const NAMED: usize = 6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stalled {
-    /// `run.stall`: for so long no frame had left the network.
+    /// `run.stall` in ns: for this time no frame had left the network.
     pub for_ns: u64,
-    /// Frames that waited in it at the end.
+    /// Frames that waited in the network at the end.
     pub frames: u64,
     pub ports: Vec<StuckPort>,
 }
@@ -21,13 +21,14 @@ pub struct Stalled {
 /// A paused port with waiting frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StuckPort {
-    /// `from>to`.
+    /// Name of the link, `from>to`.
     pub link: String,
     #[serde(flatten)]
     pub port: PausedPort,
     pub priority: u8,
     pub frames: u64,
-    /// Links out of the far end for which frames wait there that came over this one. Empty: the far end pauses for a reason of its own.
+    /// Links out of the far end that the frames received over this link wait for. Empty if the far
+    /// end sends PAUSE for another reason.
     pub waits_for: Vec<String>,
 }
 
@@ -47,7 +48,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Stalled> {
     Some(Stalled { for_ns: Time(patience.0).round_ns(), frames: output.counters.in_flight_packets, ports: ports.collect() })
 }
 
-/// For a person.
+/// Returns a warning for the user.
 pub fn warning(scenario: &Scenario, output: &Output) -> Option<String> {
     let Stalled { for_ns, frames, ports } = of(scenario, output)?;
     let far_end = |port: &StuckPort| port.link.split_once('>').map_or(String::new(), |(_, to)| to.to_string());

@@ -33,13 +33,14 @@ fn keys_of_the_contract() {
     assert_eq!((&value["engine_cpu_s"], &value["events"], &value["packet_hops"]), (&json!(0.75), &json!(55), &json!(100)));
     assert_eq!(value["flows"], json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0}));
     assert_eq!((&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]), (&json!(3), &json!(0), &json!(2)));
-    // 51000 bytes; the second flow is active from 2 us to the end at 100 us, the first from 1 us on.
+    // 51000 bytes. The second flow is active from 2 us to the end at 100 us, the first from 1 us
+    // on.
     assert_eq!(
         (&value["delivered_bytes"], &value["busy_ns"], value["goodput_bps"].as_f64().unwrap().round()),
         (&json!(51_000), &json!(99_000), 4_121_212_121.0)
     );
     assert!(value["goodput_flow_mean_bps"].as_f64().unwrap() > 1e8);
-    // The second flow still runs after its deadline.
+    // The second flow is still running after its deadline.
     let half = json!({"flows": 2, "met": 1, "missed": 1, "terminated": 0, "met_share": 0.5, "missed_share": 0.5});
     let deadlines = value["deadlines"].as_object().unwrap();
     assert!(half.as_object().unwrap().iter().all(|(key, part)| deadlines[key] == *part), "{deadlines:?}");
@@ -54,7 +55,8 @@ fn keys_of_the_contract() {
     assert_eq!(value["warnings"], json!([{"key": "switch.ecn", "text": "marks nothing"}]));
 }
 
-/// One given up is missed; one that still runs before its deadline is neither met nor missed.
+/// A flow that was given up has missed its deadline. A flow that is still running before its
+/// deadline is neither met nor missed.
 #[test]
 fn deadlines_given_up_and_still_open() {
     let (mut scenario, mut output) = run();
@@ -75,7 +77,7 @@ fn unfinished_flows_censor_their_groups() {
     assert_eq!(value["slowdown"]["all"]["ideal_mean_ns"].as_f64().unwrap().round(), (alone.iter().sum::<f64>() / alone.len() as f64).round());
     assert_eq!(value["fct"]["by_size"]["le_100KB"]["censored"], json!(false));
     let mut of_unfinished = value["slowdown"]["by_size"]["100KB_10MB"].clone();
-    // What the unfinished flow would have taken alone is known.
+    // The ideal completion time of the unfinished flow is known.
     assert!(of_unfinished.as_object_mut().and_then(|group| group.remove("ideal_mean_ns")).is_some_and(|ideal| ideal.as_f64() > Some(0.0)));
     assert_eq!(of_unfinished, json!({"count": 0, "unfinished": 1, "censored": true, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null}));
     assert_eq!(value["slowdown"]["by_size"]["gt_10MB"]["censored"], json!(false));
@@ -86,7 +88,7 @@ fn unfinished_flows_censor_their_groups() {
 fn percentiles_without_the_warmup() {
     let (mut scenario, mut output) = run();
     scenario.warmup = Span::from_us(10);
-    // Starts at 0, 1, … us, slowdowns 1, 2, …: ten are left out, 10…20 us remain.
+    // Starts at 0, 1, … us, slowdowns 1, 2, …: ten flows are excluded, those at 10…20 us remain.
     scenario.plan.flows = (0..21).map(|k| Flow { bytes: if k % 2 == 0 { 100_000 } else { 100_001 }, ..flow(0, 1, 1, k * 1_000_000) }).collect();
     output.flows = (0..21).map(|k| finished_flow(k * 1_000_000, (k + 1) * 3_000_000)).collect();
     output.flows.iter_mut().for_each(|record| record.ideal = Span::from_us(3));
@@ -104,7 +106,7 @@ fn jobs_by_block_and_kind() {
     let (mut scenario, mut output) = run();
     scenario.warmup = Span::from_us(10);
     scenario.blocks = vec!["web".into(), "read".into(), "sort".into()];
-    // Of "read" the first query starts in the warm-up and the last one does not end.
+    // In the block "read", the first query starts in the warm-up and the last one does not end.
     let job = |block, kind| Job { block, ..Job::new(kind, "", None) };
     scenario.jobs = vec![job(1, JobKind::Query), job(1, JobKind::Query), job(1, JobKind::Query), job(2, JobKind::Coflow)];
     scenario.plan.flows = (0..4).map(|k| Flow { job: k, ..flow(0, 1, 1, u64::from(k) * 10_000_000) }).collect();

@@ -1,4 +1,5 @@
-//! Equal flows that came to very different goodputs: one of them starved, and the fabric is not the reason.
+//! Detection of starved flows: equal flows with very different goodputs, which the fabric does not
+//! explain.
 
 use afflux_net::record::{FlowRecord, Output};
 use afflux_net::spec::{FlowId, NodeId, Topology};
@@ -7,19 +8,21 @@ use afflux_units::{Span, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// The largest goodput by the least from which on a note is made.
+/// Ratio of the largest to the least goodput from which a note is written.
 const TENFOLD: f64 = 10.0;
 
-/// What equal flows have in common. Equal ideal times of equal sizes stand for paths with the same number of links, rates and delays.
+/// Properties that equal flows share. Equal ideal times of equal sizes imply paths with the same
+/// number of links, rates and delays.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind {
     class: u16,
     bytes: u64,
     stop: Time,
     ideal: Span,
-    /// Of the source and the destination: see [`racks`].
+    /// Rack numbers of source and destination, from [`racks`].
     racks: [usize; 2],
-    /// How many flows of the run leave the source, and how many enter the destination: the flow shares these links with so many.
+    /// Number of flows of the run that leave the source, and number that enter the destination. The
+    /// flow shares these links with them.
     company: [u64; 2],
 }
 
@@ -27,7 +30,7 @@ struct Kind {
 struct Flow {
     id: i64,
     start: u64,
-    /// How long it was active, picoseconds.
+    /// Active time in ps.
     time: u64,
     goodput: f64,
 }
@@ -39,7 +42,8 @@ impl Flow {
     }
 }
 
-/// The flows of one kind that started within the time of the shortest of them: all of them were under way at once.
+/// Flows of one kind that were all active at once: each started within the time of the shortest of
+/// them.
 struct Together {
     start: u64,
     shortest: u64,
@@ -52,7 +56,7 @@ impl Together {
         Together { start: flow.start, shortest: flow.time, least: flow, most: flow }
     }
 
-    /// Takes a flow that starts later; false if it does not belong here.
+    /// Adds a flow that starts later. False if it does not overlap with the others.
     fn take(&mut self, flow: Flow) -> bool {
         let shortest = self.shortest.min(flow.time);
         if flow.start - self.start >= shortest {
@@ -68,17 +72,20 @@ impl Together {
         true
     }
 
-    /// How many times more the best got than the worst; infinite if that got nothing.
+    /// Returns the ratio of the best to the worst goodput. Infinite if the worst flow got nothing.
     fn ratio(&self) -> f64 {
         self.most.goodput / self.least.goodput
     }
 }
 
-/// A note for each class with such flows, about those that differ most. Flows that started in the warm-up are left out.
+/// Returns a note for each class with such flows, about the most different ones. Flows that started
+/// in the warm-up are excluded.
 pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     let plan = &scenario.plan;
     let racks = racks(&plan.topology);
-    // More links than a tree has: there may be several shortest paths between racks. Within a rack there is one, unless hosts have several links.
+    // With at least as many links as nodes, the topology is no tree, and there may be several
+    // shortest paths between racks. Within a rack there is one path, unless hosts have several
+    // links.
     let Topology { nodes, links, hosts, .. } = &plan.topology;
     let cycles = links.len() >= nodes.len();
     let multihomed = links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
@@ -99,7 +106,8 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
             company: [company[flow.src as usize][0], company[flow.dst as usize][1]],
         }
     };
-    // Kinds by their hash, which takes little memory: a run may have millions of flows, and hardly any two that are equal.
+    // Group by hash to save memory: a run may have millions of flows, and hardly any two of them
+    // are equal.
     let hash = |kind: &Kind| BuildHasherDefault::<DefaultHasher>::default().hash_one(kind);
     let counted = networked().filter(|(_, (_, record))| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
     let mut places: Vec<(u64, FlowId)> = counted.map(|(place, _)| (hash(&kind(place as FlowId)), place as FlowId)).collect();
@@ -120,7 +128,7 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     worst.iter().map(|(&class, (together, several))| note(&scenario.classes[usize::from(class)], together, *several)).collect()
 }
 
-/// Splits flows of one kind, in the order of their starts.
+/// Splits flows of one kind, ordered by start, into groups of simultaneous flows.
 fn bursts(flows: Vec<Flow>) -> Vec<Together> {
     let mut found: Vec<Together> = Vec::new();
     for flow in flows {
@@ -140,7 +148,7 @@ fn note(class: &str, Together { least, most, .. }: &Together, several_paths: boo
     )
 }
 
-/// By host, a number that hosts have in common if they are connected to the same switches.
+/// Returns a number per host. Hosts share a number if they are connected to the same switches.
 fn racks(topology: &Topology) -> Vec<usize> {
     let mut switches: Vec<Vec<NodeId>> = vec![Vec::new(); topology.hosts as usize];
     for link in &topology.links {
@@ -160,7 +168,7 @@ fn racks(topology: &Topology) -> Vec<usize> {
         .collect()
 }
 
-/// With three digits.
+/// Formats a rate with three digits.
 fn rate(bps: f64) -> String {
     let units = [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")];
     let (unit, name) = units.into_iter().find(|(unit, _)| bps >= *unit).unwrap_or((1.0, "bps"));
@@ -176,7 +184,8 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    /// Flows of 1000 B each from host 0 or 1 to host 2, as `(source, start, end)` in microseconds.
+    /// Returns a run with flows of 1000 B each from host 0 or 1 to host 2, given as `(source,
+    /// start, end)` in us.
     fn with(flows: &[(u32, u64, u64)]) -> (Scenario, Output) {
         let (mut scenario, mut output) = run();
         scenario.plan.flows = (7..).zip(flows).map(|(id, &(src, start, _))| afflux_net::spec::Flow { id, ..flow(src, 2, 1_000, start * US) }).collect();
@@ -193,12 +202,12 @@ mod tests {
             note.starts_with("warning: class default: equal flows that started together got between 8.04 Mbps (flow 8) and 800 Mbps (flow 7); at most"),
             "{note}"
         );
-        // Ninefold.
+        // A ratio of nine is not enough.
         let (scenario, output) = with(&[(0, 0, 10), (1, 5, 95)]);
         assert!(notes(&scenario, &output).is_empty());
     }
 
-    /// One that gets nothing at all is the worst.
+    /// A flow that gets nothing at all is the worst.
     #[test]
     fn nothing_at_all() {
         let (scenario, mut output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
@@ -208,7 +217,8 @@ mod tests {
         assert!(notes(&scenario, &output).is_empty(), "nobody got anything");
     }
 
-    /// Two spines are a choice between racks; within a rack, or under one spine, there is one path.
+    /// Two spines offer a choice of paths between racks. Within a rack, or with one spine, there is
+    /// one path.
     #[test]
     fn where_there_is_one_path() {
         let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
@@ -221,7 +231,8 @@ mod tests {
         assert!(notes(&scenario, &output)[0].contains("no difference in their paths explains it"), "one spine");
     }
 
-    /// Whatever else can be the reason: another time, size, path, class, stop or company, or the warm-up.
+    /// Any other reason prevents the note: a different time, size, path, class, stop or company, or
+    /// the warm-up.
     #[test]
     fn flows_that_are_not_equal() {
         let unequal = |change: &dyn Fn(&mut Scenario, &mut Output)| {

@@ -1,10 +1,10 @@
-//! A batch, one column after the other: name, type and values in one place.
+//! Builder of a record batch, column by column, with name, type and values in one place.
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::sync::Arc;
 
-/// Columns in their order. Those called `…_or_null` are nullable.
+/// Columns in order. Methods called `…_or_null` add nullable columns.
 pub struct Columns {
     rows: usize,
     fields: Vec<Field>,

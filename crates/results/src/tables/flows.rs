@@ -19,7 +19,7 @@ struct Row<'a> {
     flow: &'a Flow,
     record: &'a FlowRecord,
     times: FlowTimes,
-    /// `None` if not explained, not finished, or if its parts do not add up.
+    /// `None` if the split was not recorded, the flow is unfinished, or the parts do not add up.
     split: Option<SplitNs>,
 }
 
@@ -85,7 +85,8 @@ fn status(status: Status) -> &'static str {
     }
 }
 
-/// `None` without a deadline; an unfinished flow has not met its (not yet, or never). Compared to the picosecond.
+/// Returns whether the flow met its deadline, compared in ps. `None` without a deadline. False for
+/// an unfinished flow.
 pub fn deadline_met(flow: &Flow, record: &FlowRecord) -> Option<bool> {
     flow.deadline.map(|deadline| completion(record).is_some_and(|fct| fct <= deadline))
 }

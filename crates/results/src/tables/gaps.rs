@@ -1,4 +1,4 @@
-//! `gaps`: times from the start of one data frame's transmission to that of the next, per port, flow and subflow.
+//! `gaps`: times between the starts of consecutive data frames, per port, flow and subflow.
 
 use super::columns::Columns;
 use super::ports::peers;
@@ -24,7 +24,7 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// Mean and deviation, picoseconds.
+/// Returns the mean and the standard deviation in ps.
 fn moments(gap: &Gap) -> Option<(f64, f64)> {
     let count = gap.frames.checked_sub(1).filter(|count| *count > 0)? as f64;
     let mean = gap.sum as f64 / count;

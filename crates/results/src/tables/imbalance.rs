@@ -1,5 +1,5 @@
-//! `imbalance`: how unevenly a ToR's uplinks were used in a window: (max − min) / average of the bytes sent over each,
-//! as in the ConWeave paper. Null where nothing was sent.
+//! `imbalance`: unevenness of a ToR's uplinks in a window: (max − min) / average of the bytes sent
+//! over each uplink, as in the ConWeave paper. Null for a window without traffic.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
@@ -27,7 +27,7 @@ impl Window {
     fn average(&self) -> f64 {
         self.sum as f64 / self.uplinks as f64
     }
-    /// None where nothing was sent.
+    /// Returns the imbalance. `None` for a window without traffic.
     fn imbalance(&self) -> Option<f64> {
         (self.sum > 0).then(|| (self.max - self.min) as f64 / self.average())
     }
@@ -49,12 +49,12 @@ impl<'a> Imbalance<'a> {
     }
 }
 
-/// Start and imbalance of every window in which anything was sent.
+/// Returns start and imbalance of every window with traffic.
 pub fn imbalances(scenario: &Scenario, output: &Output) -> Vec<(Time, f64)> {
     Imbalance::new(scenario, output).windows.iter().filter_map(|window| Some((window.time, window.imbalance()?))).collect()
 }
 
-/// A link without a record has sent nothing.
+/// Combines the records of one ToR and window. A link without a record has sent nothing.
 fn window(records: &[UplinkRecord], uplinks: u64) -> Window {
     let UplinkRecord { time, node, .. } = records[0];
     let bytes = || records.iter().map(|r| r.bytes);
@@ -63,7 +63,7 @@ fn window(records: &[UplinkRecord], uplinks: u64) -> Window {
     Window { time, node, uplinks: uplinks.max(records.len() as u64), min, max: bytes().max().unwrap_or(0), sum: bytes().sum() }
 }
 
-/// Links to a higher tier, by node.
+/// Returns the number of links to a higher tier, by node.
 fn uplinks(topology: &Topology) -> Vec<u64> {
     let mut uplinks = vec![0; topology.nodes.len()];
     for link in &topology.links {

@@ -1,6 +1,7 @@
-//! `jobs`: one row per query or coflow: phase `query` or `coflow`, no task, no node. `bytes_in` is the payload that arrived, `bytes_out` what its flows
-//! were to send. A job that an application runs has phase `job`, and further rows for its phases and tasks; their bytes are what went into them and came
-//! out.
+//! `jobs`: one row per query or coflow, with phase `query` or `coflow`, no task and no node.
+//! `bytes_in` is the payload that arrived, `bytes_out` the payload that its flows should send. A
+//! job that an application runs has phase `job`, and further rows for its phases and tasks. Their
+//! bytes are the input and output of these phases and tasks.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
@@ -13,28 +14,29 @@ use afflux_units::Time;
 use arrow_array::RecordBatch;
 use std::ops::Range;
 
-/// The phase of a job as a whole, where an application runs it.
+/// Phase name of the row for a whole job that an application runs.
 pub(crate) const WHOLE: &str = "job";
 
-/// A job as a whole; nanoseconds and bytes.
+/// Totals of a job: times in ns, and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobTimes {
-    /// When it was submitted, or else when its first flow starts; `None` if neither has happened.
+    /// Time in ns of the job's submission, or else of the start of its first flow. `None` if
+    /// neither has happened.
     pub start_ns: Option<i64>,
-    /// When its last flow finished; `None` unless all have.
+    /// Time in ns at which the last flow finished. `None` unless all flows have finished.
     pub finish_ns: Option<i64>,
     pub bytes_in: i64,
     pub bytes_out: i64,
 }
 
 impl JobTimes {
-    /// Completion time of a finished job.
+    /// Returns the completion time in ns of a finished job.
     pub fn completion_ns(&self) -> Option<i64> {
         self.finish_ns.zip(self.start_ns).map(|(finish, start)| finish - start)
     }
 }
 
-/// By job number.
+/// Returns the totals of each job, by job number.
 pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
     struct Sum {
         first: Option<i64>,
@@ -70,7 +72,7 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
         start_ns: job.arrival.map(|time| int(time.round_ns())).or(sum.first),
         finish_ns: match sum.last {
             _ if sum.unfinished => None,
-            // Nothing of it crosses the network: done when submitted.
+            // No flow crosses the network, so the job is done when submitted.
             None => job.arrival.map(|time| int(time.round_ns())),
             last => last,
         },
@@ -84,7 +86,8 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
     (0..scenario.jobs.len()).map(whole).collect()
 }
 
-/// A row per job, whose phase is the word for its kind; jobs that an application runs are followed by their phases and tasks.
+/// Rows of the table: one per job, whose phase names its kind. Jobs of applications are followed by
+/// their phases and tasks.
 pub struct Jobs<'a> {
     scenario: &'a Scenario,
     rows: Vec<Row>,
@@ -110,7 +113,7 @@ impl<'a> Jobs<'a> {
         }
         let whole = job_times(scenario, output);
         let rows = whole.into_iter().zip(parts).enumerate().flat_map(|(job, (times, mut parts))| {
-            // Phases in order of their start, each with its tasks after it.
+            // Phases in the order of their start, each followed by its tasks.
             let order: Vec<&'static str> = {
                 let mut phases: Vec<&Row> = parts.iter().filter(|row| row.task.is_none()).collect();
                 phases.sort_by_key(|row| row.times.start_ns);

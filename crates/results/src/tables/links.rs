@@ -1,5 +1,5 @@
-//! `links`: one row per directed link, whole run: `2 * l` is link `l` of the topology from its first node to its second,
-//! `2 * l + 1` the other way.
+//! `links`: one row per directed link for the whole run. Row `2 * l` is link `l` of the topology
+//! from its first node to its second, row `2 * l + 1` is the opposite direction.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
@@ -38,7 +38,8 @@ impl Source for Links<'_> {
             .i64("rate_bps", rows.clone().map(|row| int(topology.links[row / 2].rate_of(row % 2 == 1).0)))
             .i64("frames", records().map(|r| int(r.frames)))
             .i64("bytes", records().map(|r| int(r.bytes)))
-            // Share of the simulated time spent transmitting, gaps included.
+            // Share of the simulated time in which the link transmitted, including inter-frame
+            // gaps.
             .f64("utilisation", records().map(|r| if end == 0 { 0.0 } else { r.busy as f64 / end as f64 }))
             .i64("busy_ns", records().map(|r| int(Span(r.busy).round_ns())))
             .batch()

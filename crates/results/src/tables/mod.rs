@@ -1,4 +1,5 @@
-//! The tables of a result directory. One module each; a module states its columns once, in order, where it fills them.
+//! Tables of a result directory, one module each. Each module lists its columns once, in order,
+//! where it fills them.
 
 mod columns;
 mod flows;
@@ -28,7 +29,7 @@ use arrow_schema::SchemaRef;
 use source::Source;
 use std::ops::Range;
 
-/// Rows per batch: small enough that a batch of strings is far from Arrow's 2 GiB, and memory stays modest.
+/// Rows per batch. A batch of strings stays far below Arrow's 2 GiB, and memory use stays moderate.
 const BATCH_ROWS: usize = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Kind {
         Self::Waits,
     ];
 
-    /// As in `<name>.parquet`.
+    /// Returns the table's name, which is also its file name `<name>.parquet`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Flows => "flows",
@@ -83,7 +84,7 @@ impl Kind {
     }
 }
 
-/// A whole table in memory; the batches may be empty, the schema is always there.
+/// A whole table in memory. There may be no batches, but there is always a schema.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub schema: SchemaRef,
@@ -96,7 +97,7 @@ impl Table {
     }
 }
 
-/// The tables of one run, made when asked for.
+/// Tables of one run, built on request.
 #[derive(Clone, Copy)]
 pub struct Tables<'a> {
     scenario: &'a Scenario,
@@ -108,7 +109,8 @@ impl<'a> Tables<'a> {
         Self { scenario, output }
     }
 
-    /// The tables that this run has files of: flows, links and jobs always (perhaps without rows), the others if recorded.
+    /// Returns the tables that this run has files of: flows, links and jobs in every run (perhaps
+    /// without rows), the others if recorded.
     pub fn recorded(&self) -> Vec<Kind> {
         let record = &self.scenario.plan.record;
         let has = |kind: &Kind| match kind {
@@ -125,10 +127,10 @@ impl<'a> Tables<'a> {
         Kind::ALL.into_iter().filter(has).collect()
     }
 
-    /// A whole table; without rows if it was not recorded.
+    /// Returns a whole table. It has no rows if it was not recorded.
     ///
     /// # Errors
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn get(&self, kind: Kind) -> Result<Table, ResultsError> {
         let source = self.source(kind);
         let batches = ranges(source.rows()).map(|rows| source.batch(rows)).collect::<Result<_, _>>()?;

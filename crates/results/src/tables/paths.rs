@@ -1,4 +1,5 @@
-//! `paths`: frames and bytes per flow, subflow and path. `fct_ns` is the flow's, as in `flows`.
+//! `paths`: frames and bytes per flow, subflow and path. `fct_ns` is the completion time of the flow,
+//! as in `flows`.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};

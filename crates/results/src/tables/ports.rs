@@ -1,4 +1,5 @@
-//! `ports`: one row per port, queue and sampling interval. A sample at t sees everything that happened at t.
+//! `ports`: one row per port, queue and sampling interval. A sample at time t includes all events
+//! at time t.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
@@ -14,7 +15,7 @@ use std::ops::Range;
 pub struct Ports<'a> {
     nodes: &'a [Node],
     output: &'a Output,
-    /// Who is at the other end, by node and port.
+    /// Node at the other end, by node and port.
     peers: Vec<Vec<NodeId>>,
 }
 
@@ -25,7 +26,8 @@ impl<'a> Ports<'a> {
     }
 }
 
-/// A node's ports are numbered in the order in which its links appear.
+/// Returns the peers of each node's ports. Ports are numbered in the order in which the node's
+/// links appear in the topology.
 pub(super) fn peers(topology: &Topology) -> Vec<Vec<NodeId>> {
     let mut peers = vec![Vec::new(); topology.nodes.len()];
     for link in &topology.links {

@@ -1,4 +1,5 @@
-//! `reorder`: reorder queues in use and the bytes they hold, per ToR and per port of it, at intervals. A port without any has no row.
+//! `reorder`: number of reorder queues in use and their bytes at regular intervals, per ToR and
+//! port. A port without any has no row.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};

@@ -1,4 +1,5 @@
-//! `round_trips`: one row per TCP connection, or subflow, of which there is a measurement; the connection's flow is its first.
+//! `round_trips`: one row per TCP connection or subflow with at least one measurement. `flow` is
+//! the first flow of the connection.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};
@@ -24,7 +25,7 @@ impl Source for RoundTrips<'_> {
         let plan = &self.scenario.plan;
         let rows = || self.output.round_trips[rows.clone()].iter();
         let ns = |time: u64| int(Span(time).round_ns());
-        // Nothing is measured where every segment was repeated.
+        // There are no samples if every segment was retransmitted.
         let of = |samples: u64, time: u64| (samples > 0).then(|| ns(time));
         Columns::new(rows().len())
             .i64("flow", rows().map(|r| self.output.flow(plan, r.flow).id))

@@ -1,4 +1,5 @@
-//! `senders`: what every sender that has something to send knows of its connection, at intervals. Null: it has none.
+//! `senders`: state of each sender with data to send, at regular intervals. A value is null if the
+//! sender does not have it.
 
 use super::columns::Columns;
 use super::source::{Source, arrow};

@@ -1,19 +1,19 @@
-//! The source of a table's rows.
+//! Source of a table's rows.
 
 use crate::ResultsError;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use std::ops::Range;
 
-/// The source of a table's rows, which gives them in batches.
+/// Source of a table's rows, which provides them in batches.
 pub trait Source {
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
-    /// Some of the rows; no rows have the same schema.
+    /// Returns a range of rows. An empty range has the same schema.
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError>;
 }
 
-/// Adds the name of the table to an error of Arrow, for `map_err`.
+/// Returns a function for `map_err` that adds the name of the table to an Arrow error.
 pub fn arrow(table: &'static str) -> impl FnOnce(ArrowError) -> ResultsError {
     move |source| ResultsError::Arrow { table, source }
 }

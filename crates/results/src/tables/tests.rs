@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, StringArray};
 use arrow_schema::DataType;
 
-/// `name type`, with `?` where nulls are allowed.
+/// Returns `name type` of each column, with `?` if it is nullable.
 fn columns(kind: Kind) -> Vec<String> {
     let (scenario, output) = run();
     let table = Tables::new(&scenario, &output).get(kind).unwrap();
@@ -81,7 +81,7 @@ fn flows() {
     let sum = ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"].map(|name| i64s(&batch, name)[0].unwrap()).iter().sum::<i64>();
     assert_eq!(sum, 40_000);
     assert_eq!(batch["application_ns"].null_count(), 2);
-    // 50000 B in 40.000001 us; 1000 B until the end at 100 us; the third has not started.
+    // 50000 B in 40.000001 us; 1000 B until the end at 100 us; the third flow has not started.
     assert_eq!(i64s(&batch, "delivered_bytes"), [Some(50_000), Some(1_000), Some(0)]);
     assert_eq!(f64s(&batch, "goodput_bps"), [Some(50_000.0 * 8e12 / 40_000_001.0), Some(1_000.0 * 8e12 / (100_000_000.0 - 2_000_499.0)), None]);
     let mut silent = scenario.clone();

@@ -1,4 +1,5 @@
-//! `waits`: how long the frames of a flow waited at a port while frames of whom were sent.
+//! `waits`: waiting time of a flow's frames at a port, by the class of the frames that were
+//! transmitted meanwhile.
 
 use super::columns::Columns;
 use super::ports::peers;
@@ -23,7 +24,8 @@ impl<'a> Waits<'a> {
         Self { scenario, output, peers: peers(&scenario.plan.topology) }
     }
 
-    /// The class of who was sent: that of the flow itself, if it was its own frames; none if nobody was.
+    /// Returns the class of the transmitted frames: the flow's own class for its own frames, `None`
+    /// if nothing was transmitted.
     fn class(&self, flow: u32, behind: Behind) -> Option<&str> {
         let own = self.output.flow(&self.scenario.plan, flow).class;
         let class = match behind {

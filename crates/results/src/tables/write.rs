@@ -1,4 +1,4 @@
-//! Tables as Parquet files, a batch at a time: each is a row group.
+//! Writer of tables to Parquet files. Each batch becomes a row group.
 
 use super::{Kind, Tables, ranges};
 use crate::columnar::Writer;
