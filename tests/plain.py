@@ -8,11 +8,11 @@ long functions and long files.
 tests/test_plain.py holds the numbers of each room below its limits. A comment is a run of lines with nothing else, or a
 docstring. Its paragraphs are cut into sentences, and each sentence is judged by these rules:
 
-clause    The subject is a clause with what or who: "What comes in the window."
-neighbour The sentence refers to a neighbour instead of saying it: "The same out of line.", "As `offer`."
-fragment  The sentence begins with a bare preposition: "Of its source, in its shard."
-pronoun   The first sentence of a comment begins with a pronoun: "It never sends faster than a rate of its own."
-question  A doc comment asks instead of saying what is true: "Is it so already?"
+- clause: the subject is a clause with what or who. "What comes in the window."
+- neighbour: the sentence refers to a neighbour instead of saying it. "The same out of line."
+- fragment: the sentence begins with a bare preposition. "Of its source, in its shard."
+- pronoun: the first sentence of a comment begins with a pronoun. "It never sends faster than a rate of its own."
+- question: a doc comment asks instead of saying what is true. "Is it so already?"
 """
 
 import argparse
