@@ -4,7 +4,7 @@ allowed.
     python -m fuzz.importers --count 5000 --seed 1
 
 A refusal is clean if the exit code is 2 and the message is one line of readable text that names the
-file. Each case is limited to 6 GB and 20 s of processor time. Failures are written to `--out`.
+file. Each case is limited to 6 GB and 60 s of processor time. Failures are written to `--out`.
 `--only KIND` and `--case N` repeat some cases. Kinds are those of `fuzz.importer_samples`.
 """
 

@@ -12,7 +12,7 @@ docstring. Its paragraphs are cut into sentences, and each sentence is judged by
 - neighbour: the sentence refers to a neighbour instead of saying it. "The same out of line."
 - fragment: the sentence begins with a bare preposition. "Of its source, in its shard."
 - pronoun: the first sentence of a comment begins with a pronoun. "It never sends faster than a rate of its own."
-- question: a doc comment asks instead of saying what is true. "Is it so already?"
+- question: a doc comment asks ("Is it so already?") instead of saying what is true.
 """
 
 import argparse
