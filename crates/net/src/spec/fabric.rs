@@ -74,9 +74,9 @@ impl Link {
     }
 }
 
-/// A failure of a link in `from..to`. The ends of the link stop using it for new decisions at `from
-/// + detect`. The routes of the whole fabric avoid it from `from + detect + converge` until `to +
-/// detect + converge`.
+/// A failure of a link in `from..to`. The ends of the link stop using it for new decisions at
+/// `from + detect`. The routes of the whole fabric avoid it from `from + detect + converge` until
+/// `to + detect + converge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Down {
     pub from: Time,
