@@ -51,7 +51,7 @@ _DETERMINER = re.compile(
 _CODE = re.compile(r"^(?:[\w.:<>\[\]()&*]+\s*[=;{}(]|@|\$|https?:|#|\||>|-{3,}|={3,}|```|SPDX|noqa|type:|fmt:|clippy|ruff|mypy)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\[])")
 
-#: Words that mean something to the authors alone. The field has a term for each (docs/dev/architecture.md).
+#: Words that mean something only to the authors. The field has a term for each mechanism.
 _DIALECT = """
 heeds minds wants calm calmly quiet quietly steady steadies steadily unsteady unsettle settle
 settles settled aside apart beside besides closely foresees spares eventful urgent whereabouts way
