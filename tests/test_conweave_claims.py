@@ -69,7 +69,7 @@ def test_bounds_of_intervals():
     assert gain(0.4, 0.5).reaches(0.25) is True
     # A single seed has no interval.
     assert Gain(0.5, None, None, "").reaches(0.25) is None
-    assert not Gain(0.5, None, None, "").ahead
+    assert not Gain(0.5, None, None, "").is_positive
 
 
 def test_a_claim_with_missing_baselines_is_not_judged():
@@ -215,16 +215,16 @@ def test_the_answer_of_the_readme_follows_from_the_file():
     answer = " ".join(text.partition("**Answer.** ")[2].partition("\n\n")[0].split())
     found = list(judged(read()))
     default = [100 * gain.mean for judge in found for gain in judge.default.values()]
-    assert all(gain.ahead for judge in found for gain in judge.default.values())
+    assert all(gain.is_positive for judge in found for gain in judge.default.values())
     assert f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %" in answer
     verdicts = [judge.verdict for judge in found]
     assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 3, 3, 10)
     assert "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold." in answer
     # Smallest gain of each claim over the baselines with their best parameters.
     tails, means = ([judge for judge in found if judge.claim.statistic == statistic] for statistic in ("p99", "mean"))
-    assert all(judge.ahead for judge in tails)
-    assert [judge for judge in means if judge.ahead] == [judge for judge in means if judge.claim.case.fabric == "fat-tree"]
-    tail, mean = ([100 * min(gain.mean for gain in judge.tuned.values()) for judge in some if judge.ahead] for some in (tails, means))
+    assert all(judge.beats_all_baselines for judge in tails)
+    assert [judge for judge in means if judge.beats_all_baselines] == [judge for judge in means if judge.claim.case.fabric == "fat-tree"]
+    tail, mean = ([100 * min(gain.mean for gain in judge.tuned.values()) for judge in some if judge.beats_all_baselines] for some in (tails, means))
     published = [100 * judge.claim.gain for judge in tails]
     assert f"by {min(tail):.0f} to {max(tail):.0f} % (published: {min(published):.0f} to {max(published):.0f} %)" in answer
     assert f"but the mean only on the fat-tree, by {min(mean):.1f} to {max(mean):.0f} %." in answer

@@ -14,7 +14,7 @@ TRUE = Constants(start=20.0, cpu=12.0, disk=400.0, share=0.85)
 SEEDS = (1, 2, 3, 4, 5)
 
 
-def quiet(framework: str, size: int, cpu: float, disk: float) -> float:
+def without_traffic(framework: str, size: int, cpu: float, disk: float) -> float:
     """Returns the job time of one wave of 220 maps per 30 GB. Tez starts containers only once."""
     waves = 1 if framework == "tez" else 1 + size / 30
     return 5 + 3 * (1 + waves) + 0.05 * cpu * size + 40 * size / disk
@@ -34,12 +34,12 @@ def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
                 for disk in DISK:
                     # The larger job has one seed, except at the base point.
                     for seed in SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]:
-                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = quiet(framework, size, cpu, disk) + noise(seed)
+                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = without_traffic(framework, size, cpu, disk) + noise(seed)
             for design in DESIGNS:
                 for traffic in (False, True):
                     case = Case(design, framework, size, traffic)
                     for seed in SEEDS:
-                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = quiet(framework, size, BASE.cpu, BASE.disk) + network(case) + noise(seed)
+                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = without_traffic(framework, size, BASE.cpu, BASE.disk) + network(case) + noise(seed)
     return Simulated.of(runs)
 
 
@@ -50,12 +50,12 @@ def measured(simulated: Simulated, constants: Constants = TRUE) -> dict[Case, fl
 def test_the_time_of_a_job_is_made_of_its_parts():
     simulated = made()
     case = Case("deep", "mapreduce", 200, True)
-    by_hand = TRUE.start / TRUE.share + quiet("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk) + network(case)
+    by_hand = TRUE.start / TRUE.share + without_traffic("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk) + network(case)
     assert simulated.time(case, TRUE) == pytest.approx(by_hand)
     # If a point of the grid has only one seed, the base point shows how that seed deviates from the
     # mean over all seeds.
     noisy = made(lambda seed: 0.1 * seed)
-    assert noisy.quiet("mapreduce", 200, 20.0, 1500.0) == pytest.approx(quiet("mapreduce", 200, 20.0, 1500.0) + 0.3)
+    assert noisy.without_traffic("mapreduce", 200, 20.0, 1500.0) == pytest.approx(without_traffic("mapreduce", 200, 20.0, 1500.0) + 0.3)
     assert noisy.network(case) == pytest.approx(network(case))
 
 

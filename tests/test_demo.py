@@ -30,16 +30,16 @@ def times(ratio: float, by: float = 0.02) -> list[float]:
     return [time * new for time, new in zip(DEEP, spread(ratio, by), strict=True)]
 
 
-def beside(designs: Designs) -> demo.Beside:
+def background(designs: Designs) -> demo.Background:
     """Returns the comparison without other traffic: job times of 4.1 s with the first design, 4.2 s
     and so on with the others, and 4 s with DCTCP. The other traffic gets 66 Gbps, 65 Gbps and so
     on."""
-    quiet = made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
-    return demo.Beside(quiet, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)})
+    without_traffic = made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
+    return demo.Background(without_traffic, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)})
 
 
 def answer(designs: Designs) -> str:
-    parts = demo.answer(designs, compare(designs, "deep"), beside(designs)).parts
+    parts = demo.answer(designs, compare(designs, "deep"), background(designs)).parts
     return " ".join(f"**{part}**" if bold else part for part, bold in parts)
 
 
@@ -69,9 +69,9 @@ def test_what_is_not_clear_is_not_chosen():
 def test_of_equals_the_cheapest_and_simplest_is_chosen():
     # DCTCP has the better mean, but the difference is not certain.
     designs = made(**{"deep": DEEP, "shallow": times(0.6), "shallow-ecn": times(0.7, 0.01), "shallow-dctcp": times(0.59, 0.05)})
-    told = demo.explained(designs, compare(designs, "deep"), beside(designs))
-    assert told.head == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
-    assert told.facts.sure == [
+    page_answer = demo.explained(designs, compare(designs, "deep"), background(designs))
+    assert page_answer.head == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
+    assert page_answer.facts.sure == [
         "All 3 other designs beat the deep switch, by 30 to 41 %.",
         "shallow beats shallow-ecn too, by 14 %.",
         "Nothing is clearly better than shallow: shallow-dctcp (between 4.5 % less and 1.3 % more).",
@@ -105,7 +105,7 @@ def test_the_table_has_a_column_per_design():
 def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
     tiny = {"traffic[0].size": "50MB", "traffic[1].rate": "200Mbps"}
     points = [Point(point.name, point.scenario, point.set | tiny, point.seed) for point in demo.points() if point.seed == demo.SEEDS[0]]
-    assert {point.name for point in points} == {before + name for name in demo.ASKED for before in ("", demo.QUIET)}
+    assert {point.name for point in points} == {before + name for name in demo.DESIGN_NAMES for before in ("", demo.WITHOUT_TRAFFIC)}
     monkeypatch.setattr(demo, "points", lambda: points)
     done = invoke("demo", "-o", "answer")
     assert done.exit_code == 0, done.stderr
@@ -142,12 +142,14 @@ def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, invoke):
 
 def test_the_page_has_the_answer_in_parts():
     designs = made(**{"deep": DEEP, "shallow": times(0.8), "shallow-dctcp": times(0.5)})
-    told = demo.explained(designs, compare(designs, "deep"), beside(designs))
-    assert told.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, for USD 25 instead of 100."
-    assert told.facts.why == ["Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."]
-    assert told.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
-    assert told.facts.change[0] == "Without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch."
+    page_answer = demo.explained(designs, compare(designs, "deep"), background(designs))
+    assert page_answer.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, for USD 25 instead of 100."
+    assert page_answer.facts.why == [
+        "Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."
+    ]
+    assert page_answer.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
+    assert page_answer.facts.change[0] == "Without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch."
     alike = made(deep=DEEP, shallow=times(0.95, 0.2))
-    told = demo.explained(alike, compare(alike, "deep"), beside(alike))
-    assert told.head.startswith("These seeds do not tell which design is best. The sort takes ")
-    assert told.facts.sure[0].startswith("Not told apart from the deep switch: shallow (between ")
+    page_answer = demo.explained(alike, compare(alike, "deep"), background(alike))
+    assert page_answer.head.startswith("These seeds do not tell which design is best. The sort takes ")
+    assert page_answer.facts.sure[0].startswith("Not told apart from the deep switch: shallow (between ")

@@ -13,7 +13,7 @@ from given import defect
 
 import afflux
 from afflux import report
-from afflux.results import doubts
+from afflux.results import failed_checks
 from afflux.results.explain import ALL, LABELS
 from afflux.results.result import Result
 from afflux.words import sentence, text
@@ -106,7 +106,7 @@ def test_a_flow_without_parts_is_left_out_of_the_explanation(scenario):
     assert explanation.sums(explanation.names("size"), explanation.counted())[ALL].flows == len(explanation)
     with pytest.raises(LookupError, match="do not add up"):
         explanation.flow(first)
-    assert doubts.count(broken) == 1
+    assert failed_checks.count(broken) == 1
 
 
 class Columns:

@@ -41,12 +41,12 @@ def test_every_point_is_valid():
 
 
 def test_what_it_measures(designs):
-    def settled(name: str) -> float:
-        return measure.over_seeds(designs[name], measure.settled)[0]
+    def converged_rate(name: str) -> float:
+        return measure.over_seeds(designs[name], measure.converged_rate)[0]
 
     # One window per round trip, in whole windows: 20 s contain one window more or less.
     for name, trip in ((longfat._of_window(longfat._FREE, 700), 0.3), (longfat._of_window("600 ms", 700), 0.6)):
-        assert settled(name) == pytest.approx(700e3 * 8 / trip / 1e6, abs=700e3 * 8 / 20 / 1e6)
+        assert converged_rate(name) == pytest.approx(700e3 * 8 / trip / 1e6, abs=700e3 * 8 / 20 / 1e6)
     # The driver's queue can hold the slow start of 700 kB, but not that of 1 MB.
     assert designs[longfat._of_window("Linux 2.2", 700)].first.summary["drops"] == 0
     assert designs[longfat._of_window("Linux 2.2", 1000)].first.summary["drops"] > 0
@@ -55,7 +55,7 @@ def test_what_it_measures(designs):
     # 60 s minus the one-way delay, at 90 Mbps.
     datagrams = measure.average(designs[longfat._of_transfer("datagrams", 300, "no loss")].first)
     assert datagrams == pytest.approx(90 * (60 - 0.15) / 60, rel=1e-4)
-    assert settled(longfat._of_pairs(1)) == pytest.approx(100 * 1448 / 1514, rel=1e-3)
+    assert converged_rate(longfat._of_pairs(1)) == pytest.approx(100 * 1448 / 1514, rel=1e-3)
 
 
 def test_a_table_and_checks_without_most_points(designs):

@@ -131,7 +131,7 @@ def test_figures(designs, tmp_path):
 
 def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
     """Figures 5 to 8 of made-up results: names, series, values."""
-    bases = {four.ALONE: 1.0, four.BESIDE: 2.0, four.LARGE: 5.0}
+    bases = {four.ALONE: 1.0, four.LOADED: 2.0, four.LARGE: 5.0}
     cases = {(case, size): made(four.name(case, size), base, size) for case, base in bases.items() for size in ("2 kB", "20 kB", "70 kB")}
     cases[four.TENTH, "70 kB"] = made(four.name(four.TENTH, "70 kB"), 60.0)
     written = STUDY.plots(Designs(cases.values()), tmp_path)
@@ -157,8 +157,8 @@ def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
 
     # Figure 6: the 95th percentile by size, on loaded paths and on the others.
     (panels,), _ = drawn["figure-6.svg"]
-    assert [panel.title for panel in panels] == [f"95th percentile, {case}" for case in (four.BESIDE, four.LARGE)]
-    for panel, case in zip(panels, (four.BESIDE, four.LARGE), strict=True):
+    assert [panel.title for panel in panels] == [f"95th percentile, {case}" for case in (four.LOADED, four.LARGE)]
+    for panel, case in zip(panels, (four.LOADED, four.LARGE), strict=True):
         assert list(panel.ticks) == ["2 kB", "20 kB", "70 kB"]
         of_one = cases[case, "70 kB"].first.times
         for name, chosen in (("paths 1 and 2", (0, 1)), ("paths 3 and 4", (2, 3))):
@@ -189,14 +189,14 @@ def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
 
 
 def test_figures_without_their_results_are_not_drawn(drawn, tmp_path):
-    some = Designs([made(four.name(four.TENTH, "70 kB"), 60.0), made(four.name(four.BESIDE, "2 kB"), 2.0, "2 kB")])
+    some = Designs([made(four.name(four.TENTH, "70 kB"), 60.0), made(four.name(four.LOADED, "2 kB"), 2.0, "2 kB")])
     assert [file.name for file in STUDY.plots(some, tmp_path)] == ["figure-7.svg"]
     (panels,), _ = drawn["figure-7.svg"]
     assert [panel.title for panel in panels] == [f"70 kB {four.TENTH}"]
 
 
 def test_the_answer_says_how_much_is_filled():
-    bases = {four.BESIDE: 2.0, four.LARGE: 5.0, four.LIA: 40.0, four.AWARE: 20.0}
+    bases = {four.LOADED: 2.0, four.LARGE: 5.0, four.LIA: 40.0, four.AWARE: 20.0}
     cases = [made(four.name(case, "70 kB"), base) for case, base in bases.items()]
     cases += [made(name, 60.0, gaps=(500, 500)) for name in (path.PRINTED, path.SPACED)]
     assert STUDY.answer(Designs(cases)) is None

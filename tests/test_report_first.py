@@ -18,7 +18,7 @@ from afflux.comparison import changes, circumstances, headline
 from afflux.comparison.compare import compare
 from afflux.files import toml
 from afflux.metrics import JOB_TIME, METRICS
-from afflux.report import asked, axis, differs, first, markup, published
+from afflux.report import axis, differs, first, markup, published, questions
 from afflux.results.designs import Designs, gather
 from afflux.words import Words, sentence
 
@@ -40,7 +40,7 @@ def text(shown: str) -> str:
 
 
 def test_the_question_says_what_was_simulated(results):
-    said = asked.question(gather(results))
+    said = questions.question(gather(results))
     assert said == (
         "Is dctcp better than tail-drop? Simulated: 9 hosts at 10 Gbps on one switch; incast query of 8 senders, 200 kB each and web search flows at a load "
         "of 20 % of the host links (payload); TCP with NewReno or DCTCP; 2 seeds per design."
@@ -49,7 +49,7 @@ def test_the_question_says_what_was_simulated(results):
         "dctcp は tail-drop より優れているか。条件: スイッチ 1 台にホスト 9 台（10 Gbps）、送信元 8 台のインキャスト query（各 200 kB）、"
         "web search のフロー（ホストリンク（ペイロード）の 20% の負荷）、TCP（NewReno、DCTCP）、構成ごとにシード 2 個。"
     )
-    assert asked.question(gather(results[:1])).endswith("TCP with NewReno; seed 1.")
+    assert questions.question(gather(results[:1])).endswith("TCP with NewReno; seed 1.")
 
 
 @pytest.mark.parametrize(
@@ -62,19 +62,19 @@ def test_every_example_has_words(path):
         scenario = toml.with_defaults(afflux.load(path).check().resolved)
     except afflux.ScenarioError:
         pytest.skip("its inputs are not here")
-    traffic, transports = asked._traffic(scenario), asked._transports(scenario)
+    traffic, transports = questions._traffic(scenario), questions._transports(scenario)
     assert traffic
     assert transports
     assert not re.search(r"[{}]|None|traffic\d", f"{traffic} {traffic.ja} {transports} {transports.ja}")
 
 
 def test_points_of_a_sweep_have_names_for_people():
-    assert asked.label("switch.buffer=30packets,switch.ecn.k=8packets").replace("\N{NO-BREAK SPACE}", " ") == "buffer 30 packets, ecn.k 8 packets"
-    assert asked.is_point("switch.buffer=1MB")
+    assert questions.label("switch.buffer=30packets,switch.ecn.k=8packets").replace("\N{NO-BREAK SPACE}", " ") == "buffer 30 packets, ecn.k 8 packets"
+    assert questions.is_point("switch.buffer=1MB")
     points = [f"switch.buffer={buffer}MB,switch.ecn.k={k}kB" for buffer in (1, 9) for k in (8, 30)]
-    designs = Designs(design(asked.label(name), job=TIMES) for name in points)
-    assert asked.question(designs) == "Which combination of buffer and ecn.k is best, of 4?"
-    assert not asked.is_point("deep,shallow")
+    designs = Designs(design(questions.label(name), job=TIMES) for name in points)
+    assert questions.question(designs) == "Which combination of buffer and ecn.k is best, of 4?"
+    assert not questions.is_point("deep,shallow")
 
 
 # The answer.
@@ -100,18 +100,18 @@ def test_points_of_a_sweep_have_names_for_people():
 )
 def test_senders_are_counted_however_they_are_given(block, words):
     # An earlier version of a page started with "an incast of 1 senders", although 24 hosts sent.
-    assert asked._senders(block) == words
+    assert questions._senders(block) == words
 
 
 def test_hosts_of_patterns_are_counted_by_their_names():
     names = ["db1", "db2", "db10", "web1"]
     counts = {"db*": "3 senders", "db?": "2 senders", "*[1-2]": "3 senders", "[db,web]1": "2 senders", "all": "senders"}
-    assert {pattern: asked._senders({"senders": pattern}, names) for pattern in counts} == counts
+    assert {pattern: questions._senders({"senders": pattern}, names) for pattern in counts} == counts
 
 
 def test_each_incast_is_named_once_with_its_width():
     def said(*blocks):
-        return asked._traffic({"traffic": [{"kind": "incast", "bytes": "64kB", **block} for block in blocks]})
+        return questions._traffic({"traffic": [{"kind": "incast", "bytes": "64kB", **block} for block in blocks]})
 
     assert said({"name": "traffic0", "senders": 16}) == "an incast of 16 senders, 64 kB each"
     assert said({"name": "read", "senders": 16}) == "incast read of 16 senders, 64 kB each"
@@ -131,11 +131,11 @@ def of(**ratios: tuple[float, float]) -> Designs:
 
 def test_the_heading_has_the_numbers_in_it():
     found = compare(of(deep=(1.0, 30_000), shallow=(0.5, 12_000)))
-    told = first.told(found, JOB_TIME)
-    assert told.head == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
-    assert told.facts.sure[0].startswith("All 5 seeds agree: the job time is ")
-    assert told.facts.sure[0].endswith(" less with shallow than with deep (95 % interval).")
-    assert [str(change) for change in told.facts.change] == [
+    page_answer = first.of_comparison(found, JOB_TIME)
+    assert page_answer.head == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
+    assert page_answer.facts.sure[0].startswith("All 5 seeds agree: the job time is ")
+    assert page_answer.facts.sure[0].endswith(" less with shallow than with deep (95 % interval).")
+    assert [str(change) for change in page_answer.facts.change] == [
         "A price of deep below USD 12,000: the better job time would then cost extra.",
         "Not simulated: other loads, other fabrics, other numbers of hosts.",
     ]
@@ -153,24 +153,24 @@ def test_prices_are_told_also_where_the_heading_has_none():
     }
     for words, every in cases.items():
         for designs in every:
-            told = first.told(compare(designs), JOB_TIME)
-            assert words in [*map(str, told.facts.sure), *map(str, told.facts.beside)], told
-            assert "USD" not in told.head
+            page_answer = first.of_comparison(compare(designs), JOB_TIME)
+            assert words in [*map(str, page_answer.facts.sure), *map(str, page_answer.facts.observations)], page_answer
+            assert "USD" not in page_answer.head
 
 
 def test_the_next_best_design_would_change_the_answer():
-    told = first.told(compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME)
-    assert told.head.startswith("dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less.")
-    assert told.facts.change[0] == "If dctcp is not possible: shallow still has 20 % less than deep."
+    page_answer = first.of_comparison(compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME)
+    assert page_answer.head.startswith("dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less.")
+    assert page_answer.facts.change[0] == "If dctcp is not possible: shallow still has 20 % less than deep."
 
 
 def test_what_cannot_be_told_has_its_numbers_too():
     designs = Designs([design("a", job=[10, 12, 11, 13, 14]), design("b", job=[12, 10, 13, 11, 14.5])])
-    told = first.told(compare(designs), JOB_TIME)
-    assert told.head == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
-    assert told.facts.sure[0].startswith("The job time is 12.1 ms with b and 12.0 ms with a, between ")
-    assert told.facts.change[0] == "More seeds with the same scenarios: they narrow the intervals."
-    one = first.told(compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME)
+    page_answer = first.of_comparison(compare(designs), JOB_TIME)
+    assert page_answer.head == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
+    assert page_answer.facts.sure[0].startswith("The job time is 12.1 ms with b and 12.0 ms with a, between ")
+    assert page_answer.facts.change[0] == "More seeds with the same scenarios: they narrow the intervals."
+    one = first.of_comparison(compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME)
     assert one.head == "One seed cannot tell a difference from chance. The job time is 10.0 to 12.0 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
     assert one.facts.change[0] == "Run at least 3 seeds, better 5 or more."
 
@@ -178,9 +178,9 @@ def test_what_cannot_be_told_has_its_numbers_too():
 def test_what_speaks_against_the_answer_would_change_it():
     counts = [design("a", unfinished=[5, 6, 7]), design("b", unfinished=[500, 600, 700], fct=[1, 1.1, 1.2])]
     found = compare(Designs(counts))
-    told = first.told(found, first.main_measure(found.of_name, found))
-    assert told.head == "b leaves more flows unfinished: 600 instead of 6 with a, 594 more."
-    assert told.facts.change[0] == "If the mean completion time counts more: with b it is 78 % less than with a."
+    page_answer = first.of_comparison(found, first.main_measure(found.of_name, found))
+    assert page_answer.head == "b leaves more flows unfinished: 600 instead of 6 with a, 594 more."
+    assert page_answer.facts.change[0] == "If the mean completion time counts more: with b it is 78 % less than with a."
     shown = first.figure(found.of_name, first.main_measure(found.of_name, found), found, markup.Terms(), "")
     assert "600" in text(shown)
     assert "600.0" not in text(shown)
@@ -361,7 +361,7 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     """If more is better, as for goodput, the cause is still the waiting time that fell."""
     waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
 
-    def waiting(result: afflux.Result, beside: afflux.Result | None = None) -> dict[str, float]:
+    def waiting(result: afflux.Result, observations: afflux.Result | None = None) -> dict[str, float]:
         return {wait: spread(middle, 0.01)[result.summary["seed"] - 1] for wait, middle in waits[result.summary["name"]].items()}
 
     monkeypatch.setattr(circumstances, "waiting", waiting)

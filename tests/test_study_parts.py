@@ -181,7 +181,7 @@ def test_a_part_shares_its_points_with_the_study(tiny: Assuming, tmp_path: Path)
 
 def test_an_answer_of_parts_begins_with_what_is_assumed() -> None:
     chosen = [Assumed(BUFFER, "10packets")]
-    said = _under(assumption.told(chosen), Marked.of([(Words("Yes.", "はい。"), True), (Words("So.", "そう。"), False)]))
+    said = _under(assumption.in_words(chosen), Marked.of([(Words("Yes.", "はい。"), True), (Words("So.", "そう。"), False)]))
     assert said == "Assuming buffer = 10packets (default: 30packets): Yes. So."
     assert said.ja == "buffer = 10packets（既定値: 30packets） と仮定した場合: はい。そう。"
     assert [bold for _, bold in said.parts] == [True, False]

@@ -171,8 +171,8 @@ def test_the_choice_is_told_by_fabric():
     )
     of = replace(evidence(NONE), question=asked, variants=[(asked.variants[1], judged(SHALLOW_WINS))])
     assert sentences.parts(of)[sentences.CHOICE] == "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals."
-    told = overview.told(of, None)
-    assert told.head.startswith("With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half")
+    page_answer = overview.page_answer(of, None)
+    assert page_answer.head.startswith("With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half")
     _, table = overview.tables(of)
     assert table.head == ["", "choice", "deep", "shallow", "ecn"]
     assert [row[:2] for row in table.rows] == [["uplinks at 27 % of the host ports (3.75:1)", "none"], ["uplinks at half of the host ports (2:1)", "shallow"]]
@@ -186,9 +186,9 @@ def test_the_table_and_the_page():
     assert made.head[-3:] == ["price, USD", "power", "goals"]
     assert made.rows[1] == ["shallow", "10.2 s (+2.0 %)", "12.0 ms (×60.0)", "7.20 Gbps (−10.0 %)", "40,000", "1,200 W", "misses query"]
     assert made.rows[-1] == ["own fabrics", "10.0 s (deep)", "200 µs (shallow)", "8.00 Gbps (shallow)", "180,000", "6,000 W", "reference"]
-    told = overview.told(evidence(DEEP_WINS), None)
-    assert told.head == "Choose one fabric of deep-buffer switches."
-    assert told.facts.why[0].startswith("The other tenants' frames")
+    page_answer = overview.page_answer(evidence(DEEP_WINS), None)
+    assert page_answer.head == "Choose one fabric of deep-buffer switches."
+    assert page_answer.facts.why[0].startswith("The other tenants' frames")
     assert len(overview.rows(evidence(DEEP_WINS))) == 12
 
 

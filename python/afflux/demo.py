@@ -18,7 +18,7 @@ from . import _core, batch, report
 from .comparison import changes
 from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
-from .comparison.phrases import between, told
+from .comparison.phrases import between, in_words
 from .metrics import COST, JOB_TIME, METRICS, Metric
 from .report import alike
 from .report.differs import colours
@@ -28,7 +28,7 @@ from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
 from .terminal import drawing, progress
-from .terminal.console import warn_of_doubts
+from .terminal.console import warn_of_failed_checks
 from .words import Marked, Words, japanese, join, known, say, text
 
 OUT = Path("out") / "demo"
@@ -36,7 +36,7 @@ SCENARIO = files("hadoop") / "small.toml"
 #: Seeds of the demo. They differ from the seeds with which the disks below were chosen.
 SEEDS = tuple(range(11, 19))
 #: Name of each design in the demo, and its name in the Hadoop study.
-ASKED = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ecn-pfc": "ecn_pfc", "shallow-dctcp": "dctcp"}
+DESIGN_NAMES = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ecn-pfc": "ecn_pfc", "shallow-dctcp": "dctcp"}
 #: Settings that make the network most of the job time: NVMe disks and a light sort. Eight seeds
 #: then show the differences.
 QUICK = {
@@ -45,7 +45,7 @@ QUICK = {
     "traffic[0].cluster.reduce_cpu_per_mb": "2ms",
 }
 #: Prefix of the names of designs that run without background traffic.
-QUIET = "quiet-"
+WITHOUT_TRAFFIC = "quiet-"
 #: Example price in USD. The price of the deep switch is in the scenario.
 SHALLOW_PRICE = 12_000
 
@@ -76,25 +76,25 @@ NOTES = (say("demo.note", seeds=len(SEEDS)),)
 def points() -> list[batch.Point]:
     """Returns the points to simulate: each design with background traffic and without it."""
     made = []
-    for prefix, keys in (("", QUICK), (QUIET, QUICK | {"traffic[1].start": "3000s"})):
-        for name, design in ASKED.items():
+    for prefix, keys in (("", QUICK), (WITHOUT_TRAFFIC, QUICK | {"traffic[1].start": "3000s"})):
+        for name, design in DESIGN_NAMES.items():
             price = {} if design == "deep" else {"cost.override[0].switch": SHALLOW_PRICE}
             made += [batch.Point(prefix + name, SCENARIO, DESIGNS[design] | keys | price, seed) for seed in SEEDS]
     return made
 
 
 @dataclass(frozen=True)
-class Beside:
+class Background:
     """Inputs of the answer in addition to the designs."""
 
     #: Results of the designs without background traffic.
-    quiet: Designs
+    without_traffic: Designs
     #: Throughput of the background traffic by design, in bits per second.
     others: Mapping[str, float]
 
     @classmethod
-    def of(cls, designs: Designs, quiet: Designs) -> "Beside":
-        return cls(quiet, {name: mean([_others(result) for result in design.results.values()]) for name, design in designs.items()})
+    def of(cls, designs: Designs, without_traffic: Designs) -> "Background":
+        return cls(without_traffic, {name: mean([_others(result) for result in design.results.values()]) for name, design in designs.items()})
 
 
 def _others(result: Result) -> float:
@@ -170,14 +170,14 @@ class _Judged:
         return cls(base, times, sooner, later, best)
 
 
-def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
+def answer(designs: Designs, found: Comparison, background: Background) -> Marked:
     """Returns the answer as text: choice by job time, size, cause, cost and certainty."""
     of = _Judged.of(designs, found)
     base, times, best = of.base, of.times, of.best
     certain = _certainty(of)
     if best:
         parts = [(say("demo.choose", design=_name(best.design)), True)]
-        parts += [(say("demo.size", told=told(best), base=_name(base.name)), False), (_cause(designs, base, best.design), False)]
+        parts += [(say("demo.size", told=in_words(best), base=_name(base.name)), False), (_cause(designs, base, best.design), False)]
         new, old = (_mean(design, *COST.path) for design in (designs[best.design], base))
         if new != old:
             parts.append((say("demo.cost", currency=found.currency or "", new=COST.show(new), old=COST.show(old)), False))
@@ -185,12 +185,12 @@ def answer(designs: Designs, found: Comparison, beside: Beside) -> Marked:
     else:
         parts = [(say("demo.stay", design=_name(base.name)) if len(of.later) == len(times) else say("demo.undecided"), True)]
     certain += _twins(designs, list(times))
-    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.pays", rates=_rates(base, beside)), False)]
-    parts += [(say("demo.change", quiet=_quiet(beside.quiet, best, base)), False)]
+    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.pays", rates=_rates(base, background)), False)]
+    parts += [(say("demo.change", quiet=_without_traffic(background.without_traffic, best, base)), False)]
     return Marked.of([part for part in parts if part[0]])
 
 
-def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Told:
+def explained(designs: Designs, found: Comparison, background: Background) -> report.PageAnswer:
     """Returns the same answer in the parts of a page: heading, cause, certainty, and what would
     change it."""
     of = _Judged.of(designs, found)
@@ -213,9 +213,9 @@ def explained(designs: Designs, found: Comparison, beside: Beside) -> report.Tol
         least, most = _seconds(min(means)), _seconds(max(means))
         head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
     sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
-    quiet = _capital(say("demo.sure", items=_quiet(beside.quiet, best, base)))
-    conditions = [quiet, say("demo.change.start"), say("demo.pays", rates=_rates(base, beside)), say("demo.change.price")]
-    return report.Told(
+    without_traffic = _capital(say("demo.sure", items=_without_traffic(background.without_traffic, best, base)))
+    conditions = [without_traffic, say("demo.change.start"), say("demo.pays", rates=_rates(base, background)), say("demo.change.price")]
+    return report.PageAnswer(
         head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions, chosen=best.design if best else None)
     )
 
@@ -295,24 +295,24 @@ def _range(name: str, d: Difference) -> Words:
     """Says how large a difference that is not established may be."""
     if d.ratio is not None and d.p is not None and d.p < 1 - CONFIDENCE:
         return say("demo.item", name=name, between=say("compare.only-alone", change=changes.change(d.ratio)))
-    return say("demo.item", name=name, between=between(d) if d.bounds else told(d))
+    return say("demo.item", name=name, between=between(d) if d.bounds else in_words(d))
 
 
-def _quiet(quiet: Designs, best: Difference | None, base: Design) -> Words:
+def _without_traffic(without_traffic: Designs, best: Difference | None, base: Design) -> Words:
     """Says how long the sort takes without background traffic."""
-    took = {name: value.mean for name, design in quiet.items() if (value := design.value(JOB_TIME))}
+    took = {name: value.mean for name, design in without_traffic.items() if (value := design.value(JOB_TIME))}
     if best:
         new, old = took[best.design], took[base.name]
         return say("demo.quiet", new=text.time(new, 3), old=text.time(old, 3), design=_name(best.design), base=_name(base.name))
     return say("demo.quiet.all", low=_seconds(min(took.values())), high=_seconds(max(took.values())))
 
 
-def _rates(base: Design, beside: Beside) -> Words:
+def _rates(base: Design, background: Background) -> Words:
     """Compares the background traffic's throughput behind the first design with that behind the
     others."""
-    rates = sorted(rate for name, rate in beside.others.items() if name != base.name)
+    rates = sorted(rate for name, rate in background.others.items() if name != base.name)
     low, high = text.rate(rates[0]), text.rate(rates[-1])
-    return say("demo.rates", base=text.rate(beside.others[base.name]), others=low if low == high else say("demo.range", low=low, high=high))
+    return say("demo.rates", base=text.rate(background.others[base.name]), others=low if low == high else say("demo.range", low=low, high=high))
 
 
 def _twins(designs: Designs, names: list[str]) -> list[Words]:
@@ -353,18 +353,18 @@ def main(out: Path = OUT) -> int:
         return 1
     for failure in outcome.failures:
         print(f"error: {failure.point}: {failure.error}", file=sys.stderr)
-    if warn_of_doubts(outcome.results.values()) or outcome.failures:
+    if warn_of_failed_checks(outcome.results.values()) or outcome.failures:
         return 1
     every = outcome.designs
-    designs = Designs((design for name, design in every.items() if not name.startswith(QUIET)), every.notes)
-    quiet = Designs(replace(design, name=name.removeprefix(QUIET)) for name, design in every.items() if name.startswith(QUIET))
+    designs = Designs((design for name, design in every.items() if not name.startswith(WITHOUT_TRAFFIC)), every.notes)
+    without_traffic = Designs(replace(design, name=name.removeprefix(WITHOUT_TRAFFIC)) for name, design in every.items() if name.startswith(WITHOUT_TRAFFIC))
     found = compare(designs, "deep")
     head, rows = cells(designs, found)
     printed = drawing.table("", *head)
     for row in rows:
         printed.add_row(*row)
-    beside = Beside.of(designs, quiet)
-    answered = answer(designs, found, beside)
+    background = Background.of(designs, without_traffic)
+    answered = answer(designs, found, background)
     console.print(printed)
     console.print(drawing.answer(answered))
     for note in NOTES:
@@ -374,7 +374,7 @@ def main(out: Path = OUT) -> int:
     page = report.write(
         designs,
         out / "report.html",
-        answer=explained(designs, found, beside),
+        answer=explained(designs, found, background),
         question=QUESTION,
         against=replace(found, differences=differences),
         metrics=MEASURES,

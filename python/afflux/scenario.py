@@ -12,7 +12,7 @@ from . import _core, settings, spelling
 from .congestion import CongestionControl, is_paced
 from .display import Card, Displayed
 from .files import toml
-from .results import doubts, own
+from .results import failed_checks, own
 from .results.result import Result
 from .sketch import card
 
@@ -155,7 +155,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
             raise ValueError(found)
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
-            return doubts.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))
+            return failed_checks.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))
         run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))
         result = Result.of_run(run)
         # Neither the scenario nor the hashes of the result name this congestion control, so the
@@ -163,7 +163,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         name = getattr(congestion, "__name__", type(congestion).__name__)
         result.summary["congestion"] = f"python:{name}"
         result.summary.setdefault("notes", []).append(f"congestion control in Python ({name}): outside the promise that results repeat")
-        return doubts.warned(result)
+        return failed_checks.warned(result)
 
     def _find(self, keys: list[str], make: bool = False) -> Any:
         place: Any = self.data

@@ -85,8 +85,8 @@ function heads(parts: number[], share: number, words: Words, said: Set<number>):
     if (ns <= 0) return;
     const piece = html("span");
     piece.style.setProperty("--f", `${(100 * ns) / whole}%`);
-    const room = (ns / whole) * share * WIDTH;
-    if (room > wide(words.part(part)) + 10) {
+    const space = (ns / whole) * share * WIDTH;
+    if (space > wide(words.part(part)) + 10) {
       piece.style.setProperty("--p", words.colour(part));
       piece.className = "named";
       piece.append(named(words, part));

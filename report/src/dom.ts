@@ -44,7 +44,7 @@ export function selection(label: string, options: [string, string][], changed: (
 }
 
 // Returns a choice without a border, for the header.
-export function quiet(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
+export function headerChoice(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
   const select = html("select", { "aria-label": label, change: () => changed(select.value) }, ...options.map(([value, text]) => html("option", { value }, text)));
   select.value = chosen;
   return html("label", {}, select);

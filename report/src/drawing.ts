@@ -95,54 +95,54 @@ export class Drawing {
   }
 
   private paintLinks(pen: CanvasRenderingContext2D, scene: Scene, place: Layout): void {
-    const drawn = place.ways.flatMap((way, direction) => (way ? [{ way, direction, level: this.level(direction) }] : []));
+    const drawn = place.lines.flatMap((line, direction) => (line ? [{ line, direction, level: this.level(direction) }] : []));
     // Busy links are drawn on top.
     drawn.sort((one, other) => (one.level ?? -1) - (other.level ?? -1));
     const density = drawn.length / place.width;
     const width = density > 0.6 ? 1.2 : density > 0.17 ? 1.8 : 2.6;
-    const line = (way: { x1: number; y1: number; x2: number; y2: number }): void => {
+    const stroke = (line: { x1: number; y1: number; x2: number; y2: number }): void => {
       pen.beginPath();
-      pen.moveTo(way.x1, way.y1);
-      pen.lineTo(way.x2, way.y2);
+      pen.moveTo(line.x1, line.y1);
+      pen.lineTo(line.x2, line.y2);
       pen.stroke();
     };
-    for (const { way, direction, level } of drawn) {
+    for (const { line, direction, level } of drawn) {
       // If there are very many links, idle links are almost invisible.
       const seen = drawn.length > 400 ? 0.25 + 0.75 * Math.min(2 * (level ?? 0), 1) : 1;
       pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.13 : 1);
       pen.strokeStyle = level === null ? colour("rule") : shade(scene.shown, level);
       pen.lineWidth = level === null ? 1 : width;
       pen.setLineDash(level === null ? [3, 3] : []);
-      line(way);
+      stroke(line);
     }
     pen.globalAlpha = 1;
     pen.setLineDash([]);
     const halo = (direction: number, paint: string, wide: number): void => {
-      const way = place.ways[direction];
-      if (!way) return;
+      const line = place.lines[direction];
+      if (!line) return;
       pen.strokeStyle = paint;
       pen.lineWidth = width + wide;
-      line(way);
+      stroke(line);
       const level = this.level(direction);
       pen.strokeStyle = level === null ? colour("bg") : shade(scene.shown, level);
       pen.lineWidth = Math.max(width, 2);
-      line(way);
+      stroke(line);
     };
     for (const [direction, part] of scene.flow?.directions ?? []) halo(direction, colour("path"), 2 + 5 * Math.sqrt(part));
-    if (scene.flow?.sending) for (const [direction] of scene.flow.directions) this.paintFrames(pen, place.ways[direction], scene.frame);
+    if (scene.flow?.sending) for (const [direction] of scene.flow.directions) this.paintFrames(pen, place.lines[direction], scene.frame);
     if (scene.choice?.kind === "port") halo(scene.choice.direction, colour("focus"), 5);
   }
 
   // Draws dots that move along a link while the chosen flow is active. They show the path and the
   // direction, not single frames, which are not recorded.
-  private paintFrames(pen: CanvasRenderingContext2D, way: Layout["ways"][number], frame: number): void {
-    if (!way) return;
-    const length = Math.hypot(way.x2 - way.x1, way.y2 - way.y1);
+  private paintFrames(pen: CanvasRenderingContext2D, line: Layout["lines"][number], frame: number): void {
+    if (!line) return;
+    const length = Math.hypot(line.x2 - line.x1, line.y2 - line.y1);
     const gap = 22;
     for (let along = (frame * 7) % gap; along < length; along += gap) {
       const share = along / length;
       pen.beginPath();
-      pen.arc(way.x1 + (way.x2 - way.x1) * share, way.y1 + (way.y2 - way.y1) * share, 3.4, 0, 2 * Math.PI);
+      pen.arc(line.x1 + (line.x2 - line.x1) * share, line.y1 + (line.y2 - line.y1) * share, 3.4, 0, 2 * Math.PI);
       pen.fillStyle = colour("path");
       pen.fill();
       pen.strokeStyle = colour("bg");
@@ -159,7 +159,7 @@ export class Drawing {
     pen.fillStyle = colour("muted");
     for (const row of place.rows) pen.fillText(row.tier === 0 ? "host" : row.name, 4, row.y, place.margin - 8);
     pen.textAlign = "center";
-    const chosen = scene.choice?.kind === "node" ? scene.choice.node : scene.choice && !place.ways[scene.choice.direction] ? this.host(scene.choice.direction) : -1;
+    const chosen = scene.choice?.kind === "node" ? scene.choice.node : scene.choice && !place.lines[scene.choice.direction] ? this.host(scene.choice.direction) : -1;
     place.boxes.forEach((box, node) => {
       const name = scene.fabric.nodes[node];
       const cell = place.packed && place.tiers[node] === 0;
@@ -200,26 +200,26 @@ export class Drawing {
 
   private paintQueues(pen: CanvasRenderingContext2D, scene: Scene, place: Layout): void {
     const { moments, frame } = scene;
-    place.ways.forEach((way, direction) => {
-      if (!way) return;
+    place.lines.forEach((line, direction) => {
+      if (!line) return;
       const queue = moments.queue(direction, frame);
       const drops = moments.counted(direction, "d", frame);
       if (queue === null) return;
       const at = share("queue", queue, moments.longest);
-      const wide = Math.max(Math.min(way.room - 1.5, 6), 1.2);
+      const wide = Math.max(Math.min(line.space - 1.5, 6), 1.2);
       pen.globalAlpha = scene.flow && !scene.flow.directions.has(direction) ? 0.2 : 1;
       if (at > 0) {
         const long = 2 + (QUEUE - 2) * at;
-        const sideways = way.outY === 0;
-        const x = sideways ? (way.outX > 0 ? way.x1 : way.x1 - long) : way.x1 - wide / 2;
-        const y = sideways ? way.y1 - wide / 2 : way.outY > 0 ? way.y1 : way.y1 - long;
+        const sideways = line.outY === 0;
+        const x = sideways ? (line.outX > 0 ? line.x1 : line.x1 - long) : line.x1 - wide / 2;
+        const y = sideways ? line.y1 - wide / 2 : line.outY > 0 ? line.y1 : line.y1 - long;
         pen.fillStyle = shade("queue", Math.max(at, 0.15));
         pen.strokeStyle = colour("ink");
         pen.lineWidth = wide > 3 ? 0.8 : 0.3;
         pen.fillRect(x, y, sideways ? long : wide, sideways ? wide : long);
         pen.strokeRect(x, y, sideways ? long : wide, sideways ? wide : long);
       }
-      if (drops > 0) cross(pen, way.x1 + way.outX * (QUEUE + 5), way.y1 + way.outY * (QUEUE + 5), Math.min(4, way.room / 2));
+      if (drops > 0) cross(pen, line.x1 + line.outX * (QUEUE + 5), line.y1 + line.outY * (QUEUE + 5), Math.min(4, line.space / 2));
       pen.globalAlpha = 1;
     });
     if (!place.packed) return;
@@ -237,9 +237,9 @@ export class Drawing {
     if (node >= 0) return place.packed && place.tiers[node] === 0 ? { kind: "port", direction: this.sending[node][0] ^ 1 } : { kind: "node", node };
     let best: Choice = null;
     let least = NEAR;
-    place.ways.forEach((way, direction) => {
-      if (!way) return;
-      const far = distance(x, y, way.x1, way.y1, way.x2, way.y2);
+    place.lines.forEach((line, direction) => {
+      if (!line) return;
+      const far = distance(x, y, line.x1, line.y1, line.x2, line.y2);
       if (far < least) {
         least = far;
         best = { kind: "port", direction };
@@ -256,12 +256,12 @@ export class Drawing {
     const tier = place.tiers[here];
     const row = place.order[tier];
     const at = row.indexOf(here);
-    const beside = (step: number): number => row[Math.min(Math.max(at + step, 0), row.length - 1)];
+    const neighbour = (step: number): number => row[Math.min(Math.max(at + step, 0), row.length - 1)];
     const nearest = (list: number[] | undefined): number | undefined => list?.reduce((one, other) => (Math.abs(middle(other) - middle(here)) < Math.abs(middle(one) - middle(here)) ? other : one), list[0]);
     const middle = (node: number): number => place.boxes[node].x + place.boxes[node].width / 2;
     const keys: Record<string, () => number | undefined> = {
-      ArrowLeft: () => beside(-1),
-      ArrowRight: () => beside(1),
+      ArrowLeft: () => neighbour(-1),
+      ArrowRight: () => neighbour(1),
       ArrowUp: () => nearest(place.order[tier + 1]),
       ArrowDown: () => nearest(place.order[tier - 1]),
     };

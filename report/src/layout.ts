@@ -11,7 +11,7 @@ export interface Box {
 
 // A direction of a link: start at the sending port, end at the receiving node, and orientation of
 // the port.
-export interface Way {
+export interface Line {
   x1: number;
   y1: number;
   x2: number;
@@ -19,7 +19,7 @@ export interface Way {
   outX: number;
   outY: number;
   // Space for the bar of a queue.
-  room: number;
+  space: number;
 }
 
 export interface Layout {
@@ -32,7 +32,7 @@ export interface Layout {
   // True if hosts are cells of their rack. False if they are side by side with a line each.
   packed: boolean;
   // Lines by direction. Null if the link's host is a cell of its rack.
-  ways: (Way | null)[];
+  lines: (Line | null)[];
   rows: { y: number; tier: number; name: string }[];
   // Nodes of each tier from left to right.
   order: number[][];
@@ -88,11 +88,11 @@ export function layout(fabric: Fabric, available: number): Layout {
     boxes[node] = { x: left + side, y: yOf(1), width: slot - 2 * side, height: BOX };
     const rack = rackOf.get(node) ?? [];
     if (packed) {
-      const room = slot - 2 * side;
-      const { columns, cell } = cells(rack.length, room);
+      const space = slot - 2 * side;
+      const { columns, cell } = cells(rack.length, space);
       rack.forEach((host, place) => {
         const y = yOf(1) + BOX + 12 + Math.floor(place / columns) * cell;
-        boxes[host] = { x: left + side + (room - Math.min(columns, rack.length) * cell) / 2 + (place % columns) * cell, y, width: cell - 1, height: cell - 1 };
+        boxes[host] = { x: left + side + (space - Math.min(columns, rack.length) * cell) / 2 + (place % columns) * cell, y, width: cell - 1, height: cell - 1 };
         bottom = Math.max(bottom, y + cell);
       });
     } else {
@@ -116,7 +116,7 @@ export function layout(fabric: Fabric, available: number): Layout {
     });
   }
   const rows = order.map((list, tier) => ({ tier, name: stem(list.map((node) => fabric.nodes[node])), y: list.length ? boxes[list[0]].y + boxes[list[0]].height / 2 : 0 })).filter((row) => order[row.tier].length);
-  return { width, height: bottom + 10, margin, boxes, tiers, packed, ways: ways(fabric, boxes, tiers, packed), rows, order };
+  return { width, height: bottom + 10, margin, boxes, tiers, packed, lines: lines(fabric, boxes, tiers, packed), rows, order };
 }
 
 // Returns the number of links to the nearest host, by node.
@@ -132,7 +132,7 @@ function distances(fabric: Fabric, neighbours: number[][]): number[] {
   return found;
 }
 
-function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (Way | null)[] {
+function lines(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (Line | null)[] {
   const center = (node: number): number => boxes[node].x + boxes[node].width / 2;
   // Ends of links at each side of a node, from left to right.
   const sides = new Map<string, { link: number; node: number; peer: number }[]>();
@@ -147,7 +147,7 @@ function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (
       there.push({ link, node, peer });
     }
   });
-  const ends = new Map<string, { x: number; y: number; outX: number; outY: number; room: number }>();
+  const ends = new Map<string, { x: number; y: number; outX: number; outY: number; space: number }>();
   for (const [key, list] of sides) {
     const side = key.split(" ")[1];
     list.sort((one, other) => center(one.peer) - center(other.peer) || one.link - other.link);
@@ -155,40 +155,40 @@ function ways(fabric: Fabric, boxes: Box[], tiers: number[], packed: boolean): (
       const box = boxes[node];
       const share = (place + 0.5) / list.length;
       const across = side === "up" || side === "down";
-      const room = (across ? box.width : box.height) / list.length;
+      const space = (across ? box.width : box.height) / list.length;
       ends.set(`${node} ${link}`, {
         x: across ? box.x + box.width * share : side === "right" ? box.x + box.width : box.x,
         y: across ? (side === "up" ? box.y : box.y + box.height) : box.y + box.height * share,
         outX: across ? 0 : side === "right" ? 1 : -1,
         outY: across ? (side === "up" ? -1 : 1) : 0,
-        room,
+        space,
       });
     });
   }
-  return fabric.a.flatMap((a, link): (Way | null)[] => {
+  return fabric.a.flatMap((a, link): (Line | null)[] => {
     const from = ends.get(`${a} ${link}`);
     const to = ends.get(`${fabric.b[link]} ${link}`);
     if (!from || !to) return [null, null];
     const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
     // Traffic is drawn on the right side of its direction.
-    const aside = Math.min(2, from.room / 4, to.room / 4);
-    const dx = (-(to.y - from.y) / length) * aside;
-    const dy = ((to.x - from.x) / length) * aside;
+    const offset = Math.min(2, from.space / 4, to.space / 4);
+    const dx = (-(to.y - from.y) / length) * offset;
+    const dy = ((to.x - from.x) / length) * offset;
     return [
-      { x1: from.x + dx, y1: from.y + dy, x2: to.x + dx, y2: to.y + dy, outX: from.outX, outY: from.outY, room: from.room },
-      { x1: to.x - dx, y1: to.y - dy, x2: from.x - dx, y2: from.y - dy, outX: to.outX, outY: to.outY, room: to.room },
+      { x1: from.x + dx, y1: from.y + dy, x2: to.x + dx, y2: to.y + dy, outX: from.outX, outY: from.outY, space: from.space },
+      { x1: to.x - dx, y1: to.y - dy, x2: from.x - dx, y2: from.y - dy, outX: to.outX, outY: to.outY, space: to.space },
     ];
   });
 }
 
 // Returns the layout of a rack's hosts: cells as large as possible, and full rows in preference to
 // partial ones.
-function cells(hosts: number, room: number): { columns: number; cell: number } {
+function cells(hosts: number, space: number): { columns: number; cell: number } {
   let best = { columns: 1, cell: 5, worth: 0 };
   for (let rows = 1; rows <= Math.max(hosts, 1) && rows <= 40; rows++) {
     const columns = Math.ceil(hosts / rows);
-    const cell = Math.max(Math.min(Math.floor(room / Math.max(columns, 1)), Math.floor(110 / rows), 20), 5);
-    const worth = cell * (hosts % columns ? 0.85 : 1) * (columns * cell > room ? 0.5 : 1);
+    const cell = Math.max(Math.min(Math.floor(space / Math.max(columns, 1)), Math.floor(110 / rows), 20), 5);
+    const worth = cell * (hosts % columns ? 0.85 : 1) * (columns * cell > space ? 0.5 : 1);
     if (worth > best.worth) best = { columns, cell, worth };
   }
   return best;

@@ -2,7 +2,7 @@
 // tables, so they are visible without a script.
 import { completion } from "./completion";
 import { type Report, read } from "./data";
-import { html, quiet } from "./dom";
+import { html, headerChoice } from "./dom";
 import { timelines } from "./jobs";
 import { portNames, ports } from "./ports";
 import { replay } from "./replay";
@@ -33,7 +33,7 @@ function fill(report: Report): void {
   document.getElementById("answer")?.setAttribute("aria-label", say("answer.title"));
   links();
   document.getElementById("tools")?.replaceChildren(
-    quiet(say("language"), LANGUAGES, language(), (value) => {
+    headerChoice(say("language"), LANGUAGES, language(), (value) => {
       speak(value as Language);
       fill(report);
       document.querySelector<HTMLSelectElement>("#tools select")?.focus();

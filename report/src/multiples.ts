@@ -52,7 +52,7 @@ const place = (share: number): string => `${(100 * share).toFixed(2)}%`;
 export class Multiples {
   readonly element = html("div", { class: "multi" });
   private plot: Plot | null = null;
-  private cells: { box: HTMLElement; plot: HTMLElement; cursor: HTMLElement; told: HTMLElement }[] = [];
+  private cells: { box: HTMLElement; plot: HTMLElement; cursor: HTMLElement; readout: HTMLElement }[] = [];
   private x: Scale = { low: 0, high: 1, log: false };
   // Zoomed part of the axis. Null: the whole axis.
   private part: [number, number] | null = null;
@@ -76,7 +76,7 @@ export class Multiples {
     this.element.replaceChildren(...this.cells.map(({ box }) => box));
   }
 
-  private cell(plot: Plot, panel: Panel, y: Scale): { box: HTMLElement; plot: HTMLElement; cursor: HTMLElement; told: HTMLElement } {
+  private cell(plot: Plot, panel: Panel, y: Scale): { box: HTMLElement; plot: HTMLElement; cursor: HTMLElement; readout: HTMLElement } {
     const box = html("div", { class: `cell${panel.text ? "" : " bare"}` });
     box.style.setProperty("--c", panel.colour);
     const drawing = svg("svg", { viewBox: "0 0 1000 1000", preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -112,14 +112,14 @@ export class Multiples {
       }
     }
     const cursor = html("div", { class: "cursor", hidden: true });
-    const told = html("span", { class: "told", hidden: true });
-    area.append(cursor, told);
+    const readout = html("span", { class: "told", hidden: true });
+    area.append(cursor, readout);
     this.listen(area);
     box.append(html("h4", { title: panel.name }, panel.name), html("p", {}, panel.text), area);
     if (panel.events) box.append(this.strip(plot, panel.events));
     box.append(axis(this.x, plot.showX, plot.panels.length > 1 ? 3 : 6));
     if (panel.eventsText !== undefined) box.append(html("p", { class: "counts" }, panel.eventsText));
-    return { box, plot: area, cursor, told };
+    return { box, plot: area, cursor, readout };
   }
 
   // Returns the label of a curve: next to its end if there is space, otherwise above it.
@@ -223,16 +223,16 @@ export class Multiples {
   private tell(index: number | null): void {
     this.cursor = index;
     const plot = this.plot!;
-    this.cells.forEach(({ cursor, told }, cell) => {
+    this.cells.forEach(({ cursor, readout }, cell) => {
       const value = index === null ? null : plot.panels[cell].values[index];
       cursor.hidden = index === null;
-      told.hidden = value === null || value === undefined;
+      readout.hidden = value === null || value === undefined;
       if (index === null) return;
       const share = at(this.x, plot.x[index]);
       cursor.style.left = place(share);
-      told.style.left = place(share);
-      told.classList.toggle("r", share > 0.6);
-      if (value !== null && value !== undefined) told.textContent = say("panel.told", { x: plot.showX(plot.x[index]), y: plot.showY(value) });
+      readout.style.left = place(share);
+      readout.classList.toggle("r", share > 0.6);
+      if (value !== null && value !== undefined) readout.textContent = say("panel.told", { x: plot.showX(plot.x[index]), y: plot.showY(value) });
     });
   }
 

@@ -99,8 +99,8 @@ export function ports(report: Report): HTMLElement[] {
     title.textContent = say(series.log ? "ports.titleLog" : "ports.titleLinear", { title: say(series.title), about: say(series.about) });
     chart.show({ x, panels, showX: time, showY: series.show, logY: series.log && anything(series), steps: series.steps, ghost: panels.length > 1 ? 0 : undefined, events: say("ports.strip") });
     lead.textContent = leadOf(shown);
-    const quiet = SERIES.filter((one) => !anything(one)).map((one) => say(one.title));
-    silent.textContent = quiet.length ? say("ports.zero", { what: list(quiet) }) : "";
+    const empty = SERIES.filter((one) => !anything(one)).map((one) => say(one.title));
+    silent.textContent = empty.length ? say("ports.zero", { what: list(empty) }) : "";
     note.textContent = sentences(notes());
   };
   // Returns the extremes of the shown series as text.

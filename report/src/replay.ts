@@ -41,7 +41,7 @@ export function replay(report: Report): HTMLElement[] {
   let moments: Moments;
   let flows: Flows;
   let ports: { node: number; port: number; name: string }[];
-  let way: Scene["flow"] = null;
+  let flowPath: Scene["flow"] = null;
 
   function design(index: number): void {
     state.design = index;
@@ -54,7 +54,7 @@ export function replay(report: Report): HTMLElement[] {
       const row = report.flows[index].columns.id.indexOf(flows.columns.id[state.flow]);
       state.flow = row < 0 ? null : row;
     }
-    way = null;
+    flowPath = null;
     // Keep the shown time, if it is within the shown period.
     const before = moments ? (state.frame + 0.5) * moments.frameNs : null;
     moments = new Moments(run, state.extent.whole);
@@ -100,7 +100,7 @@ export function replay(report: Report): HTMLElement[] {
   }
 
   function scene(): void {
-    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way && { ...way, sending: sending() } });
+    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: flowPath && { ...flowPath, sending: sending() } });
   }
 
   // Returns the frames in which the chosen flow is active.
@@ -132,7 +132,7 @@ export function replay(report: Report): HTMLElement[] {
 
   // Shows the state at each hop of the chosen flow at this time.
   function follow(): void {
-    hops.show(way?.hops ?? [], fabric, moments, state.frame, clock.textContent ?? "", sending());
+    hops.show(flowPath?.hops ?? [], fabric, moments, state.frame, clock.textContent ?? "", sending());
   }
 
   // Starts the replay. With a chosen flow, it runs from the flow's start to its end.
@@ -321,7 +321,7 @@ export function replay(report: Report): HTMLElement[] {
   // Shows the flow from its start, unless it was chosen before.
   function chooseFlow(row: number | null, fresh = true): void {
     state.flow = row;
-    way = wayOf();
+    flowPath = pathOf();
     flowsBox.querySelectorAll("tr[data-row]").forEach((line) => {
       const own = (line as HTMLElement).dataset.row === String(row);
       line.classList.toggle("picked", own);
@@ -340,7 +340,7 @@ export function replay(report: Report): HTMLElement[] {
 
   // Returns the share of the chosen flow's frames over each direction of a link. If two nodes have
   // several links, the path does not determine which one was used.
-  function wayOf(): Scene["flow"] {
+  function pathOf(): Scene["flow"] {
     if (state.flow === null) return null;
     const place = new Map(fabric.nodes.map((name, node) => [name, node]));
     const directions = new Map<number, number>();

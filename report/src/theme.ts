@@ -1,5 +1,5 @@
 // Colour theme: light, dark, or that of the system. Prints are always light.
-import { quiet } from "./dom";
+import { headerChoice } from "./dom";
 import { say } from "./words";
 
 let listeners: (() => void)[] = [];
@@ -51,5 +51,5 @@ export function followSystem(): void {
 
 export function themeChoice(): HTMLElement {
   const options: [string, string][] = [["auto", say("theme.auto")], ["light", say("theme.light")], ["dark", say("theme.dark")]];
-  return quiet(say("theme.colours"), options, chosen, (value) => ((chosen = value), apply()));
+  return headerChoice(say("theme.colours"), options, chosen, (value) => ((chosen = value), apply()));
 }

@@ -10,14 +10,14 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
 }
 
 /// Returns ` (did you mean "x"?)`, or nothing.
-pub fn hint<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub fn suggestion<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(found, candidates).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }
 
 /// Returns the error text for an unknown key, with the known keys.
 pub fn unknown_key(found: &str, known: &[&str]) -> String {
     let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
-    format!("unknown key{}; {keys}", hint(found, known.iter().copied()))
+    format!("unknown key{}; {keys}", suggestion(found, known.iter().copied()))
 }
 
 /// Formats a list as `"a", "b" or "c"`.

@@ -1,6 +1,6 @@
 """`afflux compare`."""
 
-from ..terminal.console import failures, print_json, show, warn_of_doubts, width
+from ..terminal.console import failures, print_json, show, warn_of_failed_checks, width
 from .options import Baseline, By, Dirs, Json, Metrics, NoPager
 
 EXAMPLES = (
@@ -20,7 +20,7 @@ def compare(dirs: Dirs, baseline: Baseline = None, metric: Metrics = None, by: B
 
     with failures():
         designs = gathered(dirs, baseline)
-        warn_of_doubts(result for design in designs.values() for result in design.results.values())
+        warn_of_failed_checks(result for design in designs.values() for result in design.results.values())
         found = compared(designs, metrics=metric or [])
         changes = split.changes(designs, found.baseline, [by])
         if as_json:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from .. import _core, settings
-from ..terminal.console import FAILED, complain, failures, note, print_json, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, complain, failures, note, print_json, show, warn, warn_of_failed_checks
 from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def decide(
         # Scenarios of tenants alone are generated, so the lines in their warnings belong to no file.
         warn(list({re.sub(r"\.toml:\d+:", ".toml:", warning).partition(" (in ")[0]: warning for warning in reversed(found.outcome.warnings)}.values())[::-1])
         print_json(found.to_dict()) if as_json else show(shown.decision(found, dir))
-        if warn_of_doubts(found.outcome.results.values()):
+        if warn_of_failed_checks(found.outcome.results.values()):
             complain("some results fail checks of their own: see the notes")
             raise typer.Exit(FAILED)
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from ..results.result import Result
-from ..terminal.console import complain, failures, print_json, show, warn_of_doubts, width
+from ..terminal.console import complain, failures, print_json, show, warn_of_failed_checks, width
 from .options import SELECTION, By, Json, NoPager
 
 EXAMPLES = (
@@ -71,7 +71,7 @@ def explain(
         if front and where:
             raise ValueError("--waits and --where exclude each other: each shows one table alone")
         result = Result.open(dir)
-        warn_of_doubts([result])
+        warn_of_failed_checks([result])
         if against is not None:
             if flow is not None or slowest is not None or front or where or per_flow or hosts:
                 raise ValueError("--against compares mean completion times: only --by and --json go with it")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..terminal.console import failures, print_text, warn_of_doubts
+from ..terminal.console import failures, print_text, warn_of_failed_checks
 from .baseline import gathered
 from .options import OUTPUT, Baseline, Dirs, starting
 
@@ -59,7 +59,7 @@ def report(
 
     with failures():
         designs = gathered(dirs, baseline)
-        warn_of_doubts(result for design in designs.values() for result in design.results.values())
+        warn_of_failed_checks(result for design in designs.values() for result in design.results.values())
         if format == "html" and (whole_run or hosts):
             raise ValueError("--whole-run and --hosts go with --format pdf, svg or png: the page has switches for both")
         if format == "html":

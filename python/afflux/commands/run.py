@@ -9,7 +9,7 @@ from rich.console import Console
 from .. import _core, settings
 from ..results import own
 from ..results.result import Result
-from ..terminal.console import FAILED, failures, lacks_points, print_json, print_text, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, failures, lacks_points, print_json, print_text, show, warn, warn_of_failed_checks
 from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
 
 EXAMPLES = (
@@ -83,7 +83,7 @@ def run(
         else:
             show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print_text(f"written to {where}\n")
-        doubtful = warn_of_doubts([result])
+        doubtful = warn_of_failed_checks([result])
         if result.ended_early:
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:

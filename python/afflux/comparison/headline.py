@@ -14,11 +14,11 @@ from ..words import Marked, Words, join, say
 from . import changes, circumstances
 from .paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
 from .phrases import (
-    apart,
     between,
     change_of,
     decide,
     design_item,
+    largest_distance,
     listed,
     paired_seeds,
     samples,
@@ -319,8 +319,8 @@ class _Headline:
         """Words, for every design, the most important open metric and the one in which the designs
         differ most."""
         metrics = list(dict.fromkeys(d.metric for d in self.open))
-        most = max((d for d in self.open if d.metric != UNFINISHED), key=apart, default=None)
-        chosen = dict.fromkeys([*metrics[:1], *([most.metric] if most and apart(most) > math.log(_NOTABLE) else [])])
+        most = max((d for d in self.open if d.metric != UNFINISHED), key=largest_distance, default=None)
+        chosen = dict.fromkeys([*metrics[:1], *([most.metric] if most and largest_distance(most) > math.log(_NOTABLE) else [])])
         found = []
         for metric in chosen:
             items = [design_item(d, "open", full=True) for d in self.open if d.metric == metric]
@@ -362,8 +362,8 @@ class _Headline:
         parts = [(answer, ANSWER), (circumstances.unfinished(self.found, names), SURE)]
         for name in names[:_DESIGNS]:
             of_design = [d for d in few if d.design == name and not _counts_unfinished(d)]
-            most = sorted(of_design[1:], key=apart, reverse=True)[:1]
-            shown = of_design[:1] + [d for d in most if apart(d) > math.log(_NOTABLE)]
+            most = sorted(of_design[1:], key=largest_distance, reverse=True)[:1]
+            shown = of_design[:1] + [d for d in most if largest_distance(d) > math.log(_NOTABLE)]
             items = [say("compare.few.item", what=what_of(d.metric), **changes.values(d)) for d in shown]
             if items:
                 parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=listed(items, _ITEMS)), SIZE))
@@ -379,11 +379,11 @@ class _Headline:
     def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
         """Lists open metrics: those whose means differ most with intervals, the others by name.
         Unfinished flows have a separate sentence."""
-        some = [d for d in some if d.metric != UNFINISHED and (d.metric.group is None or apart(d) > math.log(_NOTABLE))]
+        some = [d for d in some if d.metric != UNFINISHED and (d.metric.group is None or largest_distance(d) > math.log(_NOTABLE))]
         if not some:
             return Words("", "")
         key = self._of(key) if key == "compare.open" else key
-        far = [d for d in sorted(some, key=apart, reverse=True)[:_FAR] if apart(d) > math.log(_NOTABLE)]
+        far = [d for d in sorted(some, key=largest_distance, reverse=True)[:_FAR] if largest_distance(d) > math.log(_NOTABLE)]
         items: list[Words | str]
         items = [say("compare.open.item", what=what_of(d.metric), between=between(d), more=seeds_needed(d), **changes.values(d)) for d in far]
         items += [what_of(d.metric) for d in some if d not in far]

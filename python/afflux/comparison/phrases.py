@@ -15,7 +15,7 @@ _MANY_SEEDS = 100
 _WIDE = 1_000.0
 #: The phrase mentions the geometric mean if the typical ratio and the ratio of the means differ by
 #: more than this share.
-_APART = 0.05
+_MEANS_DIFFER = 0.05
 _LISTED = ("; ", "；")
 
 
@@ -27,7 +27,7 @@ def strength(d: Difference) -> float:
     return abs(math.log(new / old)) if old > 0 and new > 0 else math.inf if old != new else 0.0
 
 
-def apart(d: Difference) -> float:
+def largest_distance(d: Difference) -> float:
     """Returns the larger of two distances, that of the typical values and that of the means, so
     that no large factor is overlooked."""
     old, new = d.baseline_mean, d.design_mean
@@ -45,8 +45,8 @@ def typical(d: Difference) -> Words:
     """Words the typical change: `34 % less`, or `34 % less in the geometric mean of pairs` if the
     means differ from it."""
     assert d.ratio is not None
-    apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
-    return say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
+    differs = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _MEANS_DIFFER
+    return say("compare.seed", change=changes.change(d.ratio)) if differs else changes.change(d.ratio)
 
 
 def size(d: Difference) -> Words:
@@ -68,7 +68,7 @@ def size(d: Difference) -> Words:
     return say("compare.changed", change=changed, within=within) if within else changed
 
 
-def told(d: Difference) -> Words:
+def in_words(d: Difference) -> Words:
     """Words a difference with both values: `5.60 s instead of 8.48 s, 34 % less (…)`."""
     shown = changes.values(d)
     if d.verdict == SAME:

@@ -14,8 +14,7 @@ from ..comparison.compare import Comparison, compare
 from ..executors import Executor, opened
 from ..files import durable
 from ..metrics import Metric
-from ..report import Facts, Table
-from ..report import Told as Page
+from ..report import Facts, PageAnswer, Table
 from ..results.designs import Designs
 from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS
 from ..words import Marked, Words, capital, join, say
@@ -55,14 +54,14 @@ class Decision:
     looks: tuple[Look, ...]
 
     @property
-    def told(self) -> sentences.Told:
+    def facts(self) -> sentences.DecisionFacts:
         """Facts that the answer is written from. Only available if there are goals."""
         assert self.judged, "there are goals"
-        return sentences.Told(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
+        return sentences.DecisionFacts(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
 
     def sentence(self) -> Marked:
         """Returns the answer as text."""
-        return sentences.answer(self.told) if self.judged else self.comparison.sentence()
+        return sentences.answer(self.facts) if self.judged else self.comparison.sentence()
 
     def table(self) -> Table | None:
         """Returns a table with a row per design: value and state of each goal, price and power.
@@ -111,7 +110,7 @@ class Decision:
         if self.judged:
             choice = self.judged.choice
             made |= {"choice": choice.design, "certain": choice.certain, "nearest": choice.nearest, "judged_together": self.judged.family}
-            made |= {"error": self.told.error, "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks]}
+            made |= {"error": self.facts.error, "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks]}
         made["designs"] = [self._design(name) for name in self.question.order]
         return made | {"comparison": self.comparison.to_dict()}
 
@@ -232,13 +231,13 @@ def _write(decision: Decision, dir: Path) -> None:
     )
 
 
-def page(decision: Decision) -> Page:
+def page(decision: Decision) -> PageAnswer:
     """Returns the answer in the parts of the report's first screen."""
-    parts = sentences.parts(decision.told)
+    parts = sentences.parts(decision.facts)
     head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
     of = {role: [parts[role]] if role in parts else [] for role in (sentences.SIZE, sentences.OTHERS, sentences.COSTS)}
-    chosen = decision.told.choice.design
-    return Page(
+    chosen = decision.facts.choice.design
+    return PageAnswer(
         join(head),
         lead=of[sentences.COSTS],
         facts=Facts(why=[*of[sentences.SIZE], *of[sentences.OTHERS]], sure=[capital(parts[sentences.SURE])], chosen=chosen),

@@ -14,14 +14,14 @@ from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
 
 _LISTED = ("; ", "；")
 #: Most goals of a design that are worded with numbers.
-_TOLD = 4
+_WORDED = 4
 
 #: Roles of the parts of an answer. Some are preceded by a title.
 CHOICE, NEAREST, SIZE, OTHERS, COSTS, SURE = "choice", "nearest", "size", "others", "cost", "sure"
 
 
 @dataclass(frozen=True)
-class Told:
+class DecisionFacts:
     """Facts from which the sentences of a decision are written."""
 
     judged: Judged
@@ -41,13 +41,13 @@ class Told:
         return self.judged.choice
 
 
-def parts(of: Told) -> dict[str, Words]:
+def parts(of: DecisionFacts) -> dict[str, Words]:
     """Returns the sentences by role."""
     made = {CHOICE: _choice(of), NEAREST: _nearest(of), SIZE: _size(of), OTHERS: _others(of), COSTS: _cost(of), SURE: _sure(of)}
     return {role: words for role, words in made.items() if words}
 
 
-def answer(of: Told) -> Marked:
+def answer(of: DecisionFacts) -> Marked:
     """Returns all parts, with the titles of their roles."""
     said = [(say(key, words=words) if has(key := f"decision.role.{role}") else words, role == CHOICE) for role, words in parts(of).items()]
     return Marked.of(said)
@@ -101,16 +101,16 @@ def price_head(currency: str | None) -> Words:
 def verdict(judged: Judged, design: str) -> Words:
     """Says which goals a design misses or leaves open, for a table."""
     found = []
-    told: set[str] = set()
+    named: set[str] = set()
     for state in (MISSED, OPEN):
         names = [one.goal.tenant.name if one.goal.tenant else one.goal.measure for one in judged.states(design, state)]
-        if names := [name for name in dict.fromkeys(names) if name not in told]:
+        if names := [name for name in dict.fromkeys(names) if name not in named]:
             found.append(say(f"decision.state.{state}", names=", ".join(names)))
-        told.update(names)
+        named.update(names)
     return join(found, _LISTED) if found else say("decision.state.met")
 
 
-def _choice(of: Told) -> Words:
+def _choice(of: DecisionFacts) -> Words:
     choice, judged = of.choice, of.judged
     if choice.design is None:
         return say("decision.none")
@@ -126,7 +126,7 @@ def _choice(of: Told) -> Words:
     return say("decision.keep.first" if today else "decision.first", design=choice.design, count=len(met))
 
 
-def _nearest(of: Told) -> Words:
+def _nearest(of: DecisionFacts) -> Words:
     """If there is no choice, says by how much the nearest design exceeds which goals."""
     if of.choice.design:
         return Words("", "")
@@ -139,12 +139,12 @@ def _missed(standing: Standing) -> Words:
     return say("decision.value", label=label(standing.goal), value=standing.goal.metric.brief(standing.value), bound=bound(standing))
 
 
-def _size(of: Told) -> Words:
+def _size(of: DecisionFacts) -> Words:
     """Words the values of the chosen design. The one nearest to its limit comes first."""
     shown = sorted(of.judged.standings[of.choice.shown], key=lambda one: -one.beyond)
     if of.choice.design is None:
         return Words("", "")
-    return say("decision.size", design=of.choice.shown, items=join([_item(one) for one in shown[:_TOLD]], _LISTED))
+    return say("decision.size", design=of.choice.shown, items=join([_item(one) for one in shown[:_WORDED]], _LISTED))
 
 
 def _item(standing: Standing) -> Words:
@@ -165,13 +165,13 @@ def _item(standing: Standing) -> Words:
     return say("decision.item", size=size(d), **words)
 
 
-def _others(of: Told) -> Words:
+def _others(of: DecisionFacts) -> Words:
     """Says why the other designs are not chosen."""
     others = [name for name in of.order if name != of.choice.shown]
     return join([_rejected(of, name) for name in others])
 
 
-def _rejected(of: Told, design: str) -> Words:
+def _rejected(of: DecisionFacts, design: str) -> Words:
     """Names the goals that a design misses, or those that it leaves open. If there are none, says
     that it costs more or comes later in the file."""
     judged = of.judged
@@ -183,18 +183,18 @@ def _rejected(of: Told, design: str) -> Words:
     return say("decision.dearer" if own > chosen else "decision.fits", design=design)
 
 
-def _cost(of: Told) -> Words:
+def _cost(of: DecisionFacts) -> Words:
     """Compares price and power with those of today's design."""
     design, today = of.choice.shown, of.order[0]
     said = []
     if of.prices:
-        said.append(_beside("decision.cost", of.prices, design, today, lambda value: money(value, of.currency)))
+        said.append(_compared("decision.cost", of.prices, design, today, lambda value: money(value, of.currency)))
     if design in of.power and today in of.power:
-        said.append(_beside("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W"))
+        said.append(_compared("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W"))
     return join(said)
 
 
-def _beside(key: str, of: Mapping[str, float], design: str, today: str, show) -> Words:
+def _compared(key: str, of: Mapping[str, float], design: str, today: str, show) -> Words:
     words = {"design": design, "today": today, "new": show(of[design]), "old": show(of[today])}
     if design == today:
         return say(f"{key}.own", **words)
@@ -203,7 +203,7 @@ def _beside(key: str, of: Mapping[str, float], design: str, today: str, show) ->
     return say(key, change=changes.change(of[design] / of[today]), **words) if of[today] else say(f"{key}.free", **words)
 
 
-def _sure(of: Told) -> Words:
+def _sure(of: DecisionFacts) -> Words:
     words = {"goals": of.judged.family, "seeds": of.seeds, "percent": f"{100 * (1 - of.error):.3g}"}
     said = say("decision.sure", **words)
     if of.looks > 1:

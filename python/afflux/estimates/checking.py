@@ -110,7 +110,7 @@ def check(scenario: _core.Scenario) -> Checked:
         packet_hops=found.packet_hops,
         least_hops=found.least_hops,
         most_hops=found.most_hops,
-        doubt=_doubt(found),
+        doubt=_why_rough(found),
         followed=found.followed,
         rest=_rest(found),
         complete=found.complete,
@@ -126,7 +126,7 @@ def check(scenario: _core.Scenario) -> Checked:
     )
 
 
-def _doubt(found: _core.Expected) -> str | None:
+def _why_rough(found: _core.Expected) -> str | None:
     match found.doubt:
         case None:
             return None

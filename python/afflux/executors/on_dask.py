@@ -50,7 +50,7 @@ class OnDask(Remote):
 
         self._check_versions()
         self._topic = f"afflux-{self._owner}"
-        self._client.subscribe_topic(self._topic, self._told)
+        self._client.subscribe_topic(self._topic, self._on_progress)
 
     def _check_versions(self) -> None:
         """Raises `RunError` if the scheduler or a worker has another version of afflux. A worker
@@ -65,7 +65,7 @@ class OnDask(Remote):
                 what = f"afflux {theirs}" if theirs else "no afflux"
                 raise RunError(f"{machine} has {what}, here is {__version__}: install the same version on all machines of the cluster")
 
-    def _told(self, event: tuple[float, Any]) -> None:
+    def _on_progress(self, event: tuple[float, Any]) -> None:
         key, share = event[1]
         self._shares[key] = share
 

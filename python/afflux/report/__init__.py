@@ -20,13 +20,13 @@ from ..results import own
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..words import Marked, Words, say, sentence
-from . import asked, data, differs, first, measures, published, senders, split
-from .first import Facts, Told
+from . import data, differs, first, measures, published, questions, senders, split
+from .first import Facts, PageAnswer
 from .lines import Lines, draw
 from .markup import Terms, both
 from .published import Held, Published
 
-__all__ = ["Facts", "Held", "Lines", "Published", "Table", "Told", "is_page", "write"]
+__all__ = ["Facts", "Held", "Lines", "PageAnswer", "Published", "Table", "is_page", "write"]
 
 HERE = Path(__file__).resolve().parent
 
@@ -45,7 +45,7 @@ def write(
     results: Designs | Iterable[Result | str | os.PathLike[str]],
     path: str | os.PathLike[str],
     *,
-    answer: str | Told | None = None,
+    answer: str | PageAnswer | None = None,
     question: str | None = None,
     against: Comparison | None = None,
     metrics: Sequence[Metric] | None = None,
@@ -73,7 +73,7 @@ def write(
     found = against or (compare(designs) if len(designs) > 1 and not rows else None)
     terms = Terms()
     sections = [
-        _answer(designs, found, terms, answer, question or asked.question(designs), title, rows, checks, figures, metrics, goals),
+        _answer(designs, found, terms, answer, question or questions.question(designs), title, rows, checks, figures, metrics, goals),
         published.checks(checks),
         published.section(rows, terms) if rows else "",
         differs.section(designs, terms),
@@ -114,8 +114,8 @@ _MARK = "\N{EN DASH} afflux</title>".encode()
 
 def _labelled(designs: Designs) -> Designs:
     """Renames the points of a sweep to readable names."""
-    labels = [asked.label(name) for name in designs]
-    if not all(map(asked.is_point, designs)) or len(set(labels)) < len(labels):
+    labels = [questions.label(name) for name in designs]
+    if not all(map(questions.is_point, designs)) or len(set(labels)) < len(labels):
         return designs
     renamed = Designs(replace(design, name=label) for design, label in zip(designs.values(), labels, strict=True))
     renamed.notes = designs.notes
@@ -126,7 +126,7 @@ def _answer(
     designs: Designs,
     found: Comparison | None,
     terms: Terms,
-    answer: str | Told | None,
+    answer: str | PageAnswer | None,
     question: str,
     title: str | None,
     rows: Sequence[Published],
@@ -137,24 +137,24 @@ def _answer(
 ) -> str:
     """Returns the first screen."""
     metric = metrics[0] if metrics else first.main_measure(designs, found)
-    given = answer if isinstance(answer, Told) else first.of_text(answer) if answer is not None else None
+    given = answer if isinstance(answer, PageAnswer) else first.of_text(answer) if answer is not None else None
     one = next(iter(designs.values())) if len(designs) == 1 else None
     cause = sure = ""
     if rows:
-        told = given or Told(say("published.head"))
+        page_answer = given or PageAnswer(say("published.head"))
         drawn = published.figure(rows, terms)
-        sure_of = [*([published.count(checks)] if checks else []), *published.accuracy(rows), *told.facts.sure]
-        told = replace(told, facts=replace(told.facts, sure=sure_of, change=told.facts.change or [say("first.change.untested")]))
+        sure_of = [*([published.count(checks)] if checks else []), *published.accuracy(rows), *page_answer.facts.sure]
+        page_answer = replace(page_answer, facts=replace(page_answer.facts, sure=sure_of, change=page_answer.facts.change or [say("first.change.untested")]))
     elif one:
-        told = given or first.of_one(one, metric)
+        page_answer = given or first.of_one(one, metric)
         drawn = first.own_figure(one, terms)
         cause = first.split_bars(one) if not given else ""
     else:
         assert found
-        told = given or first.told(found, metric)
-        drawn = first.figure(designs, metric, found, terms, found.currency or "", told.facts.chosen) if metric else ""
-        cause = first.bars(designs, told.facts.cause, told.facts.chosen) if told.facts.cause else ""
-        sure = first.closest(found, metric, told.facts.chosen) if metric else ""
+        page_answer = given or first.of_comparison(found, metric)
+        drawn = first.figure(designs, metric, found, terms, found.currency or "", page_answer.facts.chosen) if metric else ""
+        cause = first.bars(designs, page_answer.facts.cause, page_answer.facts.chosen) if page_answer.facts.cause else ""
+        sure = first.closest(found, metric, page_answer.facts.chosen) if metric else ""
     if goals:
         # The answer is which goal each design misses. The figure of one metric follows below.
         below, drawn = drawn, first.goals(goals.head, goals.rows)
@@ -162,7 +162,7 @@ def _answer(
         below = ""
         drawn += first.tenants(designs, found, terms) if found and not rows and not one else ""
     extra = below + f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else below
-    return first.section(question, told, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)
+    return first.section(question, page_answer, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)
 
 
 def _measures(designs: Designs, found: Comparison | None, terms: Terms, metrics: Sequence[Metric] | None) -> str:

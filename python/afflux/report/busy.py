@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 
 #: Number of intervals into which a run is divided, and the share of the busiest interval's bytes
 #: and queues below which an interval is quiet.
-MOMENTS, QUIET = 300, 0.05
+MOMENTS, IDLE_SHARE = 300, 0.05
 #: A view ends where a quiet period is longer than everything before it, if more than this share of
 #: the bytes has been sent by then.
 SENT = 0.5
@@ -30,7 +30,7 @@ def _cut(times: Sequence[int], sent: Sequence[int], queued: Sequence[int]) -> in
     ends = _moments(times)
     spans = list(zip([0, *ends], ends, strict=False))
     bytes, queues = [sum(sent[first:last]) for first, last in spans], [max(queued[first:last], default=0) for first, last in spans]
-    least_bytes, least_queue = QUIET * max(bytes, default=0), QUIET * max(queues, default=0)
+    least_bytes, least_queue = IDLE_SHARE * max(bytes, default=0), IDLE_SHARE * max(queues, default=0)
     busy = [at for at, (of, queue) in enumerate(zip(bytes, queues, strict=True)) if of > least_bytes or queue > least_queue]
     passed = list(accumulate(bytes))
     for at, following in pairwise([*busy, len(spans)]):

@@ -36,14 +36,14 @@ class Facts:
     cause: Metric | None = None
     sure: Sequence[str] = ()
     #: Other observations, used if no difference is established.
-    beside: Sequence[str] = ()
+    observations: Sequence[str] = ()
     change: Sequence[str] = ()
     #: Design that the heading recommends, if it is not the one with the best mean.
     chosen: str | None = None
 
 
 @dataclass(frozen=True)
-class Told:
+class PageAnswer:
     """An answer in parts: heading, sentences below it, folded sentences, and facts."""
 
     head: str
@@ -89,7 +89,7 @@ def main_measure(designs: Designs, found: Comparison | None) -> Metric | None:
 # Heading.
 
 
-def told(found: Comparison, metric: Metric | None) -> Told:
+def of_comparison(found: Comparison, metric: Metric | None) -> PageAnswer:
     parts = headline.parts(found)
     of = {role: [words for words, one in parts if one == role] for role in {role for _, role in parts}}
     lead = headline.lead(found)
@@ -116,10 +116,10 @@ def told(found: Comparison, metric: Metric | None) -> Told:
         why=of.get(headline.WHY, []),
         cause=_cause(found, lead),
         sure=shown[:1],
-        beside=shown[1:],
+        observations=shown[1:],
         change=[*of.get(headline.ADVICE, []), *_changes(found, lead)],
     )
-    return Told(join(head), rest=rest, facts=facts)
+    return PageAnswer(join(head), rest=rest, facts=facts)
 
 
 def _open(found: Comparison, metric: Metric) -> Words:
@@ -497,24 +497,24 @@ def _twins(designs: Designs, every: Sequence[Row]) -> list[Words]:
 # Whole screen.
 
 
-def section(question: str, told: Told, drawn: str, terms: Terms, *, title: str, cause: str = "", sure: str = "", extra: str = "") -> str:
-    large = len(told.head) <= _LARGE
-    lead, rest = ("".join(f'<p class="more">{terms.in_text(part)}</p>' for part in parts if part) for parts in (told.lead, told.rest))
+def section(question: str, page_answer: PageAnswer, drawn: str, terms: Terms, *, title: str, cause: str = "", sure: str = "", extra: str = "") -> str:
+    large = len(page_answer.head) <= _LARGE
+    lead, rest = ("".join(f'<p class="more">{terms.in_text(part)}</p>' for part in parts if part) for parts in (page_answer.lead, page_answer.rest))
     columns = []
-    if told.facts.why or cause:
-        columns.append(_column("first.why", "".join(f"<p>{terms.in_text(part)}</p>" for part in told.facts.why) + cause))
-    if told.facts.sure or sure:
-        columns.append(_column("first.sure", "".join(f"<p>{terms.in_text(part)}</p>" for part in told.facts.sure) + sure))
-    if told.facts.beside:
-        columns.append(_column("first.beside", "".join(f"<p>{terms.in_text(part)}</p>" for part in told.facts.beside)))
-    if told.facts.change:
-        columns.append(_column("first.change", f"<ul>{items(told.facts.change)}</ul>"))
+    if page_answer.facts.why or cause:
+        columns.append(_column("first.why", "".join(f"<p>{terms.in_text(part)}</p>" for part in page_answer.facts.why) + cause))
+    if page_answer.facts.sure or sure:
+        columns.append(_column("first.sure", "".join(f"<p>{terms.in_text(part)}</p>" for part in page_answer.facts.sure) + sure))
+    if page_answer.facts.observations:
+        columns.append(_column("first.beside", "".join(f"<p>{terms.in_text(part)}</p>" for part in page_answer.facts.observations)))
+    if page_answer.facts.change:
+        columns.append(_column("first.change", f"<ul>{items(page_answer.facts.change)}</ul>"))
     facts = f'<div class="facts of-{len(columns)}">{"".join(columns)}</div>' if columns else ""
     folded = f'<details class="rest"><summary>{both(say("first.rest"))}</summary>{rest}</details>' if rest else ""
     asked = f'<p class="kicker">{both(title)}</p>' if title else ""
     asked += f'<p class="question">{terms.in_text(question)}</p>' if question else ""
     size = "" if large else ' class="long"'
-    heading = f"<h1{size}>{both(told.head)}</h1>"
+    heading = f"<h1{size}>{both(page_answer.head)}</h1>"
     return f'<section id="answer" aria-label="{plain(say("answer.title"))}">{asked}{heading}{lead}{drawn}{facts}{folded}{extra}</section>'
 
 
@@ -570,10 +570,10 @@ def _column(key: str, body: str) -> str:
 # Reports of a single design.
 
 
-def of_one(design: Design, metric: Metric | None) -> Told:
+def of_one(design: Design, metric: Metric | None) -> PageAnswer:
     """Words the results of a single design."""
     if metric is None or (value := design.value(metric)) is None:
-        return Told(join([say("first.nothing", design=design.name)]))
+        return PageAnswer(join([say("first.nothing", design=design.name)]))
     words: dict[str, object] = {"design": design.name, "what": what_of(metric), "value": short(metric, value.mean)}
     if value.low is not None and value.high is not None and value.low != value.high:
         words["interval"] = _in_words(span(metric, value.low, value.high, value.mean))
@@ -590,7 +590,7 @@ def of_one(design: Design, metric: Metric | None) -> Told:
         sure = say("first.one.seed")
     left = mean([float(result.summary["flows"]["unfinished"]) for result in design.samples.values()])
     caveats = [say("answer.censored")] if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()) and left else []
-    return Told(head, facts=Facts(why=why, sure=[sure, *caveats], change=[say("first.one.change"), say("first.change.untested")]))
+    return PageAnswer(head, facts=Facts(why=why, sure=[sure, *caveats], change=[say("first.one.change"), say("first.change.untested")]))
 
 
 def _width(value: Value, seeds: int) -> Words:
@@ -617,9 +617,9 @@ def _split(design: Design) -> list[tuple[Words, float]]:
 def _own_hosts(design: Design) -> float | None:
     """Returns the share of queueing that occurred in the senders' own hosts, over all runs."""
     found = [result.summary.get("queueing") for result in design.samples.values()]
-    told = [one for one in found if one]
-    total = sum(one["flows"] * (one["host_mean_ns"] + one["network_mean_ns"]) for one in told)
-    return sum(one["flows"] * one["host_mean_ns"] for one in told) / total if total else None
+    split = [one for one in found if one]
+    total = sum(one["flows"] * (one["host_mean_ns"] + one["network_mean_ns"]) for one in split)
+    return sum(one["flows"] * one["host_mean_ns"] for one in split) / total if total else None
 
 
 def split_bars(design: Design) -> str:
@@ -677,16 +677,16 @@ def own_figure(design: Design, terms: Terms) -> str:
     return f'<figure class="answer-fig"><div class="cap"><h3>{both(caption)}</h3><span class="key note" aria-hidden="true">{key}</span></div>{table}</figure>'
 
 
-def of_text(answer: str) -> Told:
+def of_text(answer: str) -> PageAnswer:
     """Converts an answer given as text: its first sentence becomes the heading."""
     if isinstance(answer, Marked):
         first = next((place for place, (_, bold) in enumerate(answer.parts) if bold), 0) + 1
-        return Told(join([part for part, _ in answer.parts[:first]]), [part for part, _ in answer.parts[first:]])
+        return PageAnswer(join([part for part, _ in answer.parts[:first]]), [part for part, _ in answer.parts[first:]])
     en, rest = _first_sentence(answer, ". ")
     if isinstance(answer, Words):
         ja, rest_ja = _first_sentence(answer.ja, "。")
-        return Told(Words(en, ja), [Words(rest, rest_ja)] if rest else [])
-    return Told(en, [rest] if rest else [])
+        return PageAnswer(Words(en, ja), [Words(rest, rest_ja)] if rest else [])
+    return PageAnswer(en, [rest] if rest else [])
 
 
 def _first_sentence(text: str, stop: str) -> tuple[str, str]:
@@ -694,4 +694,18 @@ def _first_sentence(text: str, stop: str) -> tuple[str, str]:
     return (head + stop.strip(), rest.strip()) if found and rest.strip() else (text, "")
 
 
-__all__ = ["TOO_FEW", "UNCLEAR", "Facts", "Told", "figure", "main_measure", "of_one", "of_text", "own_figure", "section", "split_bars", "strip", "told"]
+__all__ = [
+    "TOO_FEW",
+    "UNCLEAR",
+    "Facts",
+    "PageAnswer",
+    "figure",
+    "main_measure",
+    "of_comparison",
+    "of_one",
+    "of_text",
+    "own_figure",
+    "section",
+    "split_bars",
+    "strip",
+]

@@ -79,13 +79,13 @@ def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Ma
             chips = (
                 chip("ref", say("verdict.baseline"))
                 if design.name == found.baseline
-                else verdict(columns.get(design.name, {}).get(metric.name) or _beside(metric, found, design))
+                else verdict(columns.get(design.name, {}).get(metric.name) or _computed_difference(metric, found, design))
             )
         cells.append(f'<td data-d="{plain(design.name)}"><span class="v">{shown}</span>{chips}</td>')
     return f'<tr><th scope="row">{terms.of_metric(metric.name, title(metric))}{_about(metric)}</th>{"".join(cells)}</tr>'
 
 
-def _beside(metric: Metric, found: Comparison, design: Design) -> Difference | None:
+def _computed_difference(metric: Metric, found: Comparison, design: Design) -> Difference | None:
     """Computes a difference that the comparison does not contain."""
     return difference(metric, found.of_name[found.baseline], design, design.seeds)
 

@@ -10,7 +10,7 @@ from .. import __version__, spelling
 from ..files import toml
 from ..metrics import METRICS, Metric, of_blocks, of_classes
 from ..words import Words, say
-from . import doubts
+from . import failed_checks
 from .result import Result
 from .statistics import interval, mean
 
@@ -102,7 +102,7 @@ class Designs(Mapping[str, Design]):
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
         #: Notes on the origin of the results, without duplicates.
-        self.notes = tuple(dict.fromkeys((*notes, *doubts.of(result for design in self.values() for result in design.results.values()))))
+        self.notes = tuple(dict.fromkeys((*notes, *failed_checks.of(result for design in self.values() for result in design.results.values()))))
 
     def __getitem__(self, name: str) -> Design:
         try:

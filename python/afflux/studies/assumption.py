@@ -107,7 +107,7 @@ def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> l
     return [Assumed(one, found[one.name]) for one in every if found.get(one.name, one.default) != one.default]
 
 
-def told(assumed: Sequence[Assumed]) -> Words:
+def in_words(assumed: Sequence[Assumed]) -> Words:
     """Returns the beginning of an answer: `Assuming connections = 4 (default: 16):`."""
     each = [say("study.assumed", name=one.assumption.name, value=one.value, default=one.assumption.default) for one in assumed]
     return say("study.assuming", assumed=join(each, (" and ", "と ")))

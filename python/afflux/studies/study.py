@@ -22,7 +22,7 @@ from .assumption import Assumed, Assumption
 from .part import NOT_MEASURED, Part, Slice, find
 
 if TYPE_CHECKING:
-    from ..report import Lines, Published, Table, Told
+    from ..report import Lines, PageAnswer, Published, Table
 
 
 #: Roles of a number of the source: a parameter was fitted to it, the simulated number is judged by
@@ -148,7 +148,7 @@ class Study(ABC):
         """Returns the result in a sentence or two; None if no report is to be written."""
         return None
 
-    def told(self, designs: Designs) -> "Told | None":
+    def page_answer(self, designs: Designs) -> "PageAnswer | None":
         """Returns the answer in the parts of the report's first screen; None to use `answer`."""
         return None
 
@@ -252,18 +252,18 @@ def carry_out(
     answer = study.answer(designs) if designs else None
     overview = study.overview(designs) if designs else []
     written = list(study.plots(designs, to)) if designs else []
-    assumed = assumption.told(study.assumed) if study.assumed else None
+    assumed = assumption.in_words(study.assumed) if study.assumed else None
     if answer is not None:
         from .. import report
 
-        told = study.told(designs)
+        page_answer = study.page_answer(designs)
         if assumed:
-            answer, told = _under(assumed, answer), told and replace(told, head=join([assumed, told.head]))
+            answer, page_answer = _under(assumed, answer), page_answer and replace(page_answer, head=join([assumed, page_answer.head]))
         title = said(f"study.title.{study.name}", study.title)
         page = report.write(
             study.shown(designs),
             to / "report.html",
-            answer=told or answer,
+            answer=page_answer or answer,
             question=known(f"study.question.{study.name}"),
             rows=[] if overview else _published(rows),
             tables=overview,

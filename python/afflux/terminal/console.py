@@ -18,7 +18,7 @@ from rich.segment import Segment
 from .. import _core, signals
 from ..files import delivery, plain, toml
 from ..files.durable import Writer
-from ..results import doubts, own
+from ..results import failed_checks, own
 from ..results.result import Result, UncheckedResult
 from . import pager
 
@@ -42,7 +42,7 @@ def failures(failed: int = FAILED) -> Iterator[None]:
     """Turns exceptions into a message on stderr and an exit code: 2 if the user's input is wrong,
     `failed` otherwise."""
     try:
-        with signals.working(), _unchecked_told():
+        with signals.working(), _note_unchecked():
             yield
     except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
         complain(str(error.args[0]) if isinstance(error, KeyError) else error)
@@ -61,20 +61,20 @@ _NAMED_WRONGLY |= {errno.ENOTDIR, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
-def _unchecked_told() -> Iterator[None]:
+def _note_unchecked() -> Iterator[None]:
     """Prints a single note about all results without digests."""
     unchecked: list[str] = []
     with warnings.catch_warnings():
         others = warnings.showwarning
 
-        def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        def collect(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if issubclass(category, UncheckedResult):
                 unchecked.append(str(message))
             else:
                 others(message, category, *rest, **more)
 
         warnings.simplefilter("always", UncheckedResult)
-        warnings.showwarning = heard
+        warnings.showwarning = collect
         try:
             yield
         finally:
@@ -135,9 +135,9 @@ def note(text: object, mark: str = "note: ") -> None:
     print(visible(f"{mark}{text}"), file=sys.stderr)
 
 
-def warn_of_doubts(results: Iterable[Result]) -> bool:
+def warn_of_failed_checks(results: Iterable[Result]) -> bool:
     """Names the results that failed an internal check on stderr. Returns True if there are any."""
-    found = doubts.of(results)
+    found = failed_checks.of(results)
     for sentence in found:
         complain(sentence)
     return bool(found)
@@ -148,7 +148,7 @@ def lacks_points(outcome: "Outcome") -> bool:
     Returns True if there are any."""
     for failure in outcome.failures:
         complain(f"{failure.point}: {failure.error}")
-    return warn_of_doubts(outcome.results.values()) or bool(outcome.failures)
+    return warn_of_failed_checks(outcome.results.values()) or bool(outcome.failures)
 
 
 def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:

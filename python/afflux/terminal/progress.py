@@ -92,7 +92,7 @@ class _Batch:
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
         #: Time at which a line was last printed before the first point began.
-        self._told = self._began
+        self._printed = self._began
 
     def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
         """Ignores the list of points: this display names them only when they finish."""
@@ -100,12 +100,12 @@ class _Batch:
     def preparing(self, done: int, total: int) -> None:
         now = time.monotonic()
         if not done:
-            self._told = now
+            self._printed = now
         if self._show:
             self._show(done / max(total, 1), "checking scenarios and results")
-        elif now - self._told >= LINES_EVERY:
+        elif now - self._printed >= LINES_EVERY:
             self._say(f"{100 * done // max(total, 1)} %  of scenarios and results checked")
-            self._told = now
+            self._printed = now
 
     def begin(self, total: int, reused: int) -> None:
         self._total, self._reused, self._done = total, reused, reused

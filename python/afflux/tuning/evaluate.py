@@ -11,7 +11,7 @@ from ..batch import Point, Source, Watch
 from ..comparison.paired import of_pairs
 from ..executors import Executor
 from ..metrics import Metric
-from ..results import doubts
+from ..results import failed_checks
 from ..results.designs import Design
 from ..results.result import Result
 from ..results.statistics import ENOUGH_SEEDS
@@ -99,9 +99,9 @@ class Evaluator:
         name = name_of(changes)
         return Design(name, dict(sorted(self._results.get(name, {}).items())))
 
-    def doubts(self) -> list[Words]:
+    def failed_checks(self) -> list[Words]:
         """Sentences about results that failed their own checks."""
-        return doubts.of(result for results in self._results.values() for result in results.values())
+        return failed_checks.of(result for results in self._results.values() for result in results.values())
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
         return name_of(changes) in self._errors

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import settings
 from ..comparison.paired import BETTER, WORSE, Difference
-from ..comparison.phrases import told, what_of
+from ..comparison.phrases import in_words, what_of
 from ..metrics import Metric
 
 #: Name of the baseline: the scenario without changes.
@@ -126,7 +126,7 @@ class Tuning:
         if not self.chosen.changes:
             return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
         what = ", ".join(f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items())
-        found = "; ".join(f"{what_of(d.metric)} {told(d)}" for d in self.confirmed)
+        found = "; ".join(f"{what_of(d.metric)} {in_words(d)}" for d in self.confirmed)
         verdicts = {d.verdict for d in self.confirmed}
         if BETTER in verdicts:
             return f"Take {what}. Against the scenario as it is, with seeds that the search has not seen: {found}."

@@ -129,7 +129,7 @@ def tune(
         confirmed,
         drifts,
         tuple(notes),
-        tuple(evaluator.doubts()),
+        tuple(evaluator.failed_checks()),
         place / BEST,
         evaluator.warnings,
     )

@@ -20,7 +20,7 @@ from typing import Any, Self
 #: Address that can be reached only from this machine.
 ADDRESS = "127.0.0.1"
 #: Time in seconds after which an unchanged state is sent again, so that a closed page is noticed.
-QUIET = 10.0
+RESEND_AFTER = 10.0
 #: Time in seconds that a page may take to read what it was sent.
 PATIENCE = 5.0
 #: Most pages that may be open at a time.
@@ -88,7 +88,7 @@ class Page:
         """Waits until the number of the state differs from `known` (at most `QUIET` seconds) or the
         run is over. Returns the number, whether the run is over, and the state."""
         with self._changed:
-            self._changed.wait_for(lambda: self._number != known or self._over, QUIET)
+            self._changed.wait_for(lambda: self._number != known or self._over, RESEND_AFTER)
             return self._number, self._over, self._state
 
     @property

@@ -64,7 +64,7 @@ impl de::Error for Wrong {
     }
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
         let known = known.iter().copied();
-        Wrong::new(format!("\"{found}\" is not known{}: write {}", spelling::hint(found, known.clone()), spelling::list(known)))
+        Wrong::new(format!("\"{found}\" is not known{}: write {}", spelling::suggestion(found, known.clone()), spelling::list(known)))
     }
     fn missing_field(name: &'static str) -> Self {
         Wrong::new(format!("the key \"{name}\" is missing"))

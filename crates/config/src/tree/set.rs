@@ -92,7 +92,7 @@ fn element(items: &[Tree], wanted: &str) -> Result<usize, String> {
         1 => "the number 0".to_string(),
         count => format!("a number from 0 to {}", count - 1),
     };
-    let hint = spelling::hint(wanted, known.iter().map(String::as_str));
+    let hint = spelling::suggestion(wanted, known.iter().map(String::as_str));
     let cure = if known.is_empty() {
         format!("none has a name or a class, write {numbers}")
     } else {

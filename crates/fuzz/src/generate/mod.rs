@@ -46,7 +46,7 @@ fn written(table: &Table) -> String {
 
 /// Restricts some link changes to one direction. Rates stay symmetric where switches send PAUSE
 /// frames.
-fn one_way(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
+fn one_direction(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
     for (list, both, one) in [("override", ["delay", "mtu"].as_slice(), "rate"), ("fault", &["down"], "loss")] {
         let Some(Value::Array(changes)) = fabric.0.get_mut(list) else { continue };
         for change in changes.iter_mut().filter_map(Value::as_table_mut) {
@@ -120,7 +120,7 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     let blocks = traffic::traffic(c, &around, packets);
     let mut fabric_keys = fabric_keys;
     if c.1 {
-        one_way(c, &mut fabric_keys, !switch_facts.paused.is_empty());
+        one_direction(c, &mut fabric_keys, !switch_facts.paused.is_empty());
     }
     keys.put("topology", fabric_keys);
     keys.put("switch", switch);

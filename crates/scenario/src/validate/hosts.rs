@@ -60,7 +60,7 @@ fn named(name: &str, key: Key) -> Result<&'static Profile, Wrong> {
             key,
             format!(
                 "\"{name}\" is not a known profile{}: write {}, or a table with your own sizes",
-                spelling::hint(name, names.clone()),
+                spelling::suggestion(name, names.clone()),
                 spelling::list(names)
             ),
         )

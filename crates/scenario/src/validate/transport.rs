@@ -25,7 +25,7 @@ impl Transports {
         let found = names.clone().position(|known| known == name);
         found.map(|index| index as u16).ok_or_else(|| {
             let more = if self.names.len() == 1 { "; others are defined in [host.transports.NAME]" } else { "" };
-            Wrong::at(key, format!("there is no transport \"{name}\"{}: write {}{more}", spelling::hint(name, names.clone()), spelling::list(names)))
+            Wrong::at(key, format!("there is no transport \"{name}\"{}: write {}{more}", spelling::suggestion(name, names.clone()), spelling::list(names)))
         })
     }
     /// Returns the index of `config`, which is added if it is new. `of` is the named transport that

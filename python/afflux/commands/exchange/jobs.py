@@ -11,7 +11,7 @@ from ...files.delivery import text_writer
 from ...terminal.console import failures
 from ..options import OUTPUT
 from .options import ClassIn, Files, Force, HostsIn, HostsOut, Json, class_of
-from .output import beside, finish, same
+from .output import companion_path, finish, same
 
 if TYPE_CHECKING:
     from ...exchange.jobs import Log
@@ -74,7 +74,7 @@ def _write(
         if of_class is not None:
             list_.classes = [of_class] * len(list_)
         more[flows] = list_.writer(flows)
-        where = beside(flows, hosts_out, ".hosts.csv") if list_.names is None or hosts_out is not None else None
+        where = companion_path(flows, hosts_out, ".hosts.csv") if list_.names is None or hosts_out is not None else None
         if where is not None:
             more[where] = text_writer(numbers.to_csv(mapping))
         same(out, where)

@@ -65,7 +65,7 @@ def flow_list(flows: FlowList, out: Path | None) -> Writer | str:
     return flows.writer(out) if out else "".join(flows.csv())
 
 
-def beside(out: Path | None, given: Path | None, ending: str) -> Path | None:
+def companion_path(out: Path | None, given: Path | None, ending: str) -> Path | None:
     """Returns the path of a companion file, such as `flows.hosts.csv` for `flows.csv`."""
     if given is not None or out is None:
         return given

@@ -15,7 +15,7 @@ from ...files.delivery import text_writer
 from ...terminal.console import failures
 from ..options import OUTPUT
 from .options import INPUT, ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
-from .output import beside, finish, flow_list, importing, same
+from .output import companion_path, finish, flow_list, importing, same
 
 
 def pcap(
@@ -55,7 +55,7 @@ def pcap(
         if not len(list_):
             raise ValueError(f"{file}: no flows found: {'; '.join(account.lines())}")
         if into is not None and out is not None:
-            where = flows or beside(out, None, ".flows.csv")
+            where = flows or companion_path(out, None, ".flows.csv")
             assert where is not None
             same(out, where)
             document = Into(into, out)
@@ -65,7 +65,7 @@ def pcap(
             finish(out, document.text(), {where: list_.writer(where)}, [account], force, as_json)
             return
         # The scenario has the names of the hosts, so no second file is needed.
-        where = beside(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
+        where = companion_path(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
         same(out, where)
         finish(out, flow_list(list_, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
 

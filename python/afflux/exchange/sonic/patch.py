@@ -136,7 +136,7 @@ class _Patch:
                 self.groups()
                 for port in self.ports("BUFFER_PG"):
                     for group in sorted({self.group_of(tc) for tc in self.design.lossless}):
-                        self.take_apart("BUFFER_PG", group)
+                        self.split_ranges("BUFFER_PG", group)
                         self.set("BUFFER_PG", f"{port}|{group}", {"profile": name})
             pool = self.reading.names.get("ingress_pool", _INGRESS_POOL)
             self.set("BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=pool)
@@ -180,12 +180,12 @@ class _Patch:
             if share == self.before.groups.get(tc, Share()):
                 continue
             group = self.group_now(tc)
-            beside = [other for other in range(8) if self.group_now(other) == group]
-            if any(design.groups.get(other, Share()) != share for other in beside):
+            sharing = [other for other in range(8) if self.group_now(other) == group]
+            if any(design.groups.get(other, Share()) != share for other in sharing):
                 # There are as many groups as classes, so one is free: that with the class's number,
                 # or the highest.
                 used = {self.group_now(other) for other in range(8)}
-                group, beside = max((number for number in range(8) if number not in used), key=lambda number: (number == tc, number)), [tc]
+                group, sharing = max((number for number in range(8) if number not in used), key=lambda number: (number == tc, number)), [tc]
                 self.set("TC_TO_PRIORITY_GROUP_MAP", self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {str(tc): group})
             lossless, profiles = tc in design.lossless, self.tables.get("BUFFER_PROFILE", {})
             name = self.reading.names.get("lossless" if lossless else "lossy_group", _LOSSLESS if lossless else _INGRESS_LOSSY)
@@ -197,7 +197,7 @@ class _Patch:
                 of_all = Share(design.lossless_th, None, design.lossless_reserved) if lossless else Share(design.lossy_ingress_th, None, 0)
                 # The import divides a reserve among the classes of a group. This restores the
                 # total.
-                own = share if share.reserved is None or lossless else replace(share, reserved=share.reserved * len(beside))
+                own = share if share.reserved is None or lossless else replace(share, reserved=share.reserved * len(sharing))
                 name = self.profile(f"ingress_pg{group}_profile", entry, own, of_all)
             self.attach_profile("BUFFER_PG", group, name)
         return missing
@@ -219,7 +219,7 @@ class _Patch:
         """Assigns a profile to a queue or group of all ports. Removes the entries if no profile has
         this name."""
         ports = self.ports(table)
-        self.take_apart(table, number)
+        self.split_ranges(table, number)
         for port in ports:
             if name in self.tables.get("BUFFER_PROFILE", {}):
                 self.set(table, f"{port}|{number}", {"profile": name})
@@ -255,8 +255,8 @@ class _Patch:
         together with lossy classes."""
         groups = self.reading.maps.group
         group = groups.get(tc, tc)
-        beside = {other for other, own in groups.items() if own == group} - {*self.design.lossless}
-        return tc if beside else group
+        sharing = {other for other, own in groups.items() if own == group} - {*self.design.lossless}
+        return tc if sharing else group
 
     def groups(self) -> None:
         """Puts lossless classes into priority groups without lossy ones, and makes a PAUSE frame
@@ -333,16 +333,16 @@ class _Patch:
         return name
 
     def attach(self, number: int, field: str, name: str) -> None:
-        self.take_apart("QUEUE", number)
+        self.split_ranges("QUEUE", number)
         for port in self.ports("QUEUE"):
             self.set("QUEUE", f"{port}|{number}", {field: name})
 
     def detach(self, number: int, field: str) -> None:
-        self.take_apart("QUEUE", number)
+        self.split_ranges("QUEUE", number)
         for port in self.ports("QUEUE"):
             self.tables.get("QUEUE", {}).get(f"{port}|{number}", {}).pop(field, None)
 
-    def take_apart(self, table: str, number: int) -> None:
+    def split_ranges(self, table: str, number: int) -> None:
         """Splits key ranges that contain this queue or group into single keys, so that it can
         differ."""
         entries = self.tables.get(table, {})

@@ -12,7 +12,7 @@ from ..jobs import Log
 from .applications import Application, Stretch, joined
 from .events import Reader
 from .parts import Part, ordered
-from .tasks import Settled, settle, transfers
+from .tasks import Resolved, resolve, transfers
 
 
 def read(paths: Sequence[Path]) -> Log:
@@ -28,7 +28,7 @@ def read(paths: Sequence[Path]) -> Log:
     for record in reader.records.every():
         record.add_to(left_out)
     for application in joined(stretches, log.account):
-        _add(log, settle(application, log), application)
+        _add(log, resolve(application, log), application)
     if not log.jobs and not log.account.dropped:
         log.account.notes.append("there is no SparkListenerJobStart")
     log.account.taken = len(log.jobs)
@@ -38,9 +38,9 @@ def read(paths: Sequence[Path]) -> Log:
     return log
 
 
-def _add(log: Log, settled: Settled, application: Application) -> None:
-    log.jobs += settled.jobs
-    log.making.append(functools.partial(transfers, application, settled))
+def _add(log: Log, resolved: Resolved, application: Application) -> None:
+    log.jobs += resolved.jobs
+    log.making.append(functools.partial(transfers, application, resolved))
 
 
 __all__ = ["Part", "Wrong", "read"]

@@ -11,7 +11,7 @@ from .applications import Application, Job, Task, by_stage
 
 
 @dataclass
-class Settled:
+class Resolved:
     """The jobs of an application, and the tasks that read the output of others."""
 
     jobs: list[jobs.Job]
@@ -19,7 +19,7 @@ class Settled:
     ran: dict[int, list[Task]]
 
 
-def settle(application: Application, log: Log) -> Settled:
+def resolve(application: Application, log: Log) -> Resolved:
     tasks = _counting(application, log.account)
     needs: dict[int, list[Job]] = defaultdict(list)
     for job in sorted(application.jobs.values(), key=lambda job: (job.submit_ms, job.number)):
@@ -48,7 +48,7 @@ def settle(application: Application, log: Log) -> Settled:
             of_job.shuffled = total(of_job.shuffled + task.remote + task.local, of_job.name, task.path, task.line)
             of_job.written = total(of_job.written + task.written, of_job.name, task.path, task.line)
             readers += [task] if task.remote else []
-    return Settled([*taken.values()], readers, by_stage(tasks))
+    return Resolved([*taken.values()], readers, by_stage(tasks))
 
 
 def _owner(application: Application, candidates: list[Job], task: Task) -> Job | None:
@@ -104,19 +104,19 @@ def _ended(task: Task) -> tuple[int, int, int]:
 # --------------------------------------------------------------------------------------------------------------------- transfers
 
 
-def transfers(application: Application, settled: Settled, log: Log) -> None:
+def transfers(application: Application, resolved: Resolved, log: Log) -> None:
     """Adds the transfers of tasks that fetched data. Sources are the hosts that wrote the data, in
     proportion to the bytes they wrote."""
-    outputs, machine = _Outputs(application, settled.ran), log.machines.of
+    outputs, machine = _Outputs(application, resolved.ran), log.machines.of
     sources: dict[int, dict[str, int]] = {}
-    for stage in sorted({task.stage for task in settled.readers}):
+    for stage in sorted({task.stage for task in resolved.readers}):
         sources[stage] = defaultdict(int)
         about = application.stages.get(stage)
         for parent in sorted(set(about.parents)) if about is not None else []:
             for task in outputs.of(parent, log.of_transfers):
                 if task.shuffled:
                     sources[stage][machine(task.host)] += task.shuffled
-    for task in settled.readers:
+    for task in resolved.readers:
         others = {host: size for host, size in sources[task.stage].items() if host != machine(task.host)}
         if not others:
             log.of_transfers.drop("fetches from other processes of their host" if sources[task.stage] else "fetches whose writers are not in the log")

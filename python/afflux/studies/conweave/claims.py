@@ -60,10 +60,10 @@ class Gain:
 
     @classmethod
     def of(cls, baseline: Design, conweave: Design, metric: Metric) -> "Gain | None":
-        return cls.told(difference(metric, baseline, conweave, conweave.seeds))
+        return cls.of_difference(difference(metric, baseline, conweave, conweave.seeds))
 
     @classmethod
-    def told(cls, found: Difference | None) -> "Gain | None":
+    def of_difference(cls, found: Difference | None) -> "Gain | None":
         """Returns the gain of a difference; None if it has no ratio."""
         if found is None or found.share is None:
             return None
@@ -71,7 +71,7 @@ class Gain:
         return cls(-found.share, None if high is None else 1 - high, None if low is None else 1 - low, found.verdict)
 
     @property
-    def ahead(self) -> bool:
+    def is_positive(self) -> bool:
         """True if ConWeave is clearly ahead: the interval is above 0."""
         return self.low is not None and self.low > 0
 
@@ -80,7 +80,7 @@ class Gain:
         None if the seeds cannot tell."""
         if self.low is None or self.high is None:
             return None
-        return False if self.high < published else True if self.ahead else None
+        return False if self.high < published else True if self.is_positive else None
 
 
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:

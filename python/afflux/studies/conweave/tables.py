@@ -66,8 +66,10 @@ def of_claims(runs: Runs) -> str:
     head = ("claim", "the paper: at least, %", "least gain over a default, %", "over best parameters, %", "clearly ahead of all at their best", "verdict")
     lines = []
     for found in judged(runs):
-        ahead = NONE if found.verdict is None else "yes" if found.ahead else "no"
-        lines.append((str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), ahead, f"**{found.verdict or 'not judged'}**"))
+        beats_all = NONE if found.verdict is None else "yes" if found.beats_all_baselines else "no"
+        lines.append(
+            (str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), beats_all, f"**{found.verdict or 'not judged'}**")
+        )
     return _table(head, lines)
 
 

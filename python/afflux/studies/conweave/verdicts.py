@@ -66,16 +66,16 @@ class Judged:
         return verdict(self.claim.gain, self.default, self.tuned, self.long)
 
     @property
-    def ahead(self) -> bool:
+    def beats_all_baselines(self) -> bool:
         """True if ConWeave is clearly ahead of every baseline with its best parameters, by any
         amount."""
-        return all(gain.ahead for gain in self.tuned.values())
+        return all(gain.is_positive for gain in self.tuned.values())
 
 
 def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
     """Returns the gain over the judging seeds; None without a pair of runs."""
     pairs = _pairs(claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs)
-    return Gain.told(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
+    return Gain.of_difference(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
 
 
 def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Mapping[Run, Measured]) -> list[tuple[float, float]]:

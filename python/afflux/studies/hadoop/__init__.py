@@ -12,7 +12,7 @@ from typing import Any
 
 from ...batch import Point
 from ...comparison.paired import difference
-from ...comparison.phrases import told
+from ...comparison.phrases import in_words
 from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
@@ -63,17 +63,21 @@ class Hadoop(Study):
     parts = (
         Slice("10GB", "What do designs cost a sort of 10 GB, and what do the ports show meanwhile?", "about 20 min", named("*-10GB-*")),
         Slice("200GB", "What do designs cost a sort of 200 GB?", "about 2.6 h", named("*-200GB-*")),
-        runs.series("grid", "How long does a job without traffic take, by processor time and disks?", runs.grid, crossvalidation.told),
+        runs.series("grid", "How long does a job without traffic take, by processor time and disks?", runs.grid, crossvalidation.as_text),
         runs.series(
-            "network-10GB", "How much longer does 10 GB take behind each design, with Hadoop's defaults?", _network(10), crossvalidation.told, "about 35 min"
+            "network-10GB", "How much longer does 10 GB take behind each design, with Hadoop's defaults?", _network(10), crossvalidation.as_text, "about 35 min"
         ),
         runs.series(
-            "network-200GB", "How much longer does 200 GB take behind each design, with Hadoop's defaults?", _network(200), crossvalidation.told, "about 5.5 h"
+            "network-200GB",
+            "How much longer does 200 GB take behind each design, with Hadoop's defaults?",
+            _network(200),
+            crossvalidation.as_text,
+            "about 5.5 h",
         ),
         runs.series("others", "What do designs change that the source names and has not measured?", runs.others, _others, "about 25 min"),
         runs.series("varied", "What do designs cost when something else is assumed?", runs.varied, _varied, "about 40 min"),
         runs.series(
-            "cross-validation", "Does a fit on a part of the published numbers predict the rest?", lambda seeds: iter(()), crossvalidation.told, "seconds"
+            "cross-validation", "Does a fit on a part of the published numbers predict the rest?", lambda seeds: iter(()), crossvalidation.as_text, "seconds"
         ),
     )
 
@@ -116,7 +120,7 @@ class Hadoop(Study):
             return None
         deep, shallow = (designs[name] for name in names)
         found = difference(JOB_TIME, deep, shallow, shallow.seeds)
-        return say("hadoop.answer", told=told(found)) if found else None
+        return say("hadoop.answer", told=in_words(found)) if found else None
 
     def shown(self, designs: Designs) -> Designs:
         return Designs([design for design in designs.values() if design.name.endswith("mapreduce-10GB-traffic")])

@@ -56,9 +56,9 @@ class Simulated:
     @cached_property
     def _grids(self) -> dict[tuple[str, int], tuple[list[float], list[float], dict[tuple[float, float], float]]]:
         found = {}
-        quiet = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
-        for job in {(run.case.framework, run.case.size) for run in quiet}:
-            of_job = [run for run in quiet if (run.case.framework, run.case.size) == job]
+        without_traffic = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
+        for job in {(run.case.framework, run.case.size) for run in without_traffic}:
+            of_job = [run for run in without_traffic if (run.case.framework, run.case.size) == job]
             # An incomplete grid is used as far as it goes.
             there = {(run.cpu, run.disk) for run in of_job}
             cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
@@ -79,7 +79,7 @@ class Simulated:
     def _mean(self, times: Mapping[int, float]) -> float:
         return mean([times[seed] for seed in self.seeds if seed in times] or times.values())
 
-    def quiet(self, framework: str, size: int, cpu: float, disk: float) -> float:
+    def without_traffic(self, framework: str, size: int, cpu: float, disk: float) -> float:
         """Returns the interpolated job time without traffic: bilinear in processor time and in time
         per byte of the disk. Beyond the grid, its outermost cells are extrapolated."""
         cpus, disks, means = self._grids[framework, size]
@@ -92,9 +92,9 @@ class Simulated:
     def _networks(self) -> dict[Case, float]:
         by_case: dict[Case, dict[int, float]] = {}
         for run, seconds in self.runs.items():
-            quiet = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.disk, run.seed))
-            if quiet is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
-                by_case.setdefault(run.case, {})[run.seed] = seconds - quiet
+            without_traffic = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.disk, run.seed))
+            if without_traffic is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
+                by_case.setdefault(run.case, {})[run.seed] = seconds - without_traffic
         return {case: self._mean(longer) for case, longer in by_case.items()}
 
     def network(self, case: Case) -> float | None:
@@ -106,7 +106,7 @@ class Simulated:
         if network is None:
             raise KeyError(case)
         c = constants.under_traffic if case.traffic else constants
-        return c.start + self.quiet(case.framework, case.size, c.cpu, c.disk) + network
+        return c.start + self.without_traffic(case.framework, case.size, c.cpu, c.disk) + network
 
     def known(self, numbers: Numbers) -> dict[Case, float]:
         """Returns the published numbers whose cases are simulated."""
@@ -363,7 +363,7 @@ def _per_cent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def told(file: Path = FILE) -> str:
+def as_text(file: Path = FILE) -> str:
     """Returns the results of all splits, signs and cases as text, from the runs in a file."""
     simulated = Simulated.of(read(file))
     numbers = simulated.known(published())

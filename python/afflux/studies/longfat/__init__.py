@@ -17,7 +17,7 @@ from ...results.designs import Designs
 from ...results.result import Result
 from .. import Check, Row, Slice, Study, files, named
 from . import pipeline, processor, windows
-from .measure import FRAME, PAYLOAD, WINDOW, average, of_window, over_seeds, settled
+from .measure import FRAME, PAYLOAD, WINDOW, average, converged_rate, of_window, over_seeds
 
 #: Name of hosts that are limited only by the window.
 _FREE = "no limit in the hosts"
@@ -175,7 +175,7 @@ class LongFat(Study):
     def table(self, designs: Designs) -> Sequence[Row]:
         rows: list[Row] = []
 
-        def add(what: str, design: str, value: Callable[[Result], float] = settled, theirs: float | None = None, **role: bool) -> None:
+        def add(what: str, design: str, value: Callable[[Result], float] = converged_rate, theirs: float | None = None, **role: bool) -> None:
             if design in designs:
                 rows.append(Row(what, theirs, *over_seeds(designs[design], value), **role))
 
@@ -214,7 +214,7 @@ class LongFat(Study):
     @staticmethod
     def limit(designs: Designs) -> float | None:
         """Returns the largest window in kB up to which throughput with the driver's queue grows."""
-        rates = [(kb, over_seeds(designs[name], settled)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
+        rates = [(kb, over_seeds(designs[name], converged_rate)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
         if len(rates) < len(_KB):
             return None
         rises = 1
@@ -225,7 +225,7 @@ class LongFat(Study):
     def checks(self, designs: Designs) -> Sequence[Check]:
         found: list[Check] = []
 
-        def value(name: str, of: Callable[[Result], float] = settled) -> float:
+        def value(name: str, of: Callable[[Result], float] = converged_rate) -> float:
             return over_seeds(designs[name], of)[0]
 
         def say(what: str, needs: Sequence[str], hold: Callable[[], tuple[bool, Any, Any]]) -> None:
@@ -233,7 +233,7 @@ class LongFat(Study):
                 holds, ours, bar = hold()
                 found.append(Check(what, holds, ours, bar))
 
-        def above(first: str, second: str, by: float = 1.0, of: Callable[[Result], float] = settled) -> Callable[[], tuple[bool, Any, Any]]:
+        def above(first: str, second: str, by: float = 1.0, of: Callable[[Result], float] = converged_rate) -> Callable[[], tuple[bool, Any, Any]]:
             def hold() -> tuple[bool, Any, Any]:
                 one, two = value(first, of), value(second, of)
                 return one > by * two, round(one, 1), round(by * two, 1)
@@ -286,7 +286,7 @@ class LongFat(Study):
         apart, once, kernel = _of_parallel(8, "1s"), _of_parallel(8, "1ns"), _of_stall("the kernel stops")
         if not all(name in designs for name in (*lossy.values(), apart, once, kernel)):
             return None
-        eight = {"apart": (apart, settled), "once": (once, settled), "flush": (kernel, average)}
+        eight = {"apart": (apart, converged_rate), "once": (once, converged_rate), "flush": (kernel, average)}
         said = {key: f"{over_seeds(designs[name], of)[0]:.1f}" for key, (name, of) in eight.items()}
         rates = {transport.replace("-", "").lower(): f"{over_seeds(designs[name], average)[0]:.0f}" for transport, name in lossy.items()}
         return words.say("longfat.answer", **said, **rates)
@@ -296,7 +296,7 @@ class LongFat(Study):
 
     def figures(self, designs: Designs) -> Sequence[Lines]:
         def line(named: Callable[[int], str], across: Sequence[int]) -> list[tuple[float, float]]:
-            return [(x, over_seeds(designs[name], settled)[0]) for x in across if (name := named(x)) in designs]
+            return [(x, over_seeds(designs[name], converged_rate)[0]) for x in across if (name := named(x)) in designs]
 
         limits = {
             "no limit in the hosts": line(lambda kb: _of_window(_FREE, kb), _KB),
@@ -330,7 +330,7 @@ def _again(result: Result) -> int:
 def _frames(mtu: int) -> Callable[[Result], float]:
     """Returns a function for the payload rate in Mbps in the second half, with frames of this
     size."""
-    return lambda result: settled(result) * (mtu - 52) / (mtu + 18) * FRAME / PAYLOAD
+    return lambda result: converged_rate(result) * (mtu - 52) / (mtu + 18) * FRAME / PAYLOAD
 
 
 def _beats(designs: Designs, jumbo: str, usual: str) -> tuple[bool, Any, Any]:

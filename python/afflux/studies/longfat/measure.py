@@ -16,7 +16,7 @@ def of_window(kilobytes: float, trip: float = RTT) -> float:
     return kilobytes * 8 / trip / 1e3
 
 
-def settled(result: Result) -> float:
+def converged_rate(result: Result) -> float:
     """Returns the payload rate in Mbps at the receivers in the second half, from the frames on
     their links."""
     names = ("time_ns", "peer", "queue", "tx_bytes")
@@ -31,6 +31,6 @@ def average(result: Result) -> float:
     return result.summary["goodput_bps"] / 1e6
 
 
-def over_seeds(design: Design, value: Callable[[Result], float] = settled) -> tuple[float, float | None, float | None]:
+def over_seeds(design: Design, value: Callable[[Result], float] = converged_rate) -> tuple[float, float | None, float | None]:
     each = [value(result) for result in design.samples.values()]
     return mean(each), *(interval(each) or (None, None))

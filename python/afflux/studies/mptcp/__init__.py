@@ -13,7 +13,7 @@ from typing import Any
 
 from ...batch import Point
 from ...comparison.paired import Pairs, of_pairs
-from ...comparison.phrases import told
+from ...comparison.phrases import in_words
 from ...metrics import Metric
 from ...results.designs import Design, Designs
 from ...results.result import Result
@@ -22,7 +22,7 @@ from ...words import Words, say
 from ...words.text import digits
 from .. import Check, Row, Slice, Study, files, named
 from . import figures, four, mechanisms, path
-from .four import ALONE, AWARE, BESIDE, DENSE, LARGE, LIA, SIZES, TENTH
+from .four import ALONE, AWARE, DENSE, LARGE, LIA, LOADED, SIZES, TENTH
 
 #: Payload of a segment in bytes, and its bytes on the wire including preamble and gap.
 _PAYLOAD, _WIRE = 1436, 1538
@@ -31,7 +31,7 @@ _SUBFLOWS = (1, 2, 4, 8)
 _UNCOUPLED = {"host.transports.long.mptcp.coupling": "off"}
 #: Transports of the long flows next to the short ones, with the numbers of Raiciu et al.: mean and
 #: deviation of the short flows' completion time in ms, and utilisation of the core in percent.
-_BESIDE: dict[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
+_LONG_FLOWS: dict[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
     "TCP": ({"host.transports.long.mptcp.subflows": 1}, (78, 108, 25)),
     "packet scatter": ({"host.transports.long.mptcp.subflows": 1, "switch.balance": "spray", "host.transport.dupack_threshold": 12}, (42, 63, 30)),
     "MPTCP": ({}, (97, 106, 62)),
@@ -68,7 +68,7 @@ def _against(base: Design, design: Design, value: Callable[[Result], float], uni
     pairs = Pairs.of(base, design)
     metric = Metric("", "", (), lambda number: f"{digits(number, 3)} {unit}")
     both = [(value(before), value(after)) for before, after in pairs.samples]
-    return told(of_pairs(metric, design.name, both, deterministic=pairs.deterministic))
+    return in_words(of_pairs(metric, design.name, both, deterministic=pairs.deterministic))
 
 
 def _share_used(result: Result) -> float:
@@ -110,7 +110,7 @@ class Mptcp(Study):
         points = [Point(_of_fabric(n), place / "permutation.toml", {"host.transport.mptcp.subflows": n}, seed) for n in _SUBFLOWS for seed in fewer]
         points += path.points(seeds) + four.points(seeds)
         if not quick:
-            points += [Point(_of_short(case), place / "short-flows.toml", keys, seed) for case, (keys, _) in _BESIDE.items() for seed in fewer]
+            points += [Point(_of_short(case), place / "short-flows.toml", keys, seed) for case, (keys, _) in _LONG_FLOWS.items() for seed in fewer]
         return points
 
     def table(self, designs: Designs) -> Sequence[Row]:
@@ -120,7 +120,7 @@ class Mptcp(Study):
                 rows.append(
                     Row(f"FatTree permutation, {subflows} subflows: share of the optimum", theirs, *_over_seeds(designs[_of_fabric(subflows)], _share_used))
                 )
-        for case, (_, (average, deviation, core)) in _BESIDE.items():
+        for case, (_, (average, deviation, core)) in _LONG_FLOWS.items():
             if _of_short(case) in designs:
                 design = designs[_of_short(case)]
                 rows.append(Row(f"70 kB beside {case}: mean, ms", average, *_over_seeds(design, lambda r: mean(_completion(r)))))
@@ -148,7 +148,7 @@ class Mptcp(Study):
 
     def slice_rows(self, designs: Designs) -> Sequence[Row]:
         rows = []
-        for case in (BESIDE, LARGE):
+        for case in (LOADED, LARGE):
             for size in four.BYTES:
                 if (name := four.name(case, size)) in designs:
                     theirs = path.published()["later"] if size == "2 kB" else None
@@ -173,7 +173,7 @@ class Mptcp(Study):
             if (name := four.name(DENSE, size)) in designs:
                 waits = _over_seeds(designs[name], four.share_behind(size))
                 rows.append(Row(f"{size} alone, dense: share of its waits behind other short flows", None, *waits))
-        for case in (ALONE, BESIDE, LARGE, LIA, AWARE):
+        for case in (ALONE, LOADED, LARGE, LIA, AWARE):
             for size in SIZES:
                 if (name := four.name(case, size)) in designs:
                     rows.append(Row(f"{size.removesuffix(' kB')} kB {case}: slowest 5 %, ms", None, *_over_seeds(designs[name], four.slow)))
@@ -193,17 +193,17 @@ class Mptcp(Study):
                 # "Always", apart from the gaps before the first flows overlap.
                 busy = _over_seeds(designs[case], path.busy)[0]
                 found.append(Check(f"{case}: the interface always sends, share of time", busy >= 0.95, round(busy, 3), 0.95))
-        for case in (BESIDE, LARGE):
+        for case in (LOADED, LARGE):
             if all(four.name(case, size) in designs for size in ("2 kB", "70 kB")):
                 found += self.findings(designs, case)
         if (name := four.name(DENSE, "70 kB")) in designs:
-            both = [four.beside_and_apart(result) for result in designs[name].results.values()]
-            slower = mean(four.slowest(beside) / four.slowest(apart) for beside, apart in both)
+            both = [four.by_overlap(result) for result in designs[name].results.values()]
+            slower = mean(four.slowest(overlapping) / four.slowest(separate) for overlapping, separate in both)
             called = "no background, 70 kB: slowest 5 % with an earlier flow under way, by those without"
             found.append(Check(called, slower > 1.1, round(slower, 3), 1.1))
-        if all(four.name(case, "2 kB") in designs for case in (ALONE, BESIDE)):
-            alone, beside = (_over_seeds(designs[four.name(case, "2 kB")], four.slow)[0] for case in (ALONE, BESIDE))
-            found.append(Check("2 kB: the slowest 5 % are faster without background, ms", alone < beside, round(alone, 2), round(beside, 2)))
+        if all(four.name(case, "2 kB") in designs for case in (ALONE, LOADED)):
+            alone, loaded = (_over_seeds(designs[four.name(case, "2 kB")], four.slow)[0] for case in (ALONE, LOADED))
+            found.append(Check("2 kB: the slowest 5 % are faster without background, ms", alone < loaded, round(alone, 2), round(loaded, 2)))
         if all(four.name(case, "70 kB") in designs for case in (LIA, AWARE)):
             before, after = (_over_seeds(designs[four.name(case, "70 kB")], four.slow)[0] for case in (LIA, AWARE))
             found.append(Check("queue-aware windows shorten the slowest 5 % of 70 kB, ms", after < before, round(after, 2), round(before, 2)))
@@ -238,15 +238,15 @@ class Mptcp(Study):
         return Designs([design for design in designs.values() if design.name.startswith("slice, 70 kB")])
 
     def answer(self, designs: Designs) -> str | None:
-        names = [*(four.name(case, "70 kB") for case in (BESIDE, LARGE, LIA, AWARE)), path.PRINTED, path.SPACED, _of_fabric(8)]
+        names = [*(four.name(case, "70 kB") for case in (LOADED, LARGE, LIA, AWARE)), path.PRINTED, path.SPACED, _of_fabric(8)]
         if not all(name in designs for name in names):
             return None
-        beside, large, lia, aware, printed, spaced, eight = (designs[name] for name in names)
+        loaded, large, lia, aware, printed, spaced, eight = (designs[name] for name in names)
         alone, fin = _over_seeds(printed, path.lone)[0], _over_seeds(spaced, path.lone_to_fin())[0]
-        later, overflow = (_over_seeds(design, four.later, signed=True) for design in (beside, large))
+        later, overflow = (_over_seeds(design, four.later, signed=True) for design in (loaded, large))
         flows, sends = _against(lia, aware, four.slow, "ms"), _against(lia, aware, four.background, "Mbps")
-        told = {"later": _within(*later), "overflow": _within(*overflow), "filled": f"{100 * _over_seeds(eight, _share_used)[0]:.0f}"}
-        return say("mptcp.answer", lone=f"{alone:.1f}", fin=f"{fin:.0f}", flows=flows, sends=sends, **told)
+        values = {"later": _within(*later), "overflow": _within(*overflow), "filled": f"{100 * _over_seeds(eight, _share_used)[0]:.0f}"}
+        return say("mptcp.answer", lone=f"{alone:.1f}", fin=f"{fin:.0f}", flows=flows, sends=sends, **values)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         return figures.draw(designs, dir)

@@ -16,7 +16,7 @@ from . import four, path
 _PATHS = ("core0", "core1", "core2", "core3")
 _TICKS = ("path 1", "path 2", "path 3", "path 4")
 #: Colours by the name in the legend.
-_COLOURS = dict(zip((four.ALONE, four.BESIDE, four.LARGE), ("#0072b2", "#e69f00", "#d55e00"), strict=True))
+_COLOURS = dict(zip((four.ALONE, four.LOADED, four.LARGE), ("#0072b2", "#e69f00", "#d55e00"), strict=True))
 _Lines = dict[str, list[tuple[float, float]]]
 _Bars = dict[str, list[tuple[float, float, float]]]
 
@@ -33,7 +33,7 @@ def draw(designs: Designs, dir: Path) -> list[Path]:
         made.append(figure.write(dir / "figure-8.svg", [[_spans(designs, size) for size in ("20 kB", "70 kB")]], _COLOURS))
     if four.name(four.LARGE, "2 kB") in designs:
         drawn = {"paths 1 and 2": "#d55e00", "paths 3 and 4": "#0072b2"}
-        made.append(figure.write(dir / "figure-6.svg", [[_by_size(designs, case) for case in (four.BESIDE, four.LARGE)]], drawn))
+        made.append(figure.write(dir / "figure-6.svg", [[_by_size(designs, case) for case in (four.LOADED, four.LARGE)]], drawn))
     spaced = [case for case in (four.LARGE, four.TENTH) if four.name(case, "70 kB") in designs]
     if spaced:
         drawn = {"median": "#0072b2", "95th percentile": "#d55e00"}

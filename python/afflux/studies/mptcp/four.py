@@ -32,12 +32,12 @@ _TENTH |= {f"topology.link.{link}.delay": "80us" for link in range(28)}
 #: them turn it off.
 _BARE: dict[str, Any] = {"record.waits": [], "record.gaps": []}
 
-ALONE, BESIDE, LARGE, DENSE = "alone", "beside MPTCP", "beside MPTCP with 5 MB", "alone, dense"
+ALONE, LOADED, LARGE, DENSE = "alone", "beside MPTCP", "beside MPTCP with 5 MB", "alone, dense"
 LIA, AWARE, TENTH = "beside LIA on all paths", "beside queue-aware windows on all paths", "alone, a tenth of the rates"
 #: Keys that differ from slice.toml, and the sizes that are simulated.
 CASES: dict[str, tuple[dict[str, Any], Sequence[str]]] = {
     ALONE: (_ALONE, tuple(BYTES)),
-    BESIDE: ({}, tuple(BYTES)),
+    LOADED: ({}, tuple(BYTES)),
     # Receive buffers of the author's later scripts: no window limits the queues.
     LARGE: ({f"{_BACKGROUND}.receive_window": "5MB"}, tuple(BYTES)),
     DENSE: (_ALONE | {"traffic[1].flows_per_second": 20}, SIZES),
@@ -148,16 +148,16 @@ def background(result: Result) -> float:
     return sum(bytes for start, end, bytes in links if end == "host2" and start.startswith("edge1")) * 8e3 / result.summary["simulated_ns"]
 
 
-def beside_and_apart(result: Result) -> tuple[list[int], list[int]]:
+def by_overlap(result: Result) -> tuple[list[int], list[int]]:
     """Returns completion times of flows that start while another short one is active, and of the
     others."""
     ends = 0
-    beside: list[int] = []
-    apart: list[int] = []
+    overlapping: list[int] = []
+    separate: list[int] = []
     for flow in sorted(short(result), key=lambda flow: flow.start):
-        (beside if flow.start < ends else apart).append(flow.fct)
+        (overlapping if flow.start < ends else separate).append(flow.fct)
         ends = max(ends, flow.start + flow.fct)
-    return beside, apart
+    return overlapping, separate
 
 
 def spans(result: Result) -> list[float]:

@@ -19,7 +19,7 @@ from ...decision.points import with_values
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
 from ...metrics import Metric
-from ...report import Table, Told
+from ...report import PageAnswer, Table
 from ...results.designs import Designs
 from ...scenario import Scenario
 from ...words import Words
@@ -115,8 +115,8 @@ class Standard(Study):
     def answer(self, designs: Designs) -> Words | None:
         return self._of(designs, lambda found: sentences.answer(found, _place(found, designs)))
 
-    def told(self, designs: Designs) -> Told | None:
-        return self._of(designs, lambda found: overview.told(found, _place(found, designs)))
+    def page_answer(self, designs: Designs) -> PageAnswer | None:
+        return self._of(designs, lambda found: overview.page_answer(found, _place(found, designs)))
 
     def against(self, designs: Designs) -> Comparison | None:
         return self._of(designs, lambda found: overview.against(found, self.shown(designs)))

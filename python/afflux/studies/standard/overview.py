@@ -10,7 +10,7 @@ from ...comparison.paired import difference
 from ...decision.judge import MISSED
 from ...decision.sentences import label, price_head, verdict
 from ...metrics import COST, Metric
-from ...report import Facts, Table, Told
+from ...report import Facts, PageAnswer, Table
 from ...results.designs import Designs
 from ...results.statistics import interval, mean
 from ...words import capital, join, say, text
@@ -93,13 +93,13 @@ def checks(of: Evidence) -> Sequence[Check]:
     return found
 
 
-def told(of: Evidence, settings: str | None) -> Told:
+def page_answer(of: Evidence, settings: str | None) -> PageAnswer:
     """Returns the answer for the first screen of a page."""
     parts = {role: capital(words) for role, words in sentences.parts(of, settings).items()}
     head = [parts[role] for role in (sentences.CHOICE, sentences.VARIANTS, sentences.NEAREST) if role in parts]
     some = {name: [parts[role] for role in roles if role in parts] for name, roles in _ROLES.items()}
     facts = Facts(why=some["why"], sure=some["sure"], change=some["change"], chosen=of.choice.design)
-    return Told(join(head), lead=some["lead"], rest=some["rest"], facts=facts)
+    return PageAnswer(join(head), lead=some["lead"], rest=some["rest"], facts=facts)
 
 
 def measures(of: Evidence) -> Sequence[Metric]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ...comparison import changes
 from ...comparison.paired import SAME, TOO_FEW, WORSE, Difference
-from ...comparison.phrases import between, change_of, told
+from ...comparison.phrases import between, change_of, in_words
 from ...decision.file import Goal
 from ...decision.judge import MET, MISSED, OPEN, Judged, Standing, paired
 from ...decision.sentences import CHOICE, COSTS, NEAREST, OTHERS, SIZE, SURE, label, money
@@ -72,14 +72,14 @@ def start(standing: Standing) -> Difference:
 
 
 def _item(goal: Goal, d: Difference) -> Words:
-    return say("standard.item", label=label(goal), told=_told(d))
+    return say("standard.item", label=label(goal), told=_in_words(d))
 
 
-def _told(d: Difference) -> Words:
+def _in_words(d: Difference) -> Words:
     """Words a difference with both values. One that is not clear is worded only with its interval,
     without "cannot tell" and the number of further seeds."""
     if d.clear or d.verdict in (SAME, TOO_FEW) or d.bounds is None:
-        return told(d)
+        return in_words(d)
     return say("standard.unclear", between=between(d), **changes.values(d))
 
 

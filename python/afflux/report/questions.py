@@ -33,14 +33,14 @@ def question(designs: Designs) -> Words:
     if len(names) == 1:
         return setting or say("asked.one", design=names[0])
     if len(names) == 2:
-        asked = say("asked.two", first=names[0], second=names[1])
+        opening = say("asked.two", first=names[0], second=names[1])
     elif keys := _varied(names):
-        asked = say("asked.sweep.one" if len(keys) == 1 else "asked.sweep", keys=_listed(keys, "asked.and"), count=len(names))
+        opening = say("asked.sweep.one" if len(keys) == 1 else "asked.sweep", keys=_listed(keys, "asked.and"), count=len(names))
     elif len(names) <= _NAMED:
-        asked = say("asked.some", names=_listed(names, "asked.or"))
+        opening = say("asked.some", names=_listed(names, "asked.or"))
     else:
-        asked = say("asked.many", count=len(names))
-    return join([part for part in (asked, setting) if part])
+        opening = say("asked.many", count=len(names))
+    return join([part for part in (opening, setting) if part])
 
 
 def _varied(names: Sequence[str]) -> list[str]:
