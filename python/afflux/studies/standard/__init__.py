@@ -66,7 +66,8 @@ class Standard(Study):
         def ends() -> tuple[str, ...]:
             # Cached: reading the decision file takes longer than everything else.
             question = self._mixtures().question
-            return tuple(f", {one.name}" for one in (*question.conditions, *question.variants))
+            names = [one.name for one in question.conditions] + [one.name for one in question.variants]
+            return tuple(f", {name}" for name in names)
 
         def condition(name: str) -> bool:
             return name.endswith(ends())

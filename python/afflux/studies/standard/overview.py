@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...comparison import changes
 from ...comparison.compare import Comparison, compare
 from ...comparison.paired import difference
-from ...decision.judge import MISSED
+from ...decision.judge import MISSED, OPEN
 from ...decision.sentences import label, price_head, verdict
 from ...metrics import COST, Metric
 from ...report import Facts, PageAnswer, Table
@@ -29,13 +29,17 @@ def tables(of: Evidence) -> Sequence[Table]:
 
 
 def _variants(of: Evidence) -> Table:
-    """Returns a row per variant, the scenario as it is first: the choice, and the state of the
-    goals of each design."""
-    head = ["", say("standard.variants.choice"), *of.question.order]
+    """Returns a row per variant, the scenario as it is first: the choice, and the designs that meet
+    all goals, that leave some open, and that miss some."""
+    head = ["", *(say(f"standard.variants.{column}") for column in ("choice", "met", "open", "missed"))]
     rows = []
     for variant, judged in ((of.question.variants[0], of.judged), *of.variants):
+        missed = [design for design in of.question.order if judged.states(design, MISSED)]
+        unsure = [design for design in of.question.order if judged.states(design, OPEN) and design not in missed]
+        met = [design for design in of.question.order if design not in (*unsure, *missed)]
         choice = judged.choice.design or say("standard.variants.none")
-        rows.append([sentences.variant(variant.name), choice, *(verdict(judged, design) for design in of.question.order)])
+        groups = [", ".join(designs) or "–" for designs in (met, unsure, missed)]
+        rows.append([sentences.variant(variant.name), choice, *groups])
     return Table(say("standard.variants.table"), head, rows)
 
 
